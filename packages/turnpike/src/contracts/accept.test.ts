@@ -1,0 +1,127 @@
+import { expect, test, vi } from "vitest";
+import { z } from "zod";
+import { messageEnvelope, toolCall } from "../../../../tests/support/valid-objects.ts";
+import { accept, check, deepFreeze } from "./accept.ts";
+import { JsonObjectSchema } from "./json.ts";
+import { MessageEnvelopeSchema } from "./message.ts";
+import { ToolCallSchema } from "./tool.ts";
+
+/** A schema that counts how often it is asked. */
+function countingSchema() {
+  const counted = vi.fn<(value: string) => boolean>((value) => value !== "");
+  return { schema: z.strictObject({ name: z.string().refine(counted) }), counted };
+}
+
+function acceptedValue<T>(schema: z.ZodType<T>, value: unknown): T {
+  const accepted = accept(schema, value);
+  if (!accepted.ok) throw new Error(accepted.message);
+  return accepted.value;
+}
+
+function isFrozenThroughout(value: unknown): boolean {
+  return (
+    Object.isFrozen(value) && (Object(value) !== value || Object.values(value as object).every(isFrozenThroughout))
+  );
+}
+
+for (const { name, payload } of [
+  { name: "a value without parts", payload: "hello" },
+  { name: "a value with parts", payload: { list: [{ deep: [1] }], nothing: null } },
+  {
+    name: "a value with a part that is frozen already, but not below",
+    payload: Object.freeze({ list: [{ deep: [1] }] }),
+  },
+]) {
+  test(`${name} is frozen to its last leaf once it is accepted`, () => {
+    const envelope = acceptedValue(MessageEnvelopeSchema, { ...structuredClone(messageEnvelope), payload });
+    expect(envelope).toEqual({ ...messageEnvelope, payload });
+    expect(isFrozenThroughout(envelope)).toBe(true);
+  });
+}
+
+test("a part that answers anew each time is asked once", () => {
+  const moody = {
+    get path() {
+      return Math.random();
+    },
+  };
+  const call = acceptedValue(ToolCallSchema, { ...toolCall, arguments: moody });
+  expect(call.arguments["path"]).toBe(call.arguments["path"]);
+});
+
+test("an object that was accepted is the very same when it comes again, and is not parsed again", () => {
+  const { schema, counted } = countingSchema();
+  const first = acceptedValue(schema, { name: "a" });
+  expect(acceptedValue(schema, first)).toBe(first);
+  expect(counted).toHaveBeenCalledTimes(1);
+});
+
+test("an object that only equals an accepted one is parsed", () => {
+  const { schema, counted } = countingSchema();
+  const first = acceptedValue(schema, { name: "a" });
+  expect(acceptedValue(schema, { name: "a" })).not.toBe(first);
+  expect(counted).toHaveBeenCalledTimes(2);
+});
+
+test("an object that was only checked is frozen, but parsed when it comes again", () => {
+  const { schema, counted } = countingSchema();
+  const checked = check(schema, { name: "a" });
+  expect(checked).toEqual({ ok: true, value: { name: "a" } });
+  expect(checked.ok && Object.isFrozen(checked.value)).toBe(true);
+  acceptedValue(schema, checked.ok && checked.value);
+  expect(counted).toHaveBeenCalledTimes(2);
+});
+
+test("an object that one schema accepted is parsed by another", () => {
+  const one = countingSchema();
+  const other = countingSchema();
+  acceptedValue(other.schema, acceptedValue(one.schema, { name: "a" }));
+  expect(other.counted).toHaveBeenCalledTimes(1);
+});
+
+test("an object that one schema accepted can be refused by another", () => {
+  const call = acceptedValue(ToolCallSchema, structuredClone(toolCall));
+  expect(accept(MessageEnvelopeSchema, call).ok).toBe(false);
+});
+
+test("a refused object is refused again", () => {
+  const { schema, counted } = countingSchema();
+  const empty = { name: "" };
+  accept(schema, empty);
+  expect(accept(schema, empty).ok).toBe(false);
+  expect(counted).toHaveBeenCalledTimes(2);
+});
+
+test("a refusal says in one line where and what was expected", () => {
+  expect(accept(ToolCallSchema, { ...toolCall, id: 7, extra: "x" })).toEqual({
+    ok: false,
+    message: "/id: expected string; /extra: expected no such key",
+  });
+});
+
+test("the caller's own object stays the caller's to change", () => {
+  const mine = structuredClone(toolCall);
+  const call = acceptedValue(ToolCallSchema, mine);
+  mine.id = "changed";
+  expect(call.id).toBe("call-1");
+});
+
+test("the JSON inside the caller's object stays the caller's too", () => {
+  const mine = structuredClone(toolCall);
+  const call = acceptedValue(ToolCallSchema, mine);
+  expect(call.arguments).toEqual(mine.arguments);
+  expect(Object.isFrozen(call.arguments)).toBe(true);
+  expect(Object.isFrozen(mine.arguments)).toBe(false);
+});
+
+test("a bare JSON value of 64 levels is frozen to its last leaf", () => {
+  let value: unknown = [];
+  for (let level = 1; level < 64; level += 1) value = { in: value };
+  expect(isFrozenThroughout(acceptedValue(JsonObjectSchema, value))).toBe(true);
+});
+
+for (const value of ["text", 1, true, null, undefined]) {
+  test(`freezing ${String(value)} gives it back`, () => {
+    expect(deepFreeze(value)).toBe(value);
+  });
+}

@@ -1,0 +1,46 @@
+import type { z } from "zod";
+import { describeIssues } from "./describe-issues.ts";
+
+/** A value that fits its contract, or the one-line reason why it does not. */
+export type Accepted<T> = { ok: true; value: T } | { ok: false; message: string };
+
+/** Checks a value against its schema. What comes out is a frozen copy: the caller's own value stays the caller's. */
+export function check<T>(schema: z.ZodType<T>, value: unknown): Accepted<T> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return { ok: true, value: deepFreeze(parsed.data) };
+  return { ok: false, message: describeIssues(parsed.error.issues) };
+}
+
+const acceptedBy = new WeakMap<object, z.ZodType>();
+
+/**
+ * Takes a value in at the boundary: checks it once, and knows it again further in.
+ * INVARIANT: only what `check` froze to its last leaf is remembered, so what was accepted stays true.
+ */
+export function accept<T>(schema: z.ZodType<T>, value: unknown): Accepted<T> {
+  if (isObject(value) && acceptedBy.get(value) === schema) return { ok: true, value: value as T };
+  const checked = check(schema, value);
+  if (checked.ok) remember(schema, checked.value);
+  return checked;
+}
+
+/** For values made inside this room from accepted parts: `accept` knows them again. They must be frozen to the last leaf. */
+export function remember<T>(schema: z.ZodType<T>, frozen: T): T {
+  if (isObject(frozen)) acceptedBy.set(frozen, schema);
+  return frozen;
+}
+
+/** Freezes a JSON-like value to its last leaf. The value must not be cyclic. */
+export function deepFreeze<T>(value: T): T {
+  if (!isObject(value)) return value;
+  Object.freeze(value);
+  for (const key in value) {
+    const part = value[key];
+    if (isObject(part)) deepFreeze(part);
+  }
+  return value;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}

@@ -1,0 +1,57 @@
+import { z } from "zod";
+import { accept, remember } from "./accept.ts";
+import { AuthorityRequestSchema } from "./grant.ts";
+import { JsonObjectSchema } from "./json.ts";
+import { PrincipalRefSchema } from "./principal.ts";
+import { ResourceRefSchema } from "./resource.ts";
+import { ActionSchema, IdentifierSchema, PurposeSchema, TimestampSchema } from "./scalars.ts";
+
+export const AccessContextSchema = z.strictObject({
+  actor: PrincipalRefSchema,
+  authority: PrincipalRefSchema,
+  enabledToolNamespaces: z.array(IdentifierSchema).max(256),
+  executionId: IdentifierSchema.optional(),
+  namespaceId: IdentifierSchema,
+  now: TimestampSchema,
+  owner: PrincipalRefSchema,
+  purpose: PurposeSchema,
+  traceId: IdentifierSchema,
+});
+
+/** Who acts, on whose authority, over whose resources, why and when: built by the host, trusted by the kernel. */
+export type AccessContext = z.infer<typeof AccessContextSchema>;
+
+export const DiscoveryContextSchema = AccessContextSchema.partial({ authority: true });
+
+/** An access context that may leave `authority` open: enough to list and to look, not to act. */
+export type DiscoveryContext = z.infer<typeof DiscoveryContextSchema>;
+
+/** An accepted context at another moment, in another execution: only what changes is checked. Undefined when it does not fit. */
+export function amendContext<Context extends DiscoveryContext>(
+  context: Context,
+  changes: { now?: string; executionId?: string },
+): Context | undefined {
+  const accepted = accept(DiscoveryContextSchema, context);
+  const fits = accepted.ok && AmendmentSchema.safeParse(changes).success;
+  return fits
+    ? (remember(DiscoveryContextSchema, Object.freeze({ ...accepted.value, ...changes })) as Context)
+    : undefined;
+}
+
+const AmendmentSchema = z.strictObject({ now: TimestampSchema.optional(), executionId: IdentifierSchema.optional() });
+
+export const AuthorizationRequestSchema = z.strictObject({ action: ActionSchema, resource: ResourceRefSchema });
+
+/** One act on one resource. */
+export type AuthorizationRequest = z.infer<typeof AuthorizationRequestSchema>;
+
+export const AuthorizationDecisionSchema = z.strictObject({
+  allowed: z.boolean(),
+  reasonCode: IdentifierSchema,
+  matchedGrantId: IdentifierSchema.optional(),
+  metadata: JsonObjectSchema.optional(),
+  requiredAuthority: AuthorityRequestSchema.optional(),
+});
+
+/** The answer to an authorization request; a denial says why. */
+export type AuthorizationDecision = z.infer<typeof AuthorizationDecisionSchema>;

@@ -1,0 +1,105 @@
+import { expect, test } from "vitest";
+import { type CodeEntry, errorCodes } from "./error-codes.ts";
+
+const decision = ["authorization", "tool", "resource", "message", "turn"];
+
+const rows = [
+  { code: "invalid_json", status: 400, families: ["http"] },
+  { code: "invalid_request", status: 400, families: ["http", ...decision] },
+  { code: "permission_denied", status: 403, families: ["http"] },
+  { code: "not_found", status: 404, families: ["http"] },
+  { code: "method_not_allowed", status: 405, families: ["http"] },
+  { code: "invalid_access_context", status: 500, families: ["http"] },
+  { code: "request_aborted", status: 499, families: ["http"] },
+  { code: "namespace_settings_not_configured", status: 501, families: ["http"] },
+  { code: "authority_unavailable", status: 503, families: ["http", ...decision] },
+  { code: "namespace_settings_unavailable", status: 503, families: ["http"] },
+  { code: "audit_unavailable", status: 503, families: ["http", ...decision] },
+  { code: "internal_error", status: 500, families: ["http"] },
+
+  { code: "allowed", families: ["authorization"] },
+  { code: "no_matching_grant", families: decision },
+  { code: "grant_exhausted", families: decision },
+  { code: "invalid_context", families: decision },
+  { code: "host_policy_denied", families: decision },
+  { code: "usage_store_unavailable", families: decision },
+  { code: "host_policy_unavailable", families: decision },
+  { code: "delegation_chain_unverified", families: decision },
+  { code: "delegation_chain_invalid", families: decision },
+
+  { code: "tool_unavailable", families: ["tool", "turn"] },
+  { code: "trace_mismatch", families: ["tool"] },
+  { code: "step_limit_exceeded", families: ["tool", "turn"] },
+  { code: "tool_call_limit_exceeded", families: ["tool"] },
+  { code: "duplicate_call_id", families: ["tool"] },
+  { code: "invalid_tool_arguments", families: ["tool"] },
+  { code: "invalid_tool_requirement", families: ["tool"] },
+  { code: "tool_requirement_resolution_failed", families: ["tool"] },
+  { code: "tool_catalog_unavailable", families: ["tool"] },
+  { code: "tool_execution_failed", families: ["tool"] },
+  { code: "invalid_tool_result", families: ["tool"] },
+
+  { code: "resource_provider_not_found", families: ["resource"] },
+  { code: "resource_execution_failed", families: ["resource"] },
+  { code: "invalid_resource_result", families: ["resource"] },
+
+  { code: "message_context_mismatch", families: ["message", "turn"] },
+  { code: "message_transport_not_configured", families: ["message"] },
+  { code: "message_delivery_failed", families: ["message"] },
+  { code: "invalid_message_receipt", families: ["message"] },
+
+  { code: "actor_mismatch", families: ["turn"] },
+  { code: "receiver_mismatch", families: ["turn"] },
+  { code: "runtime_failed", families: ["turn"] },
+  { code: "invalid_runtime_outcome", families: ["turn"] },
+  { code: "driver_failed", families: ["turn"] },
+  { code: "invalid_driver_decision", families: ["turn"] },
+  { code: "turn_cancelled", families: ["turn"] },
+
+  { code: "invalid_parent", families: ["derivation"] },
+  { code: "invalid_ask", families: ["derivation"] },
+  { code: "parent_missing", families: ["derivation"] },
+  { code: "parent_inactive", families: ["derivation"] },
+  { code: "parent_elsewhere", families: ["derivation"] },
+  { code: "parent_not_held", families: ["derivation"] },
+  { code: "parent_bounded", families: ["derivation"] },
+  { code: "delegation_not_allowed", families: ["derivation"] },
+  { code: "delegation_too_deep", families: ["derivation"] },
+  { code: "chain_too_long", families: ["derivation"] },
+  { code: "capability_exceeds_parent", families: ["derivation"] },
+  { code: "purposes_exceed_parent", families: ["derivation"] },
+  { code: "window_exceeds_parent", families: ["derivation"] },
+  { code: "empty_window", families: ["derivation"] },
+
+  { code: "invalid_response", families: ["client"] },
+  { code: "request_failed", families: ["client"] },
+
+  { code: "unauthenticated", status: 401, families: ["host"] },
+  { code: "purpose_not_allowed", status: 403, families: ["host"] },
+  { code: "payload_too_large", status: 413, families: ["host"] },
+  { code: "rate_limited", status: 429, families: ["host"] },
+  { code: "overloaded", status: 503, families: ["host"] },
+  { code: "replay_pending", status: 409, families: ["host"] },
+  { code: "replay_interrupted", status: 409, families: ["host"] },
+  { code: "replay_conflict", status: 409, families: ["host"] },
+  { code: "replay_unavailable", status: 503, families: ["host"] },
+];
+
+const table = new Map<string, CodeEntry>(Object.entries(errorCodes));
+
+test("the codes are those of the specification, and no other", () => {
+  expect([...table.keys()].toSorted()).toEqual(rows.map(({ code }) => code).toSorted());
+});
+
+for (const { code, status, families } of rows) {
+  test(`${code} is of ${families.join(", ")} and ${status === undefined ? "has no status" : `answers ${status}`}`, () => {
+    expect(table.get(code)?.families).toEqual(families);
+    expect(table.get(code)?.status).toBe(status);
+  });
+}
+
+for (const [code, { meaning }] of table) {
+  test(`the meaning of ${code} is one sentence`, () => {
+    expect(meaning).toMatch(/^[A-Z][^.\n]+\.$/);
+  });
+}

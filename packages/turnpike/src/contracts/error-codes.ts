@@ -1,0 +1,264 @@
+/** Where a code is seen: in an HTTP error, in one family of results, in an authorization decision, or elsewhere. */
+export type CodeFamily =
+  | "http"
+  | "authorization"
+  | "tool"
+  | "resource"
+  | "message"
+  | "turn"
+  | "derivation"
+  | "client"
+  | "host";
+
+/** What there is to know about one code. */
+export interface CodeEntry {
+  families: readonly [CodeFamily, ...CodeFamily[]];
+  /** The HTTP status of a request-level error with this code. */
+  status?: number;
+  meaning: string;
+  /** Whether the same request may succeed later without anything being changed for it. */
+  retry: boolean;
+}
+
+const decision = ["authorization", "tool", "resource", "message", "turn"] as const;
+
+/** Every code that Turnpike produces. The set is open: hosts add their own, clients tolerate what they do not know. */
+export const errorCodes = {
+  // Requests that never became an operation
+  invalid_json: { families: ["http"], status: 400, meaning: "The body is not JSON.", retry: false },
+  permission_denied: { families: ["http"], status: 403, meaning: "The host refused the request.", retry: false },
+  not_found: { families: ["http"], status: 404, meaning: "No such path.", retry: false },
+  method_not_allowed: { families: ["http"], status: 405, meaning: "The path does not know this verb.", retry: false },
+  request_aborted: { families: ["http"], status: 499, meaning: "The caller went away before any effect.", retry: true },
+  internal_error: {
+    families: ["http"],
+    status: 500,
+    meaning: "Something failed inside; nothing more is said.",
+    retry: true,
+  },
+  invalid_access_context: {
+    families: ["http"],
+    status: 500,
+    meaning: "The host resolved no valid access context for this operation.",
+    retry: false,
+  },
+  namespace_settings_not_configured: {
+    families: ["http"],
+    status: 501,
+    meaning: "This deployment has no store for tool namespace settings.",
+    retry: false,
+  },
+  namespace_settings_unavailable: {
+    families: ["http"],
+    status: 503,
+    meaning: "The store for tool namespace settings did not answer.",
+    retry: true,
+  },
+
+  // Decisions
+  allowed: { families: ["authorization"], meaning: "A grant covers the act.", retry: false },
+  invalid_request: {
+    families: ["http", ...decision],
+    status: 400,
+    meaning: "The request does not fit the contract.",
+    retry: false,
+  },
+  invalid_context: { families: decision, meaning: "The access context does not fit the contract.", retry: false },
+  no_matching_grant: { families: decision, meaning: "No grant covers the act.", retry: false },
+  grant_exhausted: { families: decision, meaning: "Every grant that covers the act has been used up.", retry: false },
+  host_policy_denied: { families: decision, meaning: "The host's policy refused what a grant allows.", retry: false },
+  authority_unavailable: {
+    families: ["http", ...decision],
+    status: 503,
+    meaning: "The grants could not be read or cannot be trusted.",
+    retry: true,
+  },
+  usage_store_unavailable: {
+    families: decision,
+    meaning: "The uses of a bounded grant could not be counted.",
+    retry: true,
+  },
+  host_policy_unavailable: { families: decision, meaning: "The host's policy gave no usable answer.", retry: true },
+  delegation_chain_unverified: {
+    families: decision,
+    meaning: "A grant's delegation chain could not be read.",
+    retry: true,
+  },
+  delegation_chain_invalid: { families: decision, meaning: "A grant's delegation chain breaks a rule.", retry: false },
+  audit_unavailable: {
+    families: ["http", ...decision],
+    status: 503,
+    meaning: "The decision could not be recorded, so nothing was done.",
+    retry: true,
+  },
+
+  // Tools
+  tool_unavailable: { families: ["tool", "turn"], meaning: "The caller cannot use this tool.", retry: false },
+  trace_mismatch: { families: ["tool"], meaning: "The call's trace is not the context's.", retry: false },
+  tool_call_limit_exceeded: { families: ["tool"], meaning: "The turn has used up its tool calls.", retry: false },
+  duplicate_call_id: { families: ["tool"], meaning: "This call id was already used in the turn.", retry: false },
+  invalid_tool_arguments: { families: ["tool"], meaning: "The tool does not accept these arguments.", retry: false },
+  invalid_tool_requirement: {
+    families: ["tool"],
+    meaning: "The tool asked for more than the ceiling it declares.",
+    retry: false,
+  },
+  tool_requirement_resolution_failed: {
+    families: ["tool"],
+    meaning: "The tool could not say what this call needs.",
+    retry: false,
+  },
+  tool_catalog_unavailable: { families: ["tool"], meaning: "The provider of this tool did not answer.", retry: true },
+  tool_execution_failed: { families: ["tool"], meaning: "The tool failed; it may have had an effect.", retry: false },
+  invalid_tool_result: {
+    families: ["tool"],
+    meaning: "The tool answered with something that is no result.",
+    retry: false,
+  },
+
+  // Resources
+  resource_provider_not_found: { families: ["resource"], meaning: "No provider serves this namespace.", retry: false },
+  resource_execution_failed: {
+    families: ["resource"],
+    meaning: "The provider failed; it may have had an effect.",
+    retry: false,
+  },
+  invalid_resource_result: {
+    families: ["resource"],
+    meaning: "The provider answered with something that is no result.",
+    retry: false,
+  },
+
+  // Messages
+  message_context_mismatch: {
+    families: ["message", "turn"],
+    meaning: "Sender, purpose or trace of the message are not the context's.",
+    retry: false,
+  },
+  message_transport_not_configured: {
+    families: ["message"],
+    meaning: "This deployment delivers no messages.",
+    retry: false,
+  },
+  message_delivery_failed: {
+    families: ["message"],
+    meaning: "The transport failed; the message may have been delivered.",
+    retry: false,
+  },
+  invalid_message_receipt: {
+    families: ["message"],
+    meaning: "The transport answered with something that is no result.",
+    retry: false,
+  },
+
+  // Turns
+  actor_mismatch: { families: ["turn"], meaning: "The context's actor is not the turn's agent.", retry: false },
+  receiver_mismatch: { families: ["turn"], meaning: "The message is not addressed to the turn's agent.", retry: false },
+  runtime_failed: { families: ["turn"], meaning: "The runtime failed.", retry: true },
+  invalid_runtime_outcome: {
+    families: ["turn"],
+    meaning: "The runtime ended with something that is no outcome.",
+    retry: false,
+  },
+  step_limit_exceeded: { families: ["tool", "turn"], meaning: "The turn has used up its steps.", retry: false },
+  driver_failed: { families: ["turn"], meaning: "The driver failed.", retry: true },
+  invalid_driver_decision: {
+    families: ["turn"],
+    meaning: "The driver answered with something that is no decision.",
+    retry: false,
+  },
+  turn_cancelled: { families: ["turn"], meaning: "The turn reached its deadline or was cancelled.", retry: true },
+
+  // Rules of delegation, as deriveGrant refuses and a chain breaks them
+  invalid_parent: { families: ["derivation"], meaning: "The parent does not fit the contract.", retry: false },
+  invalid_ask: { families: ["derivation"], meaning: "The ask does not fit the contract.", retry: false },
+  parent_missing: { families: ["derivation"], meaning: "The parent does not exist.", retry: false },
+  parent_inactive: { families: ["derivation"], meaning: "The parent is not active at that moment.", retry: false },
+  parent_elsewhere: { families: ["derivation"], meaning: "The parent belongs to another namespace.", retry: false },
+  parent_not_held: {
+    families: ["derivation"],
+    meaning: "The parent was not issued to the child's issuer.",
+    retry: false,
+  },
+  parent_bounded: {
+    families: ["derivation"],
+    meaning: "A parent with counted uses cannot be delegated.",
+    retry: false,
+  },
+  delegation_not_allowed: { families: ["derivation"], meaning: "The parent may not be delegated.", retry: false },
+  delegation_too_deep: {
+    families: ["derivation"],
+    meaning: "The child may be delegated as far as its parent or further.",
+    retry: false,
+  },
+  chain_too_long: { families: ["derivation"], meaning: "The chain has more than 16 links.", retry: false },
+  capability_exceeds_parent: {
+    families: ["derivation"],
+    meaning: "A capability reaches beyond the parent's.",
+    retry: false,
+  },
+  purposes_exceed_parent: { families: ["derivation"], meaning: "A purpose is not among the parent's.", retry: false },
+  window_exceeds_parent: {
+    families: ["derivation"],
+    meaning: "The child is valid when its parent is not.",
+    retry: false,
+  },
+  empty_window: { families: ["derivation"], meaning: "The child would never be valid.", retry: false },
+
+  // The client's own
+  invalid_response: {
+    families: ["client"],
+    meaning: "The server answered with something that fits no contract.",
+    retry: false,
+  },
+  request_failed: { families: ["client"], meaning: "No answer arrived.", retry: true },
+
+  // The host's own
+  unauthenticated: {
+    families: ["host"],
+    status: 401,
+    meaning: "No valid credential came with the request.",
+    retry: false,
+  },
+  purpose_not_allowed: {
+    families: ["host"],
+    status: 403,
+    meaning: "The credential does not allow this purpose.",
+    retry: false,
+  },
+  replay_pending: { families: ["host"], status: 409, meaning: "The same request is still running.", retry: true },
+  replay_interrupted: {
+    families: ["host"],
+    status: 409,
+    meaning: "The same request died with its process; its effect may have happened.",
+    retry: false,
+  },
+  replay_conflict: { families: ["host"], status: 409, meaning: "This id was used for another request.", retry: false },
+  replay_unavailable: {
+    families: ["host"],
+    status: 503,
+    meaning: "The replay store did not answer; nothing ran.",
+    retry: true,
+  },
+  payload_too_large: {
+    families: ["host"],
+    status: 413,
+    meaning: "The body is larger than the host takes.",
+    retry: false,
+  },
+  rate_limited: { families: ["host"], status: 429, meaning: "Too many requests with this credential.", retry: true },
+  overloaded: { families: ["host"], status: 503, meaning: "The host runs as many turns as it can.", retry: true },
+} as const satisfies Record<string, CodeEntry>;
+
+/** A code of Turnpike's own. */
+export type ErrorCode = keyof typeof errorCodes;
+
+type CodeOf<Family extends CodeFamily> = {
+  [Code in ErrorCode]: Family extends (typeof errorCodes)[Code]["families"][number] ? Code : never;
+}[ErrorCode];
+
+/** Why a decision is what it is. */
+export type ReasonCode = CodeOf<"authorization">;
+
+/** The rule of delegation that is broken. */
+export type DelegationRule = CodeOf<"derivation">;

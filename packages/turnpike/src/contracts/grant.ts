@@ -1,0 +1,81 @@
+import { z } from "zod";
+import { parseInstant } from "./instant.ts";
+import { JsonObjectSchema } from "./json.ts";
+import { PrincipalRefSchema } from "./principal.ts";
+import { ResourceRefSchema } from "./resource.ts";
+import { ActionSchema, IdentifierSchema, PurposeSchema, TimestampSchema } from "./scalars.ts";
+
+export const ScopeSchema = z.enum(["exact", "descendants"]);
+
+/** Whether a path means itself alone, or itself and everything below. */
+export type Scope = z.infer<typeof ScopeSchema>;
+
+export const CapabilitySchema = z.strictObject({
+  resource: ResourceRefSchema,
+  actions: z.array(ActionSchema).min(1).max(64),
+  scope: ScopeSchema,
+});
+
+/** What may be done where. `"*"` among the actions covers every action; nothing else expands. */
+export type Capability = z.infer<typeof CapabilitySchema>;
+
+const CapabilitiesSchema = z.array(CapabilitySchema).min(1).max(64);
+
+export const ConstraintsSchema = z
+  .strictObject({
+    purposes: z.array(PurposeSchema).min(1).max(64).optional(),
+    notBefore: TimestampSchema.optional(),
+    expiresAt: TimestampSchema.optional(),
+    maxUses: z.int().min(1).optional(),
+    delegationDepth: z.int().min(0).optional(),
+  })
+  .refine(({ notBefore, expiresAt }) => !isAfter(notBefore, expiresAt), {
+    path: ["notBefore"],
+    message: "expected a time that is not after expiresAt",
+  });
+
+/** Conditions on a grant; each narrows, none widens. */
+export type Constraints = z.infer<typeof ConstraintsSchema>;
+
+function isAfter(start: string | undefined, end: string | undefined): boolean {
+  if (start === undefined || end === undefined) return false;
+  return (parseInstant(start) ?? 0) > (parseInstant(end) ?? 0);
+}
+
+export const GrantSchema = z.strictObject({
+  id: IdentifierSchema,
+  namespaceId: IdentifierSchema,
+  subject: PrincipalRefSchema,
+  issuer: PrincipalRefSchema,
+  capabilities: CapabilitiesSchema,
+  constraints: ConstraintsSchema,
+  issuedAt: TimestampSchema,
+  revokedAt: TimestampSchema.optional(),
+  parentId: IdentifierSchema.optional(),
+  metadata: JsonObjectSchema.optional(),
+});
+
+/** The only authority there is. */
+export type Grant = z.infer<typeof GrantSchema>;
+
+export const AuthorityAskSchema = z.strictObject({
+  capabilities: CapabilitiesSchema,
+  constraints: ConstraintsSchema.optional(),
+  metadata: JsonObjectSchema.optional(),
+});
+
+/** What somebody would like to be granted. Who asks, for whom and why is never the asker's to say. */
+export type AuthorityAsk = z.infer<typeof AuthorityAskSchema>;
+
+export const AuthorityRequestSchema = z.strictObject({
+  id: IdentifierSchema,
+  namespaceId: IdentifierSchema,
+  owner: PrincipalRefSchema,
+  requester: PrincipalRefSchema,
+  purpose: PurposeSchema,
+  requestedAt: TimestampSchema,
+  ...AuthorityAskSchema.shape,
+});
+
+/** Something to approve: it asks for authority and is none. */
+export type AuthorityRequest = z.infer<typeof AuthorityRequestSchema>;

@@ -1,0 +1,128 @@
+export { accept, check, deepFreeze, type Accepted } from "./accept.ts";
+export {
+  AccessContextSchema,
+  amendContext,
+  AuthorizationDecisionSchema,
+  AuthorizationRequestSchema,
+  DiscoveryContextSchema,
+  type AccessContext,
+  type AuthorizationDecision,
+  type AuthorizationRequest,
+  type DiscoveryContext,
+} from "./access.ts";
+export {
+  AuditEventSchema,
+  AuditEventTypeSchema,
+  AuditOutcomeSchema,
+  type AuditEvent,
+  type AuditEventType,
+  type AuditOutcome,
+} from "./audit.ts";
+export { canonicalJson } from "./canonical-json.ts";
+export { describeIssues } from "./describe-issues.ts";
+export {
+  errorCodes,
+  type CodeEntry,
+  type CodeFamily,
+  type DelegationRule,
+  type ErrorCode,
+  type ReasonCode,
+} from "./error-codes.ts";
+export { ErrorObjectSchema, RequestErrorSchema, type ErrorObject, type RequestError } from "./errors.ts";
+export {
+  AuthorityAskSchema,
+  AuthorityRequestSchema,
+  CapabilitySchema,
+  ConstraintsSchema,
+  GrantSchema,
+  ScopeSchema,
+  type AuthorityAsk,
+  type AuthorityRequest,
+  type Capability,
+  type Constraints,
+  type Grant,
+  type Scope,
+} from "./grant.ts";
+export { parseInstant } from "./instant.ts";
+export { jsonSchemaOf } from "./json-schema.ts";
+export {
+  JsonObjectSchema,
+  JsonValueSchema,
+  readJson,
+  type JsonObject,
+  type JsonProblem,
+  type JsonReading,
+  type JsonValue,
+} from "./json.ts";
+export {
+  MessageEnvelopeSchema,
+  MessageResultSchema,
+  ProvenanceSchema,
+  type MessageEnvelope,
+  type MessageResult,
+} from "./message.ts";
+export {
+  NamespaceCatalogSchema,
+  NamespaceEntrySchema,
+  NamespaceUpdateSchema,
+  type NamespaceCatalog,
+  type NamespaceEntry,
+  type NamespaceUpdate,
+} from "./namespace.ts";
+export {
+  AgentRefSchema,
+  PrincipalRefSchema,
+  principalId,
+  principalKey,
+  samePrincipal,
+  type AgentRef,
+  type PrincipalRef,
+} from "./principal.ts";
+export { ReachEntrySchema, ReachResultSchema, type ReachEntry, type ReachResult } from "./reach.ts";
+export { ResourceRefSchema, type ResourceRef } from "./resource.ts";
+export {
+  ResourceOperationRequestSchema,
+  ResourceOperationSchema,
+  ResourceResultSchema,
+  type ResourceOperation,
+  type ResourceOperationRequest,
+  type ResourceResult,
+} from "./resource-operation.ts";
+export { HealthSchema, routes, type Health, type Route, type RouteName } from "./routes.ts";
+export {
+  ActionSchema,
+  IdentifierSchema,
+  PathSchema,
+  PathSegmentSchema,
+  PurposeSchema,
+  TimestampSchema,
+  VersionSchema,
+  type Version,
+} from "./scalars.ts";
+export {
+  ToolAnnotationsSchema,
+  ToolCallSchema,
+  ToolCatalogSchema,
+  ToolDescriptorSchema,
+  ToolResultSchema,
+  type ToolAnnotations,
+  type ToolCall,
+  type ToolDescriptor,
+  type ToolResult,
+} from "./tool.ts";
+export {
+  EscalationAskSchema,
+  EscalationSchema,
+  TurnEventSchema,
+  TurnEventTypeSchema,
+  TurnOptionsSchema,
+  TurnRequestSchema,
+  TurnResultSchema,
+  type Escalation,
+  type EscalationAsk,
+  type TurnEvent,
+  type TurnEventType,
+  type TurnOptions,
+  type TurnRequest,
+  type TurnResult,
+} from "./turn.ts";

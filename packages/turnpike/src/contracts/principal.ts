@@ -1,0 +1,41 @@
+import { z } from "zod";
+import { IdentifierSchema } from "./scalars.ts";
+
+export const AgentRefSchema = z.strictObject({ kind: z.literal("agent"), agentId: IdentifierSchema });
+
+/** An agent, the one kind of principal that runs turns. */
+export type AgentRef = z.infer<typeof AgentRefSchema>;
+
+export const PrincipalRefSchema = z.discriminatedUnion("kind", [
+  z.strictObject({ kind: z.literal("human"), userId: IdentifierSchema }),
+  AgentRefSchema,
+  z.strictObject({ kind: z.literal("group"), conversationId: IdentifierSchema }),
+  z.strictObject({ kind: z.literal("service"), serviceId: IdentifierSchema }),
+]);
+
+/** Someone who acts, owns, issues or reviews. */
+export type PrincipalRef = z.infer<typeof PrincipalRefSchema>;
+
+/** The id of a principal, whatever its kind calls it. */
+export function principalId(principal: PrincipalRef): string {
+  switch (principal.kind) {
+    case "human":
+      return principal.userId;
+    case "agent":
+      return principal.agentId;
+    case "group":
+      return principal.conversationId;
+    case "service":
+      return principal.serviceId;
+  }
+}
+
+/** One string per principal: equal keys mean equal principals. */
+export function principalKey(principal: PrincipalRef): string {
+  return `${principal.kind}:${principalId(principal)}`;
+}
+
+/** Principals are the same when kind and id are equal. */
+export function samePrincipal(one: PrincipalRef, other: PrincipalRef): boolean {
+  return one.kind === other.kind && principalId(one) === principalId(other);
+}

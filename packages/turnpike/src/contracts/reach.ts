@@ -1,0 +1,24 @@
+import { z } from "zod";
+import { ScopeSchema } from "./grant.ts";
+import { ActionSchema, IdentifierSchema, PathSchema } from "./scalars.ts";
+
+export const ReachEntrySchema = z.strictObject({
+  namespace: IdentifierSchema,
+  path: PathSchema,
+  actions: z.array(ActionSchema),
+  scope: ScopeSchema,
+});
+
+/** One place where the context may act right now, and how. */
+export type ReachEntry = z.infer<typeof ReachEntrySchema>;
+
+export const ReachResultSchema = z.discriminatedUnion("status", [
+  z.strictObject({ status: z.literal("computed"), reach: z.array(ReachEntrySchema) }),
+  z.strictObject({
+    status: z.literal("unavailable"),
+    reasonCode: z.enum(["usage_store_unavailable", "authority_unavailable"]),
+  }),
+]);
+
+/** Everywhere the context may act, or why that cannot be said; never a part of it. */
+export type ReachResult = z.infer<typeof ReachResultSchema>;

@@ -1,0 +1,96 @@
+import { z } from "zod";
+import { ErrorObjectSchema } from "./errors.ts";
+import { AuthorityAskSchema, AuthorityRequestSchema } from "./grant.ts";
+import { JsonObjectSchema, JsonValueSchema } from "./json.ts";
+import { MessageEnvelopeSchema } from "./message.ts";
+import { AgentRefSchema, PrincipalRefSchema } from "./principal.ts";
+import { IdentifierSchema, TimestampSchema, VersionSchema } from "./scalars.ts";
+
+export const TurnOptionsSchema = z.strictObject({
+  maxSteps: z.int().min(1).max(1000).optional(),
+  maxToolCalls: z.int().min(1).max(10_000).optional(),
+  timeoutMs: z.int().min(1).max(600_000).optional(),
+});
+
+/** The limits a caller asks for; what is left out is the host's default. */
+export type TurnOptions = z.infer<typeof TurnOptionsSchema>;
+
+export const TurnRequestSchema = z.strictObject({
+  version: VersionSchema,
+  executionId: IdentifierSchema,
+  agent: AgentRefSchema,
+  message: MessageEnvelopeSchema,
+  metadata: JsonObjectSchema.optional(),
+  state: JsonObjectSchema.optional(),
+  options: TurnOptionsSchema.optional(),
+});
+
+/** One bounded agent turn to run. */
+export type TurnRequest = z.infer<typeof TurnRequestSchema>;
+
+export const TurnEventTypeSchema = z.enum([
+  "turn.started",
+  "tool.requested",
+  "tool.completed",
+  "runtime.event",
+  "turn.completed",
+  "turn.escalated",
+  "turn.failed",
+  "turn.denied",
+  "turn.cancelled",
+]);
+export type TurnEventType = z.infer<typeof TurnEventTypeSchema>;
+
+export const TurnEventSchema = z.strictObject({
+  version: VersionSchema,
+  eventId: IdentifierSchema,
+  executionId: IdentifierSchema,
+  traceId: IdentifierSchema,
+  sequence: z.int().min(0),
+  type: TurnEventTypeSchema,
+  data: JsonValueSchema,
+  occurredAt: TimestampSchema,
+});
+
+/** One thing that happened in a turn; `sequence` counts from 0 without gaps. */
+export type TurnEvent = z.infer<typeof TurnEventSchema>;
+
+export const EscalationAskSchema = z.strictObject({
+  reason: z.string().min(1).max(4096),
+  requestedAuthority: AuthorityAskSchema.optional(),
+});
+
+/** What a turn says when it escalates; the rest of the escalation is the service's to say. */
+export type EscalationAsk = z.infer<typeof EscalationAskSchema>;
+
+export const EscalationSchema = z.strictObject({
+  status: z.literal("pending"),
+  reason: z.string(),
+  requestedAt: TimestampSchema,
+  reviewer: PrincipalRefSchema,
+  requestedAuthority: AuthorityRequestSchema.optional(),
+});
+
+/** A question to the owner that a turn ended with; nothing inside a turn can answer it. */
+export type Escalation = z.infer<typeof EscalationSchema>;
+
+const common = {
+  version: VersionSchema,
+  executionId: IdentifierSchema,
+  traceId: IdentifierSchema,
+  startedAt: TimestampSchema,
+  completedAt: TimestampSchema,
+  events: z.array(TurnEventSchema),
+  metadata: JsonObjectSchema.optional(),
+};
+
+export const TurnResultSchema = z.discriminatedUnion("status", [
+  z.strictObject({ status: z.literal("succeeded"), ...common, output: JsonValueSchema }),
+  z.strictObject({ status: z.literal("denied"), ...common, error: ErrorObjectSchema }),
+  z.strictObject({ status: z.literal("failed"), ...common, error: ErrorObjectSchema }),
+  z.strictObject({ status: z.literal("cancelled"), ...common, error: ErrorObjectSchema.optional() }),
+  z.strictObject({ status: z.literal("escalated"), ...common, escalation: EscalationSchema }),
+]);
+
+/** How a turn ended. */
+export type TurnResult = z.infer<typeof TurnResultSchema>;

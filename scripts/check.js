@@ -1,0 +1,28 @@
+// Everything that has to hold before a change goes in; stops at the first step that fails.
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+process.chdir(fileURLToPath(new URL("..", import.meta.url)));
+
+const steps = [
+  ["format", "npx oxfmt --check"],
+  ["lint", "npx oxlint --deny-warnings"],
+  ["types", "npx tsc -b"],
+  ["package turnpike", "npx publint --strict packages/turnpike"],
+  ["package turnpike-host", "npx publint --strict packages/host"],
+  ["published types", "npx attw --pack packages/turnpike --profile esm-only"],
+  ["unused code", "npx knip"],
+];
+
+for (const [name, command] of steps) {
+  console.log(`${name}: ${command}`);
+  const { status, stdout, stderr } = spawnSync(command, { shell: true, encoding: "utf8" });
+  if (status !== 0) {
+    process.stderr.write(stdout + stderr);
+    process.exit(1);
+  }
+}
+
+const tests = "npx vitest run --reporter=default --reporter=./scripts/closing-line.js";
+console.log(`tests: ${tests}`);
+process.exitCode = spawnSync(tests, { shell: true, stdio: "inherit" }).status ?? 1;

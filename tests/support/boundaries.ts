@@ -1,0 +1,73 @@
+import { posix } from "node:path";
+import { type Import, readImports } from "./import-graph.ts";
+
+const library = "packages/turnpike/src";
+
+/** What each room or package may import, apart from itself. */
+const arrows = new Map<string, readonly string[]>([
+  ["contracts", []],
+  ["kernel", ["contracts"]],
+  ["runtime", ["contracts", "kernel"]],
+  ["http", ["contracts", "kernel", "runtime"]],
+  ["client", ["contracts"]],
+  ["testing", ["contracts", "kernel", "runtime", "http", "client"]],
+  ["host", ["contracts", "kernel", "runtime", "http", "client", "testing"]],
+  ["console", ["contracts", "client"]],
+]);
+
+/** One sentence per import, below `root`, that the architecture does not allow. */
+export function boundaryViolations(root: string): string[] {
+  const imports = readImports(root).filter((each) => !isTest(each.file));
+  return [...imports.flatMap((each) => violation(each) ?? []), ...cycles(imports)];
+}
+
+function violation({ file, specifier, target }: Import): string | undefined {
+  if (target === undefined) return thirdPartyViolation(file, specifier);
+  if (isTest(target)) return `${file}: source may not import the test "${specifier}"`;
+
+  const from = place(file);
+  const to = place(target);
+  if (from === to) return undefined;
+  if (!arrows.get(from)?.includes(to)) return `${file}: ${from} may not import ${to} ("${specifier}")`;
+
+  const door = isLibrary(file) ? posix.relative(posix.dirname(file), `${library}/${to}/index.ts`) : `turnpike/${to}`;
+  return specifier === door ? undefined : `${file}: ${to} is imported as "${door}", not as "${specifier}"`;
+}
+
+function thirdPartyViolation(file: string, specifier: string): string | undefined {
+  if (!isLibrary(file)) return undefined;
+  if (!/^zod(\/|$)/.test(specifier)) return `${file}: the library may not import "${specifier}"`;
+  // A tool's author hands defineTool a zod schema; nothing else outside the contracts knows zod.
+  const knowsZod = place(file) === "contracts" || file === `${library}/kernel/tool.ts`;
+  return knowsZod ? undefined : `${file}: only contracts and kernel/tool.ts may import "${specifier}"`;
+}
+
+function cycles(imports: readonly Import[]): string[] {
+  const finished = new Set<string>();
+  const found: string[] = [];
+
+  const visit = (file: string, trail: readonly string[]): void => {
+    const start = trail.indexOf(file);
+    if (start !== -1) found.push(`cycle: ${[...trail.slice(start), file].join(" -> ")}`);
+    if (start !== -1 || finished.has(file)) return;
+    for (const each of imports) if (each.file === file && each.target) visit(each.target, [...trail, file]);
+    finished.add(file);
+  };
+
+  for (const { file } of imports) visit(file, []);
+  return found;
+}
+
+function isTest(path: string): boolean {
+  return /\.test\.tsx?$/.test(path);
+}
+
+function isLibrary(path: string): boolean {
+  return path.startsWith(`${library}/`);
+}
+
+/** The library's room, or the package, that a path belongs to. */
+function place(path: string): string {
+  const [, name = "", , room = ""] = path.split("/");
+  return isLibrary(path) ? room : name;
+}

@@ -1,0 +1,56 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, posix } from "node:path";
+import { parseSync, Visitor } from "oxc-parser";
+
+/** One import as it is written in `file`; `target` is the file it names, when that file is one of the workspace. */
+export interface Import {
+  readonly file: string;
+  readonly specifier: string;
+  readonly target: string | undefined;
+}
+
+const workspace = new Map([
+  ["turnpike", "packages/turnpike/src"],
+  ["turnpike-host", "packages/host/src"],
+]);
+
+/** Every import in the packages' sources: static, re-exported, dynamic and in types. Paths are relative to `root`. */
+export function readImports(root: string): Import[] {
+  return sourceFiles(root).flatMap((file) =>
+    specifiers(file, readFileSync(join(root, file), "utf8")).map((specifier) => ({
+      file,
+      specifier,
+      target: resolve(file, specifier),
+    })),
+  );
+}
+
+function sourceFiles(root: string): string[] {
+  return readdirSync(join(root, "packages"), { recursive: true, encoding: "utf8" })
+    .filter((path) => /^[^/]+\/src\/.*\.tsx?$/.test(path))
+    .map((path) => `packages/${path}`)
+    .toSorted();
+}
+
+function specifiers(file: string, text: string): string[] {
+  const found: string[] = [];
+  const { program, errors } = parseSync(file, text);
+  if (errors[0]) throw new SyntaxError(`${file}: ${errors[0].message}`);
+  new Visitor({
+    ImportDeclaration: (node) => found.push(node.source.value),
+    ExportAllDeclaration: (node) => found.push(node.source.value),
+    ExportNamedDeclaration: (node) => node.source && found.push(node.source.value),
+    TSImportType: (node) => found.push(node.source.value),
+    // A computed import stays in the list as its source text, so that it cannot slip past the rules.
+    ImportExpression: ({ source }) =>
+      found.push(source.type === "Literal" ? String(source.value) : text.slice(source.start, source.end)),
+  }).visit(program);
+  return found;
+}
+
+function resolve(file: string, specifier: string): string | undefined {
+  if (specifier.startsWith(".")) return posix.join(posix.dirname(file), specifier);
+  const [name = "", ...subpath] = specifier.split("/");
+  const folder = workspace.get(name);
+  return folder && posix.join(folder, ...subpath, subpath.length === 1 ? "index.ts" : "");
+}

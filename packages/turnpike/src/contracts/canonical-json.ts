@@ -1,8 +1,11 @@
 /** JSON with sorted keys: one text for values that differ in nothing but the order of their keys. */
 export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, part: unknown) =>
-    typeof part === "object" && part !== null && !Array.isArray(part)
-      ? Object.fromEntries(Object.entries(part).toSorted(([one], [other]) => (one < other ? -1 : 1)))
-      : part,
-  );
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  const parts: string[] = [];
+  for (const key of Object.keys(value).toSorted()) {
+    const part = (value as Record<string, unknown>)[key];
+    if (part !== undefined) parts.push(`${JSON.stringify(key)}:${canonicalJson(part)}`);
+  }
+  return `{${parts.join(",")}}`;
 }

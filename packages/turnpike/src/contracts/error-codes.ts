@@ -240,6 +240,7 @@ export const errorCodes = {
     meaning: "The replay store did not answer; nothing ran.",
     retry: true,
   },
+  request_timeout: { families: ["host"], status: 408, meaning: "The request did not arrive in time.", retry: true },
   payload_too_large: {
     families: ["host"],
     status: 413,

@@ -43,8 +43,10 @@ export {
   type Grant,
   type Scope,
 } from "./grant.ts";
+export { fromHeaderValue, toHeaderValue } from "./header-value.ts";
 export { parseInstant } from "./instant.ts";
 export { jsonSchemaOf } from "./json-schema.ts";
+export { jsonSchemasOf } from "./json-schemas.ts";
 export {
   JsonObjectSchema,
   JsonValueSchema,
@@ -99,6 +101,7 @@ export {
   VersionSchema,
   type Version,
 } from "./scalars.ts";
+export { sha256 } from "./sha256.ts";
 export {
   ToolAnnotationsSchema,
   ToolCallSchema,

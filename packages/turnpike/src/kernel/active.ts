@@ -1,0 +1,77 @@
+import {
+  check,
+  deepFreeze,
+  GrantSchema,
+  parseInstant,
+  principalKey,
+  type Grant,
+  type PrincipalRef,
+} from "../contracts/index.ts";
+
+/** A grant with everything that a decision compares already turned into keys and numbers. */
+export interface CompiledGrant {
+  grant: Grant;
+  subjectKey: string;
+  issuerKey: string;
+  issuedAt: number;
+  notBefore: number;
+  expiresAt: number;
+  revokedAt: number;
+  purposes: ReadonlySet<string> | undefined;
+  maxUses: number | undefined;
+}
+
+/** What a decision compares of its context. */
+export interface Moment {
+  owner: PrincipalRef;
+  now: number;
+  purpose: string;
+}
+
+/** The first condition in time or purpose that a grant fails. */
+export type Inactivity = "not-issued" | "not-yet-valid" | "expired" | "revoked" | "purpose";
+
+/** Why the grant is not live at this instant for this purpose; undefined when it is. */
+export function inactivity(grant: CompiledGrant, now: number, purpose: string): Inactivity | undefined {
+  if (now < grant.issuedAt) return "not-issued";
+  if (now < grant.notBefore) return "not-yet-valid";
+  if (now >= grant.expiresAt) return "expired";
+  if (now >= grant.revokedAt) return "revoked";
+  if (grant.purposes !== undefined && !grant.purposes.has(purpose)) return "purpose";
+  return undefined;
+}
+
+const compiled = new WeakMap<Grant, CompiledGrant>();
+
+/**
+ * Checks and compiles one grant; undefined when it does not fit the contract.
+ * A frozen grant is a promise that it never changes; freezing what it holds keeps the promise, so it is compiled once.
+ */
+export function compileGrant(grant: Grant): CompiledGrant | undefined {
+  const known = compiled.get(grant);
+  if (known !== undefined) return known;
+  const checked = check(GrantSchema, grant);
+  if (!checked.ok) return undefined;
+  const fresh = compile(checked.value);
+  if (Object.isFrozen(grant)) compiled.set(deepFreeze(grant), fresh);
+  return fresh;
+}
+
+function compile(grant: Grant): CompiledGrant {
+  const { constraints } = grant;
+  return {
+    grant,
+    subjectKey: principalKey(grant.subject),
+    issuerKey: principalKey(grant.issuer),
+    issuedAt: instant(grant.issuedAt, Infinity),
+    notBefore: instant(constraints.notBefore, -Infinity),
+    expiresAt: instant(constraints.expiresAt, Infinity),
+    revokedAt: instant(grant.revokedAt, Infinity),
+    purposes: constraints.purposes && new Set(constraints.purposes),
+    maxUses: constraints.maxUses,
+  };
+}
+
+function instant(timestamp: string | undefined, absent: number): number {
+  return timestamp === undefined ? absent : (parseInstant(timestamp) ?? Number.NaN);
+}

@@ -1,0 +1,112 @@
+import { deepFreeze, samePrincipal, type DiscoveryContext, type Grant, type PrincipalRef } from "../contracts/index.ts";
+import { compileGrant, type CompiledGrant, type Moment } from "./active.ts";
+import { indexCapabilities, type CapabilityIndex } from "./capability-index.ts";
+import { reportPortError, type Ports } from "./call-port.ts";
+import type { GrantScope } from "./ports.ts";
+
+const maxGrants = 16_384;
+
+/** The grants that count: those in force now and, inside a turn, only as far as they carried at its admission. */
+export interface AuthorityView {
+  current: Authority;
+  admitted?: AdmittedAuthority;
+}
+
+/** What a turn was admitted with. */
+export interface AdmittedAuthority {
+  authority: Authority;
+  moment: Moment;
+  /** Grants that were live but did not stand, or could not be told to. */
+  excluded: ReadonlySet<CompiledGrant>;
+}
+
+/** A checked set of grants, ready for decisions. */
+export interface Authority {
+  /** In the order in which they are tried: those without counted uses first, else as loaded. */
+  grants: readonly CompiledGrant[];
+  index: CapabilityIndex;
+  /** Grants that stand or fall with more than the clock: derived ones and those with counted uses. */
+  conditional: readonly CompiledGrant[];
+  /** Whose grants these are; an issuer is named when it is the only one. Absent for an empty set. */
+  holder: { namespaceId: string; subject: PrincipalRef; issuer: PrincipalRef | undefined } | undefined;
+}
+
+const compiledSets = new WeakMap<readonly Grant[], Authority>();
+
+/**
+ * The grants that the context exercises, or undefined when they cannot be read or cannot be trusted: too many, one
+ * that does not fit the contract, one that is somebody else's. A superset is never filtered.
+ */
+export async function loadAuthority(
+  ports: Ports,
+  context: DiscoveryContext,
+  signal: AbortSignal,
+): Promise<AuthorityView | undefined> {
+  try {
+    const authority = compileAuthority(await ports.grants.load(scopeOf(context), signal));
+    if (!holds(authority, context))
+      throw new Error("The grant source returned a grant outside the scope it was asked for.");
+    signal.throwIfAborted();
+    return { current: authority };
+  } catch (error) {
+    signal.throwIfAborted();
+    reportPortError(ports, error, { port: "grants" });
+    return undefined;
+  }
+}
+
+function scopeOf({ namespaceId, actor, authority, owner, purpose, now, traceId }: DiscoveryContext): GrantScope {
+  const scope: GrantScope = { namespaceId, actor, owner, purpose, now, traceId };
+  if (authority !== undefined) scope.authority = authority;
+  return scope;
+}
+
+/** Compiles a set of grants; a frozen array that was seen before costs nothing. Throws when the set cannot be trusted. */
+export function compileAuthority(grants: readonly Grant[]): Authority {
+  const known = compiledSets.get(grants);
+  if (known !== undefined) return known;
+  const fresh = compileSet(grants);
+  if (Object.isFrozen(grants)) compiledSets.set(deepFreeze(grants), fresh);
+  return fresh;
+}
+
+function compileSet(grants: readonly Grant[]): Authority {
+  if (!Array.isArray(grants)) throw new TypeError("The grant source returned something that is no array.");
+  if (grants.length > maxGrants) throw new RangeError(`The grant source returned more than ${maxGrants} grants.`);
+  // Array.from visits holes too, and a hole fits no contract.
+  const compiled = Array.from(grants, (grant, place) => {
+    const one = compileGrant(grant);
+    if (one === undefined) throw new TypeError(`Grant ${place} of the grant source does not fit the contract.`);
+    return one;
+  });
+  const ordered = [...compiled.filter(isUnbounded), ...compiled.filter((grant) => !isUnbounded(grant))];
+  return {
+    grants: ordered,
+    index: indexCapabilities(ordered),
+    conditional: ordered.filter((grant) => !isUnbounded(grant) || grant.grant.parentId !== undefined),
+    holder: commonHolder(compiled),
+  };
+}
+
+function isUnbounded(grant: CompiledGrant): boolean {
+  return grant.maxUses === undefined;
+}
+
+function commonHolder(grants: readonly CompiledGrant[]): Authority["holder"] {
+  const [first] = grants;
+  if (first === undefined) return undefined;
+  const { namespaceId, subject, issuer } = first.grant;
+  if (grants.some((one) => one.grant.namespaceId !== namespaceId || one.subjectKey !== first.subjectKey)) {
+    throw new Error("The grant source returned grants of several holders.");
+  }
+  const hasOneIssuer = grants.every((one) => one.issuerKey === first.issuerKey);
+  return { namespaceId, subject, issuer: hasOneIssuer ? issuer : undefined };
+}
+
+function holds({ holder }: Authority, context: DiscoveryContext): boolean {
+  if (holder === undefined) return true;
+  if (holder.namespaceId !== context.namespaceId || !samePrincipal(holder.subject, context.actor)) return false;
+  return (
+    context.authority === undefined || (holder.issuer !== undefined && samePrincipal(holder.issuer, context.authority))
+  );
+}

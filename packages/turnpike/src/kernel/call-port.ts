@@ -1,0 +1,53 @@
+import type { KernelOptions, PortFailure } from "./ports.ts";
+
+/** The host's ports as the operations use them. */
+export type Ports = Omit<KernelOptions, "tools" | "toolProviders" | "resources">;
+
+/** What a port answered; its error has gone to the operator and is not here. */
+export type Answer<T> = { ok: true; value: T } | { ok: false };
+
+const failed: { ok: false } = { ok: false };
+
+/**
+ * Calls foreign code. An error goes to `onPortError` and becomes a value; a caller's abort, which may be the very
+ * cause of that error, is thrown instead.
+ */
+export async function callPort<T>(
+  ports: Ports,
+  failure: PortFailure,
+  signal: AbortSignal,
+  call: () => Promise<T>,
+): Promise<Answer<T>> {
+  try {
+    const value = await call();
+    signal.throwIfAborted();
+    return { ok: true, value };
+  } catch (error) {
+    signal.throwIfAborted();
+    reportPortError(ports, error, failure);
+    return failed;
+  }
+}
+
+/** Tells the operator; an observer that throws changes nothing. */
+export function reportPortError(ports: Ports, error: unknown, failure: PortFailure): void {
+  quietly(() => ports.onPortError?.(error, failure));
+}
+
+/** Calls an observer: what it throws, or rejects with, has nobody left to go to. */
+export function quietly(observe: () => unknown): void {
+  try {
+    const told = observe();
+    if (told instanceof Promise) told.catch(() => {});
+  } catch {
+    // See above.
+  }
+}
+
+/** For operations called without a signal. It never fires, so listeners on it are not kept. */
+export const neverAborted: AbortSignal = withoutListeners(new AbortController().signal);
+
+function withoutListeners(signal: AbortSignal): AbortSignal {
+  Object.defineProperty(signal, "addEventListener", { value: () => {} });
+  return signal;
+}

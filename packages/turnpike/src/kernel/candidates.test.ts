@@ -1,0 +1,196 @@
+import { describe, expect, test } from "vitest";
+import {
+  ask,
+  assistant,
+  capability,
+  child,
+  context,
+  grant,
+  now,
+  parent,
+  world,
+} from "../../../../tests/support/kernel-world.ts";
+import { memoryGrants, type MemoryGrants } from "../testing/index.ts";
+import type { Grant } from "../contracts/index.ts";
+import { compileAuthority, type Authority } from "./authority.ts";
+import type { AdmittedAuthority } from "./authority.ts";
+import { candidates, coversWithin, momentOf } from "./candidates.ts";
+import type { ToolHandler } from "./ports.ts";
+
+const later = "2026-01-01T12:00:02Z";
+
+function admittedWith(authority: Authority): AdmittedAuthority {
+  return { authority, moment: momentOf(context()), excluded: new Set() };
+}
+
+describe("inside a turn the candidates for an act", () => {
+  const rows: { name: string; admitted: Grant[]; current: Grant[]; found: string[] }[] = [
+    { name: "are those admitted that are still there", admitted: [grant()], current: [grant()], found: ["grant-1"] },
+    { name: "are without those that are gone", admitted: [grant()], current: [], found: [] },
+    {
+      name: "are without those that are revoked",
+      admitted: [grant()],
+      current: [grant({ revokedAt: now })],
+      found: [],
+    },
+    { name: "are without those issued since", admitted: [], current: [grant()], found: [] },
+    {
+      name: "are those admitted, in the order of now, without those issued since",
+      admitted: [grant({ id: "a" }), grant({ id: "b" })],
+      current: [grant({ id: "new" }), grant({ id: "b" }), grant({ id: "a" })],
+      found: ["b", "a"],
+    },
+    {
+      name: "are without those that were narrower at admission",
+      admitted: [grant({ capabilities: [capability({ path: ["other"] })] })],
+      current: [grant()],
+      found: [],
+    },
+    {
+      name: "are without those that are narrower now",
+      admitted: [grant()],
+      current: [grant({ capabilities: [capability({ path: ["other"] })] })],
+      found: [],
+    },
+    {
+      name: "are without those that were revoked at admission and are not any more",
+      admitted: [grant({ revokedAt: now })],
+      current: [grant()],
+      found: [],
+    },
+    {
+      name: "are without those whose end was put off since",
+      admitted: [grant({ constraints: { expiresAt: now } })],
+      current: [grant({ constraints: { expiresAt: later } })],
+      found: [],
+    },
+  ];
+  for (const { name, admitted, current, found } of rows) {
+    test(`${name}`, () => {
+      const view = { current: compileAuthority(current), admitted: admittedWith(compileAuthority(admitted)) };
+      expect(candidates(view, ask(), momentOf(context())).map((one) => one.grant.id)).toEqual(found);
+      expect(coversWithin(view, ask({ path: ["reports"] }), momentOf(context()))).toBe(found.length > 0);
+    });
+  }
+
+  test("are all of them while nothing has changed since admission", () => {
+    const set = compileAuthority(Object.freeze([grant({ id: "a" }), grant({ id: "b" })]));
+    expect(candidates({ current: set, admitted: admittedWith(set) }, ask(), momentOf(context()))).toHaveLength(2);
+  });
+});
+
+describe("a ceiling", () => {
+  const set = compileAuthority([grant({ id: "a" }), grant({ id: "b", revokedAt: now })]);
+  const moment = momentOf(context());
+
+  test("is covered by a live grant", () => {
+    expect(coversWithin({ current: set }, ask({ path: [] }), moment)).toBe(true);
+  });
+
+  test("is not covered by a grant that does not count", () => {
+    expect(coversWithin({ current: set }, ask({ path: [] }), moment, ({ grant: { id } }) => id !== "a")).toBe(false);
+    expect(coversWithin({ current: set }, ask({ path: [] }), moment, ({ grant: { id } }) => id !== "b")).toBe(true);
+  });
+
+  test("is not covered by a grant that is not live", () => {
+    const revoked = compileAuthority([grant({ revokedAt: now })]);
+    expect(coversWithin({ current: revoked }, ask({ path: [] }), moment)).toBe(false);
+  });
+});
+
+/** Reads the document that its argument names. */
+const reader: ToolHandler = {
+  descriptor: {
+    name: "documents.read",
+    description: "Reads a document.",
+    namespace: "documents",
+    source: "host",
+    readWrite: "read",
+    inputSchema: { type: "object" },
+    requiredCapability: { action: "read", resource: { namespace: "documents", path: [] } },
+  },
+  parse: (args) => args,
+  requirement: (_context, args) => ask({ path: [String(args["path"])] }),
+  invoke: (_context, call) =>
+    Promise.resolve({ status: "succeeded", callId: call.id, tool: call.tool, completedAt: now, output: null }),
+};
+
+describe("inside a turn authority can only shrink:", () => {
+  const toRun = grant({
+    id: "run",
+    capabilities: [
+      capability({ namespace: "service.execution", path: ["agent", "assistant"], actions: ["invoke"], scope: "exact" }),
+    ],
+  });
+  const toReadDrafts = grant({ id: "drafts", capabilities: [capability({ path: ["drafts"] })] });
+
+  /** Reads `reports` two seconds into a turn; what happens since its admission is up to `meanwhile`. */
+  async function readInTurn(
+    held: readonly Grant[],
+    meanwhile: (grants: MemoryGrants) => void = () => {},
+  ): Promise<string> {
+    const grants = memoryGrants([toRun, toReadDrafts, ...held]);
+    const { kernel } = world(grants, { tools: [reader] });
+    const agent = { kind: "agent", agentId: "assistant" } as const;
+    expect(assistant).toEqual(agent);
+    const admission = await kernel.admitTurn(context({ enabledToolNamespaces: ["documents"] }), { agent });
+    if (admission.kind !== "admitted") throw new Error(`The turn was refused: ${admission.reason}`);
+    meanwhile(grants);
+    const call = {
+      id: "call-1",
+      tool: "documents.read",
+      arguments: { path: "reports" },
+      requestedAt: later,
+      traceId: "trace-1",
+    };
+    const result = await admission.scope.invokeTool(call, later, new AbortController().signal);
+    return result.status === "succeeded" ? "allowed" : result.error.code;
+  }
+
+  const rows: { name: string; held: Grant[]; meanwhile?: (grants: MemoryGrants) => void; expected: string }[] = [
+    { name: "a grant live at admission and now is used", held: [grant()], expected: "allowed" },
+    {
+      name: "a grant that expired since is not",
+      held: [grant({ constraints: { expiresAt: "2026-01-01T12:00:01Z" } })],
+      expected: "no_matching_grant",
+    },
+    {
+      name: "a grant revoked since is not",
+      held: [grant()],
+      meanwhile: (grants) => grants.revoke("tenant-1", "grant-1", later),
+      expected: "no_matching_grant",
+    },
+    {
+      name: "a grant issued since is not",
+      held: [],
+      meanwhile: (grants) => grants.issue(grant({ issuedAt: "2026-01-01T12:00:01Z" })),
+      expected: "no_matching_grant",
+    },
+    {
+      name: "a grant that became valid since is not",
+      held: [grant({ constraints: { notBefore: "2026-01-01T12:00:01Z" } })],
+      expected: "no_matching_grant",
+    },
+    {
+      name: "a grant that was stored before and issued since is not",
+      held: [grant({ issuedAt: "2026-01-01T12:00:01Z" })],
+      expected: "no_matching_grant",
+    },
+    { name: "a chain whole at admission and now is used", held: [child(), parent()], expected: "allowed" },
+    {
+      name: "a chain broken since is not",
+      held: [child(), parent()],
+      meanwhile: (grants) => grants.revoke("tenant-1", "parent", later),
+      expected: "delegation_chain_invalid",
+    },
+  ];
+  for (const { name, held, meanwhile, expected } of rows) {
+    test(`${name}`, async () => {
+      expect(await readInTurn(held, meanwhile)).toBe(expected);
+    });
+  }
+
+  test("a chain mended since is not used", async () => {
+    expect(await readInTurn([child()], (grants) => grants.issue(parent()))).not.toBe("allowed");
+  });
+});

@@ -1,0 +1,190 @@
+import {
+  check,
+  JsonObjectSchema,
+  type AccessContext,
+  type AuthorizationRequest,
+  type JsonObject,
+  type ReasonCode,
+} from "../contracts/index.ts";
+import type { CompiledGrant } from "./active.ts";
+import { callPort, reportPortError, type Ports } from "./call-port.ts";
+import type { AuthorityView } from "./authority.ts";
+import type { Moment } from "./active.ts";
+import { candidates } from "./candidates.ts";
+import { walkChain, type ChainVerdict } from "./chain.ts";
+
+/** Why a covering grant did not carry the act. */
+export type Refusal = Extract<
+  ReasonCode,
+  | "usage_store_unavailable"
+  | "host_policy_unavailable"
+  | "delegation_chain_unverified"
+  | "delegation_chain_invalid"
+  | "host_policy_denied"
+  | "grant_exhausted"
+>;
+
+/** What the policy said; asked once a decision, and only about what a grant allows. */
+export type PolicyVerdict = { kind: "kept" } | { kind: "denied"; metadata?: JsonObject } | { kind: "unavailable" };
+
+/** What was seen of a covering grant. */
+export interface Finding {
+  refusal?: Refusal;
+  chain?: ChainVerdict;
+}
+
+/** A decision, with all that was looked at to reach it. */
+export type Decision = { findings: ReadonlyMap<CompiledGrant, Finding>; policy?: PolicyVerdict } & (
+  | { kind: "allow"; grant: CompiledGrant }
+  | { kind: "deny"; reason: Exclude<ReasonCode, "allowed">; metadata?: JsonObject }
+);
+
+/** Takes a use of a bounded grant, or only looks whether one is left. */
+export type Spend = (ports: Ports, grant: CompiledGrant, signal: AbortSignal) => Promise<Refusal | undefined>;
+
+/** One question to the authority. */
+export interface Question {
+  ports: Ports;
+  view: AuthorityView;
+  context: AccessContext;
+  request: AuthorizationRequest;
+  moment: Moment;
+  spend: Spend;
+  signal: AbortSignal;
+}
+
+/** Most telling first. */
+const telling: readonly Refusal[] = [
+  "usage_store_unavailable",
+  "host_policy_unavailable",
+  "delegation_chain_unverified",
+  "delegation_chain_invalid",
+  "host_policy_denied",
+  "grant_exhausted",
+];
+
+const noFindings: ReadonlyMap<CompiledGrant, Finding> = new Map();
+
+/** A denial that looked at no grant. */
+export function deny(reason: Exclude<ReasonCode, "allowed">): Decision {
+  return { kind: "deny", reason, findings: noFindings };
+}
+
+/** Tries the candidates in order: chain, policy, uses. The first that survives carries the act. */
+export function decide(question: Question): Decision | Promise<Decision> {
+  const { ports, view, request, moment } = question;
+  const covering = candidates(view, request, moment);
+  const [first] = covering;
+  if (first === undefined) return deny("no_matching_grant");
+  if (ports.policy === undefined && isUnconditional(first))
+    return { kind: "allow", grant: first, findings: noFindings };
+  return tryEach(question, covering);
+}
+
+async function tryEach(question: Question, covering: readonly CompiledGrant[]): Promise<Decision> {
+  const { ports, moment } = question;
+  const findings = new Map<CompiledGrant, Finding>();
+  let policy: PolicyVerdict | undefined;
+  for (const grant of covering) {
+    const chain =
+      grant.grant.parentId === undefined ? undefined : await walkChain(ports, grant, moment, question.signal);
+    let refusal = chainRefusal(chain);
+    if (refusal === undefined) {
+      policy ??= askPolicy(question);
+      refusal = policyRefusal(policy);
+    }
+    if (refusal === undefined && grant.maxUses !== undefined)
+      refusal = await question.spend(ports, grant, question.signal);
+    findings.set(grant, { ...(chain && { chain }), ...(refusal && { refusal }) });
+    if (refusal === undefined) return { kind: "allow", grant, findings, ...(policy && { policy }) };
+  }
+
+  const reason =
+    telling.find((one) => [...findings.values()].some(({ refusal }) => refusal === one)) ?? "no_matching_grant";
+  const metadata = reason === "host_policy_denied" && policy?.kind === "denied" ? policy.metadata : undefined;
+  return { kind: "deny", reason, findings, ...(policy && { policy }), ...(metadata && { metadata }) };
+}
+
+function isUnconditional({ grant, maxUses }: CompiledGrant): boolean {
+  return maxUses === undefined && grant.parentId === undefined;
+}
+
+function chainRefusal(chain: ChainVerdict | undefined): Refusal | undefined {
+  if (chain === undefined || chain.kind === "valid") return undefined;
+  return chain.kind === "unverified" ? "delegation_chain_unverified" : "delegation_chain_invalid";
+}
+
+function policyRefusal(verdict: PolicyVerdict): Refusal | undefined {
+  if (verdict.kind === "kept") return undefined;
+  return verdict.kind === "denied" ? "host_policy_denied" : "host_policy_unavailable";
+}
+
+function askPolicy({ ports, request, context }: Question): PolicyVerdict {
+  if (ports.policy === undefined) return { kind: "kept" };
+  try {
+    const answer: unknown = ports.policy.narrow(request, context);
+    if (answer === undefined) return { kind: "kept" };
+    return { kind: "denied", ...policyReason(answer) };
+  } catch (error) {
+    reportPortError(ports, error, { port: "policy" });
+    return { kind: "unavailable" };
+  }
+}
+
+function policyReason(answer: unknown): { metadata?: JsonObject } {
+  if (answer instanceof Promise) answer.catch(() => {});
+  const checked = check(JsonObjectSchema, answer);
+  if (!checked.ok) throw new TypeError(`The policy gave no usable answer: ${checked.message}`);
+  const { metadata, ...unknown } = checked.value;
+  if (Object.keys(unknown).length > 0) throw new TypeError("The policy's answer has more than metadata.");
+  if (metadata === undefined) return {};
+  const reason = check(JsonObjectSchema, metadata);
+  if (!reason.ok) throw new TypeError(`The policy's metadata cannot be used: ${reason.message}`);
+  return { metadata: reason.value };
+}
+
+/** Looks whether a use is left; takes none. */
+export const peek: Spend = async (ports, { grant, maxUses = 0 }, signal) => {
+  const used = await askUsage(ports, grant.id, signal, (usage) => usage.used(grant.namespaceId, grant.id), isCount);
+  if (used === undefined) return "usage_store_unavailable";
+  return used < maxUses ? undefined : "grant_exhausted";
+};
+
+/** Takes one use, atomically. */
+export const consume: Spend = async (ports, { grant, maxUses = 0 }, signal) => {
+  signal.throwIfAborted();
+  const taken = await askUsage(
+    ports,
+    grant.id,
+    signal,
+    (usage) => usage.consume(grant.namespaceId, grant.id, maxUses),
+    isBoolean,
+  );
+  if (taken === undefined) return "usage_store_unavailable";
+  return taken ? undefined : "grant_exhausted";
+};
+
+async function askUsage<T>(
+  ports: Ports,
+  grantId: string,
+  signal: AbortSignal,
+  ask: (usage: NonNullable<Ports["usage"]>) => Promise<T>,
+  isAnswer: (value: unknown) => boolean,
+): Promise<T | undefined> {
+  const { usage } = ports;
+  if (usage === undefined) return undefined;
+  const answer = await callPort(ports, { port: "usage", id: grantId }, signal, async () => {
+    const value = await ask(usage);
+    if (!isAnswer(value)) throw new TypeError("The usage store gave no usable answer.");
+    return value;
+  });
+  return answer.ok ? answer.value : undefined;
+}
+
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isBoolean(value: unknown): boolean {
+  return typeof value === "boolean";
+}

@@ -1,0 +1,69 @@
+import { check, GrantSchema, type Constraints, type DelegationRule, type Grant } from "../contracts/index.ts";
+import { compileGrant, inactivity, type CompiledGrant } from "./active.ts";
+import { brokenLink, maxLinks } from "./chain.ts";
+
+/** What a holder passes on; constraints that are not restated are the parent's. */
+export type GrantAsk = Pick<Grant, "id" | "subject" | "capabilities" | "issuedAt"> &
+  Partial<Pick<Grant, "constraints" | "metadata">>;
+
+/** A narrower child, or the one rule that stands against it. */
+export type Derivation = { ok: true; grant: Grant } | { ok: false; reason: DelegationRule };
+
+/** How many parents the grants made here stand on: a grant itself names only its own. */
+const knownLinks = new WeakMap<Grant, number>();
+
+/**
+ * Makes a grant that is no wider than its parent, or refuses; it never clamps.
+ * `parentLinks` is how many parents the parent stands on, for a derived parent that comes out of a store.
+ */
+export function deriveGrant(parent: Grant, ask: GrantAsk, parentLinks: number = linksOf(parent)): Derivation {
+  const compiledParent = compileGrant(parent);
+  if (compiledParent === undefined) return refuse("invalid_parent");
+  if (parentLinks >= maxLinks) return refuse("chain_too_long");
+  const asked = check(GrantSchema, childOf(parent, ask));
+  if (!asked.ok || asked.value.id === parent.id) return refuse("invalid_ask");
+
+  const constraints = { ...inheritedFrom(parent), ...stated(asked.value.constraints) };
+  const child = compileGrant({ ...asked.value, constraints });
+  if (child === undefined || startOf(child) >= child.expiresAt) return refuse("empty_window");
+  if (!isLiveAt(compiledParent, child.issuedAt)) return refuse("parent_inactive");
+  const rule = brokenLink(child, compiledParent);
+  if (rule !== undefined) return refuse(rule);
+  knownLinks.set(child.grant, parentLinks + 1);
+  return { ok: true, grant: child.grant };
+}
+
+function refuse(reason: DelegationRule): Derivation {
+  return { ok: false, reason };
+}
+
+/** The child with no constraints but those the ask states. */
+function childOf({ namespaceId, subject: issuer, id: parentId }: Grant, ask: Partial<GrantAsk> | null): unknown {
+  const { id, subject, capabilities, issuedAt, metadata, constraints = {} } = ask ?? {};
+  const child = { id, namespaceId, subject, issuer, capabilities, constraints, issuedAt, parentId };
+  return metadata === undefined ? child : { ...child, metadata };
+}
+
+function inheritedFrom({ constraints }: Grant): Constraints {
+  return { ...constraints, delegationDepth: Math.max(0, (constraints.delegationDepth ?? 0) - 1) };
+}
+
+/** An undefined constraint is one that is not restated. */
+function stated(constraints: Constraints): Constraints {
+  return Object.fromEntries(Object.entries(constraints).filter(([, value]) => value !== undefined));
+}
+
+function startOf(grant: CompiledGrant): number {
+  return Math.max(grant.issuedAt, grant.notBefore);
+}
+
+/** Live in time; purposes are compared as sets by the link itself. */
+function isLiveAt(grant: CompiledGrant, now: number): boolean {
+  const found = inactivity(grant, now, "");
+  return found === undefined || found === "purpose";
+}
+
+function linksOf(grant: Grant | undefined | null): number {
+  if (grant === undefined || grant === null) return 0;
+  return knownLinks.get(grant) ?? (grant.parentId === undefined ? 0 : 1);
+}

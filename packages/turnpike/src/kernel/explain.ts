@@ -1,0 +1,54 @@
+import type { AccessContext, AuthorizationDecision, AuthorizationRequest } from "../contracts/index.ts";
+import { acceptContext, acceptRequest, decideOn, type Gate } from "./authorize.ts";
+import type { ChainVerdict } from "./chain.ts";
+import { peek, type Decision } from "./decide.ts";
+import { failedCondition, type Condition } from "./diagnose.ts";
+
+/** One grant as a decision saw it. */
+export interface GrantExplanation {
+  grantId: string;
+  /** The first condition it failed; absent for the grant that carried the act and for those never needed. */
+  failed?: Condition;
+  /** The walk up its delegation chain, when it was walked. */
+  chain?: ChainVerdict;
+}
+
+/** A decision and everything it rests on. For operators: it names grants that the caller may not know of. */
+export interface Explanation {
+  decision: Pick<AuthorizationDecision, "allowed" | "reasonCode" | "matchedGrantId">;
+  grants: readonly GrantExplanation[];
+  policy: "not-asked" | "kept" | "denied" | "unavailable";
+}
+
+/** Decides like `authorize`, consumes and records nothing, and shows its work. */
+export async function explain(
+  gate: Gate,
+  context: AccessContext,
+  request: AuthorizationRequest,
+  signal: AbortSignal,
+): Promise<Explanation> {
+  signal.throwIfAborted();
+  const trusted = acceptContext(context);
+  if (trusted === undefined) return unexplained("invalid_context");
+  const accepted = acceptRequest(trusted, request);
+  if (accepted === undefined) return unexplained("invalid_request");
+  const view = await gate.view(trusted, signal);
+  if (view === undefined) return unexplained("authority_unavailable");
+
+  const decision = await decideOn(gate.ports, trusted, accepted, view, peek, signal);
+  const grants = view.current.grants.map((grant) => {
+    const failed = failedCondition(grant, trusted, accepted, decision, view);
+    const chain = decision.findings.get(grant)?.chain;
+    return { grantId: grant.grant.id, ...(failed && { failed }), ...(chain && { chain }) };
+  });
+  return { decision: verdict(decision), grants, policy: decision.policy?.kind ?? "not-asked" };
+}
+
+function unexplained(reasonCode: string): Explanation {
+  return { decision: { allowed: false, reasonCode }, grants: [], policy: "not-asked" };
+}
+
+function verdict(decision: Decision): Explanation["decision"] {
+  if (decision.kind === "deny") return { allowed: false, reasonCode: decision.reason };
+  return { allowed: true, reasonCode: "allowed", matchedGrantId: decision.grant.grant.id };
+}

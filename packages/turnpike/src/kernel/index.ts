@@ -1,0 +1,26 @@
+export type { Inactivity } from "./active.ts";
+export type { ChainVerdict } from "./chain.ts";
+export type { Refusal } from "./decide.ts";
+export { deriveGrant, type Derivation, type GrantAsk } from "./derive.ts";
+export type { Condition } from "./diagnose.ts";
+export type { Explanation, GrantExplanation } from "./explain.ts";
+export { createKernel, type Kernel } from "./kernel.ts";
+export { errorObject, KernelError } from "./kernel-error.ts";
+export type { Mismatch } from "./match.ts";
+export type {
+  AuditSink,
+  CallOptions,
+  GrantScope,
+  GrantSource,
+  HostPolicy,
+  KernelOptions,
+  MessageTransport,
+  PortFailure,
+  ResourceProvider,
+  ToolHandler,
+  ToolNamespaceSettingsStore,
+  ToolProvider,
+  UsageStore,
+} from "./ports.ts";
+export { defineTool, ToolError, type ToolDefinition, type ToolRun } from "./tool.ts";
+export type { EscalationOutcome, TurnAdmission, TurnEnd, TurnScope, TurnToAdmit } from "./turn-scope.ts";

@@ -1,0 +1,119 @@
+import {
+  accept,
+  check,
+  deepFreeze,
+  ResourceOperationRequestSchema,
+  ResourceResultSchema,
+  type AccessContext,
+  type ErrorCode,
+  type ResourceOperation,
+  type ResourceOperationRequest,
+  type ResourceResult,
+} from "../contracts/index.ts";
+import { record } from "./audit.ts";
+import { acceptContext, authorizeEffect, namesContextOwner, type Gate } from "./authorize.ts";
+import { reportPortError, type Ports } from "./call-port.ts";
+import { errorObject } from "./kernel-error.ts";
+import type { ResourceProvider } from "./ports.ts";
+
+/** One provider a resource namespace. */
+export type ResourceRegistry = ReadonlyMap<string, ResourceProvider>;
+
+/** Indexes the providers. Throws when two serve one namespace. */
+export function createResourceRegistry(providers: readonly ResourceProvider[] = []): ResourceRegistry {
+  const registry = new Map<string, ResourceProvider>();
+  for (const provider of providers) {
+    if (registry.has(provider.namespace)) throw new TypeError(`Two resource providers serve ${provider.namespace}.`);
+    registry.set(provider.namespace, provider);
+  }
+  return registry;
+}
+
+/** The operation `invokeResource`. A context that the operation brings along is ignored: only the first argument counts. */
+export async function invokeResource(
+  gate: Gate,
+  registry: ResourceRegistry,
+  context: AccessContext,
+  operation: ResourceOperationRequest & { context?: AccessContext },
+  signal: AbortSignal,
+): Promise<ResourceResult> {
+  signal.throwIfAborted();
+  const trusted = acceptContext(context);
+  if (trusted === undefined) return denied(operation, context, "invalid_context");
+  const accepted = accept(ResourceOperationRequestSchema, withoutContext(operation));
+  if (!accepted.ok) {
+    await record(gate.ports, trusted, () => ({
+      type: "resource.invoked",
+      outcome: "denied",
+      reason: "invalid_request",
+    }));
+    return denied(operation, trusted, "invalid_request");
+  }
+  const result = await carryOut(gate, registry, trusted, accepted.value, signal);
+  const { resource, action, operationId } = accepted.value;
+  await record(gate.ports, trusted, () => ({
+    type: "resource.invoked",
+    outcome: result.status,
+    resource,
+    action,
+    operationId,
+    ...(result.status !== "succeeded" && { reason: result.error.code }),
+  }));
+  return result;
+}
+
+function withoutContext(operation: ResourceOperationRequest & { context?: AccessContext }): ResourceOperationRequest {
+  if (operation.context === undefined) return operation;
+  const { context: _ignored, ...request } = operation;
+  return request;
+}
+
+async function carryOut(
+  gate: Gate,
+  registry: ResourceRegistry,
+  context: AccessContext,
+  request: ResourceOperationRequest,
+  signal: AbortSignal,
+): Promise<ResourceResult> {
+  const { resource, action, operationId } = request;
+  const owned = { ...resource, owner: context.owner };
+  const asked = namesContextOwner(resource, context) ? { resource: owned, action } : undefined;
+  const decision = await authorizeEffect(gate, context, asked, { operationId }, signal);
+  if (decision.kind === "deny") {
+    const refuse = decision.reason === "audit_unavailable" ? failed : denied;
+    return refuse(request, context, decision.reason);
+  }
+  const provider = registry.get(resource.namespace);
+  if (provider === undefined) return failed(request, context, "resource_provider_not_found");
+  const operation = deepFreeze({ ...request, resource: owned, context });
+  return run(gate.ports, provider, operation, signal);
+}
+
+async function run(
+  ports: Ports,
+  provider: ResourceProvider,
+  operation: ResourceOperation,
+  signal: AbortSignal,
+): Promise<ResourceResult> {
+  const failure = { port: "resources", id: provider.namespace } as const;
+  let returned: unknown;
+  try {
+    returned = await provider.invoke(operation, signal);
+  } catch (error) {
+    reportPortError(ports, error, failure);
+    return failed(operation, operation.context, "resource_execution_failed");
+  }
+  const accepted = check(ResourceResultSchema, returned);
+  if (accepted.ok && accepted.value.operationId === operation.operationId) return accepted.value;
+  const problem = accepted.ok ? "it names another operation" : accepted.message;
+  reportPortError(ports, new TypeError(`The provider's result cannot be used: ${problem}.`), failure);
+  return failed(operation, operation.context, "invalid_resource_result");
+}
+
+function denied({ operationId }: ResourceOperationRequest, context: AccessContext, code: ErrorCode): ResourceResult {
+  return { status: "denied", operationId, completedAt: context.now, error: errorObject(code) };
+}
+
+function failed({ operationId }: ResourceOperationRequest, context: AccessContext, code: ErrorCode): ResourceResult {
+  return { status: "failed", operationId, completedAt: context.now, error: errorObject(code) };
+}

@@ -1,0 +1,184 @@
+import {
+  accept,
+  check,
+  AuthorizationRequestSchema,
+  JsonObjectSchema,
+  ToolCallSchema,
+  ToolResultSchema,
+  type AccessContext,
+  type AuthorizationRequest,
+  type ErrorCode,
+  type JsonObject,
+  type ToolCall,
+  type ToolDescriptor,
+  type ToolResult,
+} from "../contracts/index.ts";
+import { record } from "./audit.ts";
+import { acceptContext, authorizeEffect, type Gate } from "./authorize.ts";
+import { reportPortError, type Ports } from "./call-port.ts";
+import { momentOf } from "./candidates.ts";
+import { errorObject } from "./kernel-error.ts";
+import { hiddenBecause } from "./list-tools.ts";
+import { isWithinCeiling } from "./match.ts";
+import { InvalidToolOutput, ToolError } from "./tool.ts";
+import { isNamedIn, type Tool, type ToolCatalog } from "./tool-catalog.ts";
+
+/** Where tools are called: the gate, and the tools there are. */
+export interface ToolGate extends Gate {
+  /** A catalog in which the tool of this name is, if it is registered at all. */
+  catalog(name: string, context: AccessContext, signal: AbortSignal): Promise<ToolCatalog>;
+  /** Told when a tool is about to be carried out. */
+  onEffect?(tool: ToolDescriptor): void;
+  /** Told when a call was not carried out because its decision could not be recorded. */
+  onAuditOutage?(): void;
+}
+
+/** A result, and what the operator may know about it. */
+interface Outcome {
+  result: ToolResult;
+  metadata?: JsonObject;
+}
+
+/** The operation `invokeTool`. */
+export async function invokeTool(
+  gate: ToolGate,
+  context: AccessContext,
+  call: ToolCall,
+  signal: AbortSignal,
+): Promise<ToolResult> {
+  signal.throwIfAborted();
+  const trusted = acceptContext(context);
+  if (trusted === undefined) return denied(call, context, "invalid_context");
+  const accepted = accept(ToolCallSchema, call);
+  if (!accepted.ok) {
+    await record(gate.ports, trusted, () => ({ type: "tool.invoked", outcome: "denied", reason: "invalid_request" }));
+    return denied(call, trusted, "invalid_request");
+  }
+  const outcome = await carryOut(gate, trusted, accepted.value, signal);
+  await recordToolOutcome(gate.ports, trusted, accepted.value, outcome);
+  return outcome.result;
+}
+
+/** Puts the outcome of a call on the trail; also for calls that something before the kernel refused. */
+export async function recordToolOutcome(
+  ports: Ports,
+  context: AccessContext,
+  call: ToolCall,
+  { result, metadata }: Outcome,
+): Promise<void> {
+  await record(ports, context, () => ({
+    type: "tool.invoked",
+    outcome: result.status,
+    tool: call.tool,
+    operationId: call.id,
+    ...(result.status !== "succeeded" && { reason: result.error.code }),
+    ...(metadata && { metadata }),
+  }));
+}
+
+async function carryOut(gate: ToolGate, context: AccessContext, call: ToolCall, signal: AbortSignal): Promise<Outcome> {
+  if (call.traceId !== context.traceId) return { result: denied(call, context, "trace_mismatch") };
+
+  const catalog = await gate.catalog(call.tool, context, signal);
+  const tool = catalog.tools.get(call.tool);
+  if (tool === undefined && [...catalog.unavailable].some((namespace) => isNamedIn(call.tool, namespace))) {
+    return { result: failed(call, context, "tool_catalog_unavailable") };
+  }
+  const view = await gate.view(context, signal);
+  if (view === undefined) return { result: denied(call, context, "authority_unavailable") };
+  const hidden = hiddenBecause(tool, context, view, momentOf(context));
+  if (hidden !== undefined || tool === undefined) {
+    return { result: denied(call, context, "tool_unavailable"), metadata: { hidden: hidden ?? "not-registered" } };
+  }
+
+  const prepared = prepare(gate.ports, tool, context, call);
+  if (!prepared.ok) return { result: failed(call, context, prepared.code, prepared.message) };
+  const seenOnce: Gate = { ports: gate.ports, view: () => Promise.resolve(view) };
+  const decision = await authorizeEffect(
+    seenOnce,
+    context,
+    prepared.requirement,
+    { tool: call.tool, operationId: call.id },
+    signal,
+  );
+  if (decision.kind === "deny") {
+    if (decision.reason === "audit_unavailable") gate.onAuditOutage?.();
+    const refuse = decision.reason === "audit_unavailable" ? failed : denied;
+    return { result: refuse(call, context, decision.reason) };
+  }
+  signal.throwIfAborted();
+  gate.onEffect?.(tool.descriptor);
+  return { result: await run(gate.ports, tool, context, prepared.call, signal) };
+}
+
+type Prepared =
+  | { ok: true; call: ToolCall; requirement: AuthorizationRequest }
+  | { ok: false; code: ErrorCode; message?: string };
+
+/** The call with its arguments as the tool parsed them, and exactly what it needs. */
+function prepare(ports: Ports, tool: Tool, context: AccessContext, call: ToolCall): Prepared {
+  const { descriptor, ceiling, handler } = tool;
+  const misbehaved = (code: ErrorCode, error: unknown): Prepared => {
+    reportPortError(ports, error, { port: "tools", id: descriptor.name });
+    return { ok: false, code };
+  };
+  let args: unknown;
+  try {
+    args = handler.parse(call.arguments);
+  } catch (error) {
+    if (!(error instanceof ToolError)) return misbehaved("invalid_tool_arguments", error);
+    return { ok: false, code: "invalid_tool_arguments", message: error.message };
+  }
+  const checked = check(JsonObjectSchema, args);
+  if (!checked.ok) return misbehaved("invalid_tool_arguments", new TypeError(`No JSON was parsed: ${checked.message}`));
+  const parsed = Object.freeze({ ...call, arguments: checked.value });
+  if (handler.requirement === undefined) return { ok: true, call: parsed, requirement: ceiling };
+
+  let required: unknown;
+  try {
+    required = handler.requirement(context, parsed.arguments);
+  } catch (error) {
+    return misbehaved("tool_requirement_resolution_failed", error);
+  }
+  const requirement = check(AuthorizationRequestSchema, required);
+  if (!requirement.ok) return misbehaved("invalid_tool_requirement", new TypeError(requirement.message));
+  if (!isWithinCeiling(requirement.value, ceiling, context.owner)) {
+    return misbehaved("invalid_tool_requirement", new RangeError("The requirement exceeds the declared capability."));
+  }
+  return { ok: true, call: parsed, requirement: requirement.value };
+}
+
+async function run(
+  ports: Ports,
+  tool: Tool,
+  context: AccessContext,
+  call: ToolCall,
+  signal: AbortSignal,
+): Promise<ToolResult> {
+  let returned: unknown;
+  try {
+    returned = await tool.handler.invoke(context, call, signal);
+  } catch (error) {
+    reportPortError(ports, error, { port: "tools", id: call.tool });
+    return failed(call, context, error instanceof InvalidToolOutput ? "invalid_tool_result" : "tool_execution_failed");
+  }
+  const accepted = check(ToolResultSchema, returned);
+  if (accepted.ok && accepted.value.callId === call.id && accepted.value.tool === call.tool) return accepted.value;
+  const problem = accepted.ok ? "it names another call or tool" : accepted.message;
+  reportPortError(ports, new TypeError(`The tool's result cannot be used: ${problem}.`), {
+    port: "tools",
+    id: call.tool,
+  });
+  return failed(call, context, "invalid_tool_result");
+}
+
+/** A result for a call that was refused. */
+export function denied(call: ToolCall, context: AccessContext, code: ErrorCode): ToolResult {
+  return { status: "denied", callId: call.id, tool: call.tool, completedAt: context.now, error: errorObject(code) };
+}
+
+function failed(call: ToolCall, context: AccessContext, code: ErrorCode, message?: string): ToolResult {
+  const isSayable = message !== undefined && message.length >= 1 && message.length <= 4096;
+  const error = isSayable ? errorObject(code, message) : errorObject(code);
+  return { status: "failed", callId: call.id, tool: call.tool, completedAt: context.now, error };
+}

@@ -1,0 +1,100 @@
+import type {
+  AccessContext,
+  AuthorizationDecision,
+  AuthorizationRequest,
+  DiscoveryContext,
+  MessageEnvelope,
+  MessageResult,
+  NamespaceCatalog,
+  NamespaceUpdate,
+  ReachResult,
+  ResourceOperationRequest,
+  ResourceResult,
+  ToolCall,
+  ToolDescriptor,
+  ToolResult,
+} from "../contracts/index.ts";
+import { authorize, type Gate } from "./authorize.ts";
+import { loadAuthority } from "./authority.ts";
+import { neverAborted } from "./call-port.ts";
+import { explain, type Explanation } from "./explain.ts";
+import { createResourceRegistry, invokeResource } from "./invoke-resource.ts";
+import { invokeTool, type ToolGate } from "./invoke-tool.ts";
+import { listTools, type ListedCatalogs } from "./list-tools.ts";
+import { listToolNamespaces, updateToolNamespaces } from "./namespaces.ts";
+import type { CallOptions, KernelOptions } from "./ports.ts";
+import { reach } from "./reach.ts";
+import { sendMessage } from "./send-message.ts";
+import { createToolRegistry, resolveCatalogFor } from "./tool-catalog.ts";
+import { admitTurn, recordTurnEnd, type TurnAdmission, type TurnEnd, type TurnToAdmit } from "./turn-scope.ts";
+
+/** Decides and carries out every operation. An operation aborted before its effect rejects with the signal's reason. */
+export interface Kernel {
+  /** Whether the act would be allowed. Consumes nothing. */
+  authorize(
+    context: AccessContext,
+    request: AuthorizationRequest,
+    options?: CallOptions,
+  ): Promise<AuthorizationDecision>;
+  /** The tools the context may use. Throws a `KernelError` when that cannot be established. */
+  listTools(context: DiscoveryContext, options?: CallOptions): Promise<readonly ToolDescriptor[]>;
+  /** The tool namespaces there are. Throws a `KernelError` when they cannot be shown. */
+  listToolNamespaces(context: DiscoveryContext, options?: CallOptions): Promise<NamespaceCatalog>;
+  /** Switches tool namespaces on and off. Throws a `KernelError` when nothing could be changed. */
+  updateToolNamespaces(
+    context: AccessContext,
+    update: NamespaceUpdate,
+    options?: CallOptions,
+  ): Promise<NamespaceCatalog>;
+  invokeTool(context: AccessContext, call: ToolCall, options?: CallOptions): Promise<ToolResult>;
+  invokeResource(
+    context: AccessContext,
+    operation: ResourceOperationRequest & { context?: AccessContext },
+    options?: CallOptions,
+  ): Promise<ResourceResult>;
+  sendMessage(context: AccessContext, envelope: MessageEnvelope, options?: CallOptions): Promise<MessageResult>;
+  /** Everywhere the context may act right now. */
+  reach(context: DiscoveryContext, options?: CallOptions): Promise<ReachResult>;
+  /** For operators only: a decision with every grant considered. Never put it behind the service api. */
+  explain(context: AccessContext, request: AuthorizationRequest, options?: CallOptions): Promise<Explanation>;
+  /** For turn executors: admits one turn and opens the scope it runs in. */
+  admitTurn(context: AccessContext, turn: TurnToAdmit, options?: CallOptions): Promise<TurnAdmission>;
+  /** For turn executors: puts the end of a turn on the trail that was never admitted. */
+  recordTurnEnd(context: AccessContext, end: TurnEnd): Promise<void>;
+}
+
+/** Binds the operations to the host's ports. Throws when tools or providers are misconfigured. */
+export function createKernel(options: KernelOptions): Kernel {
+  const { tools, toolProviders, resources, ...ports } = options;
+  if (ports.audit === undefined) throw new TypeError('createKernel needs `audit`: a sink, or "none" to keep no trail.');
+  const registry = createToolRegistry(tools, toolProviders);
+  const providers = createResourceRegistry(resources);
+  const listed: ListedCatalogs = new WeakMap();
+  const gate: Gate = {
+    ports,
+    view: (context, signal) => loadAuthority(ports, context, signal),
+  };
+  const toolGate: ToolGate = {
+    ...gate,
+    catalog: (name, context, signal) => resolveCatalogFor(name, registry, ports, context, signal),
+  };
+
+  return {
+    authorize: (context, request, call) => authorize(gate, context, request, signalOf(call)),
+    listTools: (context, call) => listTools(gate, registry, listed, context, signalOf(call)),
+    listToolNamespaces: (context, call) => listToolNamespaces(ports, registry, context, signalOf(call)),
+    updateToolNamespaces: (context, update, call) =>
+      updateToolNamespaces(ports, registry, context, update, signalOf(call)),
+    invokeTool: (context, toolCall, call) => invokeTool(toolGate, context, toolCall, signalOf(call)),
+    invokeResource: (context, operation, call) => invokeResource(gate, providers, context, operation, signalOf(call)),
+    sendMessage: (context, envelope, call) => sendMessage(gate, context, envelope, signalOf(call)),
+    reach: (context, call) => reach(gate, context, signalOf(call)),
+    explain: (context, request, call) => explain(gate, context, request, signalOf(call)),
+    admitTurn: (context, turn, call) => admitTurn({ gate, registry, listed }, context, turn, signalOf(call)),
+    recordTurnEnd: (context, end) => recordTurnEnd(ports, context, end),
+  };
+}
+
+function signalOf(options: CallOptions | undefined): AbortSignal {
+  return options?.signal ?? neverAborted;
+}

@@ -1,0 +1,131 @@
+import {
+  accept,
+  DiscoveryContextSchema,
+  NamespaceUpdateSchema,
+  type AccessContext,
+  type DiscoveryContext,
+  type ErrorCode,
+  type NamespaceCatalog,
+  type NamespaceUpdate,
+} from "../contracts/index.ts";
+import { record, type AuditFacts } from "./audit.ts";
+import { acceptContext, acceptDiscovery } from "./authorize.ts";
+import { neverAborted, reportPortError, type Ports } from "./call-port.ts";
+import { KernelError } from "./kernel-error.ts";
+import type { ToolNamespaceSettingsStore } from "./ports.ts";
+import { resolveCatalog, type ToolCatalog, type ToolRegistry } from "./tool-catalog.ts";
+
+/** The operation `listToolNamespaces`. */
+export async function listToolNamespaces(
+  ports: Ports,
+  registry: ToolRegistry,
+  context: DiscoveryContext,
+  signal: AbortSignal,
+): Promise<NamespaceCatalog> {
+  signal.throwIfAborted();
+  const trusted = acceptDiscovery(context);
+  if (trusted === undefined) throw new KernelError("invalid_context");
+  const tools = await resolveCatalog(registry, ports, trusted, signal);
+  const unavailable = [...tools.unavailable];
+  await mustRecord(ports, trusted, {
+    type: "tool.namespaces.listed",
+    outcome: "succeeded",
+    ...(unavailable.length > 0 && { metadata: { unavailable } }),
+  });
+  signal.throwIfAborted();
+  return namespaceCatalog(registry, tools, trusted);
+}
+
+/** The operation `updateToolNamespaces`: the store decides what is in force afterwards, not the patch. */
+export async function updateToolNamespaces(
+  ports: Ports,
+  registry: ToolRegistry,
+  context: AccessContext,
+  update: NamespaceUpdate,
+  signal: AbortSignal,
+): Promise<NamespaceCatalog> {
+  signal.throwIfAborted();
+  const trusted = acceptContext(context);
+  if (trusted === undefined) throw new KernelError("invalid_context");
+  const accepted = accept(NamespaceUpdateSchema, update);
+  if (!accepted.ok) throw new KernelError("invalid_request");
+  const { namespaceSettings: store } = ports;
+  if (store === undefined) throw new KernelError("namespace_settings_not_configured");
+
+  const patch = asSets(accepted.value);
+  await mustRecord(ports, trusted, { type: "tool.namespaces.updated", outcome: "allowed", metadata: patch });
+  signal.throwIfAborted();
+  const applied = await applyUpdate(ports, store, trusted, accepted.value, signal);
+  if (applied === undefined) {
+    const reason: ErrorCode = "namespace_settings_unavailable";
+    await record(ports, trusted, () => ({ type: "tool.namespaces.updated", outcome: "failed", reason }));
+    throw new KernelError(reason);
+  }
+  const { enabledToolNamespaces: enabled } = applied;
+  await record(ports, trusted, () => ({
+    type: "tool.namespaces.updated",
+    outcome: "succeeded",
+    metadata: { enabled },
+  }));
+  // The patch is in force: an abort from here on would hide that from the caller.
+  return namespaceCatalog(registry, await resolveCatalog(registry, ports, applied, neverAborted), applied);
+}
+
+/** The context with the selection that is in force now; undefined when the store gave no usable answer. */
+async function applyUpdate(
+  ports: Ports,
+  store: ToolNamespaceSettingsStore,
+  context: AccessContext,
+  update: NamespaceUpdate,
+  signal: AbortSignal,
+): Promise<DiscoveryContext | undefined> {
+  try {
+    const enabled: unknown = await store.applyUpdate(context, update, signal);
+    if (!Array.isArray(enabled)) throw new TypeError("The settings store returned something that is no list.");
+    const applied = accept(DiscoveryContextSchema, { ...context, enabledToolNamespaces: [...enabled] });
+    if (applied.ok) return applied.value;
+    throw new TypeError(`The settings store returned no usable selection: ${applied.message}`);
+  } catch (error) {
+    reportPortError(ports, error, { port: "namespaceSettings" });
+    return undefined;
+  }
+}
+
+async function mustRecord(ports: Ports, context: DiscoveryContext, facts: AuditFacts): Promise<void> {
+  if (!(await record(ports, context, () => facts))) throw new KernelError("audit_unavailable");
+}
+
+function asSets({ enable = [], disable = [] }: NamespaceUpdate): { enable: string[]; disable: string[] } {
+  return { enable: [...new Set(enable)], disable: [...new Set(disable)] };
+}
+
+/** Every namespace there is for this context: those of its tools, and those that providers would serve. */
+function namespaceCatalog(registry: ToolRegistry, { tools }: ToolCatalog, context: DiscoveryContext): NamespaceCatalog {
+  const found = new Map<string, { sources: Set<string>; toolCount: number }>();
+  const entryOf = (namespace: string): { sources: Set<string>; toolCount: number } => {
+    const entry = found.get(namespace) ?? { sources: new Set(), toolCount: 0 };
+    found.set(namespace, entry);
+    return entry;
+  };
+  for (const { descriptor } of tools.values()) {
+    const entry = entryOf(descriptor.namespace);
+    entry.sources.add(descriptor.source);
+    entry.toolCount += 1;
+  }
+  for (const { id, namespaces } of registry.providers) {
+    for (const namespace of namespaces) entryOf(namespace).sources.add(id);
+  }
+
+  const namespaces = [...found].toSorted(byName).map(([namespace, { sources, toolCount }]) => ({
+    namespace,
+    sources: [...sources].toSorted(),
+    toolCount,
+    enabled: context.enabledToolNamespaces.includes(namespace),
+  }));
+  const enabled = namespaces.filter((entry) => entry.enabled).length;
+  return { namespaces, summary: { enabled, disabled: namespaces.length - enabled, total: namespaces.length } };
+}
+
+function byName([one]: [string, unknown], [other]: [string, unknown]): number {
+  return one < other ? -1 : 1;
+}

@@ -1,0 +1,124 @@
+import type {
+  AccessContext,
+  AuditEvent,
+  AuthorizationRequest,
+  DiscoveryContext,
+  Grant,
+  JsonObject,
+  MessageEnvelope,
+  MessageResult,
+  NamespaceUpdate,
+  PrincipalRef,
+  ResourceOperation,
+  ResourceResult,
+  ToolCall,
+  ToolDescriptor,
+  ToolResult,
+} from "../contracts/index.ts";
+
+/** Whose grants are asked for, and on which occasion. */
+export interface GrantScope {
+  namespaceId: string;
+  actor: PrincipalRef;
+  authority?: PrincipalRef;
+  owner: PrincipalRef;
+  purpose: string;
+  now: string;
+  traceId: string;
+}
+
+/** Where grants come from. A frozen array is a promise that it never changes: it is read once. */
+export interface GrantSource {
+  /** Grants `scope.actor` holds in `scope.namespaceId`, issued by `scope.authority` when it is present. Throw on an outage. */
+  load(scope: GrantScope, signal: AbortSignal): Promise<readonly Grant[]>;
+  /** One grant by id, for delegation chains; undefined when there is none. Throw on an outage. */
+  find?(namespaceId: string, grantId: string, signal: AbortSignal): Promise<Grant | undefined>;
+}
+
+/** Counts the uses of bounded grants. */
+export interface UsageStore {
+  /** How many uses are counted. Throw on an outage. */
+  used(namespaceId: string, grantId: string): Promise<number>;
+  /** Atomic: counts one use and returns true only while fewer than `maxUses` are counted. Throw on an outage. */
+  consume(namespaceId: string, grantId: string, maxUses: number): Promise<boolean>;
+}
+
+/** The host's own last word. It can refuse what a grant allows and never allow what no grant does. */
+export interface HostPolicy {
+  /** Return undefined to keep the decision, or the reason to refuse it; `metadata` is shown to the caller. */
+  narrow(request: AuthorizationRequest, context: AccessContext): { metadata?: JsonObject } | undefined;
+}
+
+/** Keeps which tool namespaces are switched on. */
+export interface ToolNamespaceSettingsStore {
+  /** Applies the patch atomically on fresh state and returns the selection now in force. Throw on an outage. */
+  applyUpdate(context: AccessContext, update: NamespaceUpdate, signal: AbortSignal): Promise<readonly string[]>;
+}
+
+/** One tool. Its methods are called on the object itself. */
+export interface ToolHandler {
+  descriptor: ToolDescriptor;
+  /** The arguments as the tool will use them. Throw to refuse them; only a `ToolError`'s message reaches the caller. */
+  parse(args: JsonObject): JsonObject;
+  /** What this call needs, within `descriptor.requiredCapability`; absent: exactly that. */
+  requirement?(context: AccessContext, args: JsonObject): AuthorizationRequest;
+  /** Carries the call out; only ever called after a decision that allows it. */
+  invoke(context: AccessContext, call: ToolCall, signal: AbortSignal): Promise<ToolResult>;
+}
+
+/** Tools that depend on who asks, each named `<namespace>.<name>` in one of the declared namespaces. */
+export interface ToolProvider {
+  id: string;
+  namespaces: readonly string[];
+  /** The tools for this context. Throw on an outage; the provider's namespaces are then unavailable, nothing else. */
+  tools(context: DiscoveryContext, signal: AbortSignal): Promise<readonly ToolHandler[]>;
+}
+
+/** Everything behind one resource namespace. */
+export interface ResourceProvider {
+  namespace: string;
+  /** Carries the operation out; only ever called after a decision that allows it. */
+  invoke(operation: ResourceOperation, signal: AbortSignal): Promise<ResourceResult>;
+}
+
+/** Delivers messages. */
+export interface MessageTransport {
+  /** Delivers an envelope that was authorized, and says whether it was `accepted` or `delivered`. */
+  deliver(context: AccessContext, envelope: MessageEnvelope, signal: AbortSignal): Promise<MessageResult>;
+}
+
+/** Keeps the audit trail. */
+export interface AuditSink {
+  /** Resolves when the event is kept. Throw when it is not: the kernel then does nothing that needs it. */
+  record(event: AuditEvent): Promise<void>;
+}
+
+/** The port, or the part of one, that failed. */
+export interface PortFailure {
+  port: "grants" | "usage" | "policy" | "tools" | "resources" | "namespaceSettings" | "messages";
+  /** Which of several: a tool's name, a provider's id, a resource namespace, a grant's id. */
+  id?: string;
+}
+
+/** What a host hands to `createKernel`. */
+export interface KernelOptions {
+  grants: GrantSource;
+  usage?: UsageStore;
+  policy?: HostPolicy;
+  tools?: readonly ToolHandler[];
+  toolProviders?: readonly ToolProvider[];
+  resources?: readonly ResourceProvider[];
+  namespaceSettings?: ToolNamespaceSettingsStore;
+  messages?: MessageTransport;
+  /** A sink, or the written-down choice to keep no trail. */
+  audit: AuditSink | "none";
+  /** Gets the real error of a port that failed; callers only ever see a code. */
+  onPortError?(error: unknown, failure: PortFailure): void;
+  /** Gets the error of a sink that refused an event whose effect had already happened. */
+  onAuditError?(error: unknown, event: AuditEvent): void;
+}
+
+/** The last argument of every operation. */
+export interface CallOptions {
+  signal?: AbortSignal | undefined;
+}

@@ -1,0 +1,172 @@
+import {
+  accept,
+  ToolDescriptorSchema,
+  type AuthorizationRequest,
+  type DiscoveryContext,
+  type ToolDescriptor,
+} from "../contracts/index.ts";
+import { callPort, reportPortError, type Ports } from "./call-port.ts";
+import type { ToolHandler, ToolProvider } from "./ports.ts";
+
+const maxTools = 512;
+const maxNamespaces = 256;
+const providerTimeoutMs = 5_000;
+
+/** A tool that is registered: its checked descriptor, and the object that carries it out. */
+export interface Tool {
+  descriptor: ToolDescriptor;
+  /** The descriptor's required capability: no call may need more. */
+  ceiling: AuthorizationRequest;
+  handler: ToolHandler;
+}
+
+/** The tools of one access context, before anyone asks whether they are enabled or granted. */
+export interface ToolCatalog {
+  tools: ReadonlyMap<string, Tool>;
+  /** Namespaces whose provider gave no usable answer. */
+  unavailable: ReadonlySet<string>;
+}
+
+/** What the host registered. */
+export interface ToolRegistry {
+  fixed: ToolCatalog;
+  providers: readonly ToolProvider[];
+}
+
+const none: ReadonlySet<string> = new Set();
+
+/** Checks, freezes and indexes the fixed tools, once. Throws on a tool that does not fit or a name that stands twice. */
+export function createToolRegistry(
+  tools: readonly ToolHandler[] = [],
+  providers: readonly ToolProvider[] = [],
+): ToolRegistry {
+  const fixed = new Map<string, Tool>();
+  for (const handler of tools) {
+    const tool = compileTool(handler);
+    if (fixed.has(tool.descriptor.name)) throw new TypeError(`Two tools are named ${tool.descriptor.name}.`);
+    fixed.set(tool.descriptor.name, tool);
+  }
+  if (fixed.size > maxTools)
+    throw new RangeError(`A catalog has at most ${maxTools} tools; ${fixed.size} are registered.`);
+  const namespaces = new Set([
+    ...[...fixed.values()].map((tool) => tool.descriptor.namespace),
+    ...providers.flatMap((provider) => provider.namespaces),
+  ]);
+  if (namespaces.size > maxNamespaces) {
+    throw new RangeError(`There are at most ${maxNamespaces} tool namespaces; ${namespaces.size} are registered.`);
+  }
+  return { fixed: { tools: fixed, unavailable: none }, providers: [...providers] };
+}
+
+function compileTool(handler: ToolHandler): Tool {
+  if (typeof handler?.parse !== "function" || typeof handler.invoke !== "function") {
+    throw new TypeError("A tool needs the functions `parse` and `invoke`.");
+  }
+  const accepted = accept(ToolDescriptorSchema, handler.descriptor);
+  if (!accepted.ok)
+    throw new TypeError(`Tool ${handler.descriptor?.name} does not fit the contract: ${accepted.message}`);
+  const descriptor = accepted.value;
+  return { descriptor, ceiling: descriptor.requiredCapability, handler };
+}
+
+/** Fixed tools, and those of the providers that serve a namespace the context enables. */
+export function resolveCatalog(
+  registry: ToolRegistry,
+  ports: Ports,
+  context: DiscoveryContext,
+  signal: AbortSignal,
+): Promise<ToolCatalog> {
+  return askProviders(registry, ports, context, signal, () => true);
+}
+
+/** Like `resolveCatalog`, but asks nobody who could not have the tool of this name. */
+export async function resolveCatalogFor(
+  name: string,
+  registry: ToolRegistry,
+  ports: Ports,
+  context: DiscoveryContext,
+  signal: AbortSignal,
+): Promise<ToolCatalog> {
+  if (registry.fixed.tools.has(name)) return registry.fixed;
+  return askProviders(registry, ports, context, signal, (namespace) => isNamedIn(name, namespace));
+}
+
+/** True when a name is of the form `<namespace>.<name>`. */
+export function isNamedIn(name: string, namespace: string): boolean {
+  return name.length > namespace.length + 1 && name.startsWith(`${namespace}.`);
+}
+
+async function askProviders(
+  registry: ToolRegistry,
+  ports: Ports,
+  context: DiscoveryContext,
+  signal: AbortSignal,
+  isWanted: (namespace: string) => boolean,
+): Promise<ToolCatalog> {
+  const asked = registry.providers.filter(({ namespaces }) =>
+    namespaces.some((namespace) => isWanted(namespace) && context.enabledToolNamespaces.includes(namespace)),
+  );
+  if (asked.length === 0) return registry.fixed;
+  const answers = await Promise.all(
+    asked.map((provider) =>
+      callPort(ports, { port: "tools", id: provider.id }, signal, () => askProvider(provider, context, signal)),
+    ),
+  );
+
+  const tools = new Map(registry.fixed.tools);
+  const unavailable = new Set<string>();
+  asked.forEach((provider, place) => {
+    const answer = answers[place];
+    const isAdded = answer?.ok === true && addTools(ports, tools, provider, answer.value);
+    if (!isAdded) for (const namespace of provider.namespaces) unavailable.add(namespace);
+  });
+  return { tools, unavailable };
+}
+
+/** Adds a provider's tools; false when there would be too many. A name that is taken stays whose it was. */
+function addTools(ports: Ports, tools: Map<string, Tool>, provider: ToolProvider, provided: readonly Tool[]): boolean {
+  const failure = { port: "tools", id: provider.id } as const;
+  const isNew = (tool: Tool): boolean => !tools.has(tool.descriptor.name);
+  if (tools.size + provided.filter(isNew).length > maxTools) {
+    reportPortError(ports, new RangeError(`With these tools the catalog would have more than ${maxTools}.`), failure);
+    return false;
+  }
+  for (const tool of provided) {
+    const { name } = tool.descriptor;
+    if (isNew(tool)) tools.set(name, tool);
+    else reportPortError(ports, new Error(`A tool named ${name} is registered already.`), failure);
+  }
+  return true;
+}
+
+async function askProvider(provider: ToolProvider, context: DiscoveryContext, signal: AbortSignal): Promise<Tool[]> {
+  const handlers = await withinTime(signal, (limited) => provider.tools(context, limited));
+  return handlers.map((handler) => {
+    const tool = compileTool(handler);
+    const { name, namespace } = tool.descriptor;
+    if (!provider.namespaces.includes(namespace) || !isNamedIn(name, namespace)) {
+      throw new TypeError(`Provider ${provider.id} does not serve a tool named ${name} in namespace ${namespace}.`);
+    }
+    return tool;
+  });
+}
+
+/** Waits for a call no longer than the limit, and tells it when nobody waits any more. */
+async function withinTime<T>(signal: AbortSignal, call: (limited: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  const stop = (): void => controller.abort(signal.reason);
+  const timer = setTimeout(
+    () => controller.abort(new Error(`No answer within ${providerTimeoutMs} ms.`)),
+    providerTimeoutMs,
+  );
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await new Promise<T>((resolve, reject) => {
+      controller.signal.addEventListener("abort", () => reject(controller.signal.reason), { once: true });
+      call(controller.signal).then(resolve, reject);
+    });
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
+  }
+}

@@ -1,0 +1,117 @@
+import type { z } from "zod";
+import {
+  accept,
+  describeIssues,
+  jsonSchemaOf,
+  ToolDescriptorSchema,
+  type AccessContext,
+  type AuthorizationRequest,
+  type JsonObject,
+  type JsonValue,
+  type ToolAnnotations,
+  type ToolCall,
+  type ToolDescriptor,
+  type ToolResult,
+} from "../contracts/index.ts";
+import type { ToolHandler } from "./ports.ts";
+
+/** Thrown by a tool to fail a call with a code and words meant for the caller. Any other error stays inside. */
+export class ToolError extends Error {
+  override readonly name = "ToolError";
+  readonly code: string;
+  readonly retryable: boolean | undefined;
+
+  constructor(code: string, message: string, options?: ErrorOptions & { retryable?: boolean }) {
+    super(message, options);
+    this.code = code;
+    this.retryable = options?.retryable;
+  }
+}
+
+/** Thrown by a tool whose output does not fit its own schema. */
+export class InvalidToolOutput extends Error {
+  override readonly name = "InvalidToolOutput";
+}
+
+/** What a tool's `run` knows besides its arguments. */
+export interface ToolRun {
+  context: AccessContext;
+  call: ToolCall;
+  signal: AbortSignal;
+}
+
+/** A tool as its author writes it down. */
+export interface ToolDefinition<Input extends z.ZodType, Output extends z.ZodType> {
+  name: string;
+  description: string;
+  namespace: string;
+  /** Where the tool comes from; `host` unless said otherwise. */
+  source?: string;
+  readWrite: "read" | "write";
+  input: Input;
+  output?: Output;
+  /** What every call needs, or a ceiling and what one call needs within it. */
+  requires:
+    | AuthorizationRequest
+    | { ceiling: AuthorizationRequest; of(args: z.output<Input>, context: AccessContext): AuthorizationRequest };
+  annotations?: ToolAnnotations;
+  run(args: z.output<Input>, run: ToolRun): z.input<Output> | Promise<z.input<Output>>;
+}
+
+/** Makes a tool from a zod schema and a typed function. Throws when the definition does not fit the contract. */
+export function defineTool<Input extends z.ZodType, Output extends z.ZodType = z.ZodType<JsonValue, JsonValue>>(
+  definition: ToolDefinition<Input, Output>,
+): ToolHandler {
+  const { input, output, requires } = definition;
+  return {
+    descriptor: describeTool(definition),
+    parse(args) {
+      const parsed = input.safeParse(args);
+      if (!parsed.success) throw new ToolError("invalid_tool_arguments", describeIssues(parsed.error.issues));
+      return parsed.data as JsonObject;
+    },
+    ...("ceiling" in requires && {
+      requirement: (context: AccessContext, args: JsonObject) => requires.of(args as z.output<Input>, context),
+    }),
+    async invoke(context, call, signal): Promise<ToolResult> {
+      const about = { callId: call.id, tool: call.tool };
+      try {
+        const returned = await definition.run(call.arguments as z.output<Input>, { context, call, signal });
+        const checked = output === undefined ? (returned as JsonValue) : checkOutput(output, returned);
+        return { status: "succeeded", ...about, completedAt: new Date().toISOString(), output: checked };
+      } catch (error) {
+        if (!(error instanceof ToolError)) throw error;
+        const { code, message, retryable } = error;
+        const errorObject = { code, message, ...(retryable !== undefined && { retryable }) };
+        return { status: "failed", ...about, completedAt: new Date().toISOString(), error: errorObject };
+      }
+    },
+  };
+}
+
+function describeTool<Input extends z.ZodType, Output extends z.ZodType>(
+  definition: ToolDefinition<Input, Output>,
+): ToolDescriptor {
+  const { name, description, namespace, source = "host", readWrite, input, output, requires, annotations } = definition;
+  const inputSchema = jsonSchemaOf(input, "input");
+  if (inputSchema["type"] !== "object") throw new TypeError(`The input of tool ${name} has to be an object schema.`);
+  const accepted = accept(ToolDescriptorSchema, {
+    name,
+    description,
+    namespace,
+    source,
+    readWrite,
+    inputSchema,
+    ...(output && { outputSchema: jsonSchemaOf(output, "output") }),
+    requiredCapability: "ceiling" in requires ? requires.ceiling : requires,
+    ...(annotations && { annotations }),
+  });
+  if (!accepted.ok) throw new TypeError(`Tool ${name} does not fit the contract: ${accepted.message}`);
+  return accepted.value;
+}
+
+function checkOutput(output: z.ZodType, returned: unknown): JsonValue {
+  const parsed = output.safeParse(returned);
+  if (!parsed.success) throw new InvalidToolOutput(describeIssues(parsed.error.issues));
+  return parsed.data as JsonValue;
+}

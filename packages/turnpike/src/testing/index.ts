@@ -1,0 +1,16 @@
+export { auditSinkSuite, type AuditSinkUnderTest } from "./audit-sink-suite.ts";
+export { grantSourceSuite, type GrantSourceUnderTest } from "./grant-source-suite.ts";
+export { memoryAudit, type MemoryAudit } from "./memory-audit.ts";
+export { memoryGrants, type MemoryGrants } from "./memory-grants.ts";
+export { memoryMessages, type MemoryMessages } from "./memory-messages.ts";
+export {
+  memoryNamespaceSettings,
+  type MemoryNamespaceSettings,
+  type SettingsHolder,
+} from "./memory-namespace-settings.ts";
+export { memoryResources, type MemoryResources } from "./memory-resources.ts";
+export { memoryUsage } from "./memory-usage.ts";
+export { messageTransportSuite, type MessageTransportUnderTest } from "./message-transport-suite.ts";
+export { namespaceSettingsSuite } from "./namespace-settings-suite.ts";
+export type { PortCase } from "./port-case.ts";
+export { usageStoreSuite } from "./usage-store-suite.ts";

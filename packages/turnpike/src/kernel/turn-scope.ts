@@ -1,6 +1,6 @@
 import {
   amendContext,
-  canonicalJson,
+  samePrincipal,
   type AccessContext,
   type AgentRef,
   type AuditOutcome,
@@ -118,12 +118,21 @@ function listedCatalog(
   context: AccessContext,
 ): ToolCatalog | undefined {
   const known = tools && listed.get(tools);
-  return known !== undefined && accessKey(known.context) === accessKey(context) ? known.catalog : undefined;
+  return known !== undefined && isSameAccess(known.context, context) ? known.catalog : undefined;
 }
 
-function accessKey(context: DiscoveryContext): string {
-  const { namespaceId, actor, authority, owner, purpose, traceId, enabledToolNamespaces } = context;
-  return canonicalJson([namespaceId, actor, authority, owner, purpose, traceId, enabledToolNamespaces]);
+function isSameAccess(one: DiscoveryContext, other: DiscoveryContext): boolean {
+  return (
+    one.namespaceId === other.namespaceId &&
+    one.purpose === other.purpose &&
+    one.traceId === other.traceId &&
+    samePrincipal(one.actor, other.actor) &&
+    samePrincipal(one.owner, other.owner) &&
+    one.authority !== undefined &&
+    other.authority !== undefined &&
+    samePrincipal(one.authority, other.authority) &&
+    one.enabledToolNamespaces.join("\n") === other.enabledToolNamespaces.join("\n")
+  );
 }
 
 /** Puts the end of a turn on the trail that never had a scope. */

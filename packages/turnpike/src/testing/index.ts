@@ -13,4 +13,5 @@ export { memoryUsage } from "./memory-usage.ts";
 export { messageTransportSuite, type MessageTransportUnderTest } from "./message-transport-suite.ts";
 export { namespaceSettingsSuite } from "./namespace-settings-suite.ts";
 export type { PortCase } from "./port-case.ts";
+export { scriptedDriver, type ScriptedCall, type ScriptedStep } from "./scripted-driver.ts";
 export { usageStoreSuite } from "./usage-store-suite.ts";

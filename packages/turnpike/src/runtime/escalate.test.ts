@@ -1,0 +1,278 @@
+import { describe, expect, test } from "vitest";
+import { agent, alice, bob, capability, grantOf, later, untyped } from "../../../../tests/support/tool-world.ts";
+import {
+  calling,
+  completed,
+  dataOf,
+  escalationGrant,
+  mayEscalate,
+  runGrant,
+  saidOf,
+  toolGrant,
+  toolsOf,
+  turnWorldOf,
+  typesOf,
+  type TurnWorld,
+  type TurnWorldOptions,
+} from "../../../../tests/support/turn-world.ts";
+import { ToolDescriptorSchema, type AccessContext, type AuthorityAsk, type JsonObject } from "../contracts/index.ts";
+import { escalationTool, escalationToolName } from "./escalate.ts";
+import type { RuntimePlugin } from "./plugin.ts";
+import { standardRuntime, type DriverDecision } from "./standard.ts";
+
+const ask: AuthorityAsk = { capabilities: [capability("files", ["private"], "read")], constraints: { maxUses: 1 } };
+const escalating: RuntimePlugin["run"] = () => Promise.resolve({ type: "escalate", reason: "May I?" });
+
+/** Escalates with an ask, which may claim anything. */
+function asking(requestedAuthority: unknown): RuntimePlugin["run"] {
+  return () =>
+    Promise.resolve({
+      type: "escalate",
+      reason: "May I?",
+      requestedAuthority: untyped<AuthorityAsk>(requestedAuthority),
+    });
+}
+
+/** A runtime whose driver decides this once and then completes. */
+function decides(...decisions: readonly DriverDecision[]): RuntimePlugin {
+  let place = 0;
+  const next = () => Promise.resolve(decisions[(place += 1) - 1] ?? { type: "complete" as const, output: "went on" });
+  return standardRuntime({ open: () => Promise.resolve({ next }) });
+}
+
+function callToEscalate(args: JsonObject, id = "call-1"): DriverDecision {
+  return { type: "tools", calls: [{ ...calling(id, "service.escalate"), arguments: args }] };
+}
+
+test("the affordance is an ordinary descriptor that a host registers", () => {
+  const { descriptor } = escalationTool();
+  expect(escalationToolName).toBe("service.escalate");
+  expect(ToolDescriptorSchema.safeParse(descriptor)).toMatchObject({ success: true });
+  expect(descriptor).toMatchObject({
+    name: "service.escalate",
+    namespace: "service",
+    readWrite: "write",
+    requiredCapability: { action: "request", resource: { namespace: "service", path: ["escalation"] } },
+  });
+});
+
+test("an escalation is a pending question to the context's owner", async () => {
+  const world = turnWorldOf(escalating);
+  world.time.now = later;
+  const result = await world.run();
+  expect(result).toMatchObject({ status: "escalated" });
+  expect("escalation" in result && result.escalation).toStrictEqual({
+    status: "pending",
+    reason: "May I?",
+    requestedAt: "2026-01-01T12:10:00Z",
+    reviewer: { kind: "human", userId: "alice" },
+  });
+  expect(typesOf(result)).toStrictEqual(["turn.started", "turn.escalated"]);
+  expect(world.events.at(-2)).toMatchObject({ type: "escalation.requested", outcome: "escalated", receiver: alice });
+});
+
+test("the reviewer is the owner, not the authority and not the sender", async () => {
+  const world = turnWorldOf(escalating);
+  expect(await world.run({ context: { owner: bob } })).toMatchObject({ escalation: { reviewer: bob } });
+});
+
+describe("an escalation has to be offered", () => {
+  const rows: {
+    name: string;
+    world?: TurnWorldOptions;
+    context?: Partial<AccessContext>;
+    offered?: string[];
+    said: string;
+  }[] = [
+    { name: "registered, enabled and granted", said: "escalated" },
+    {
+      name: "granted above its place",
+      world: { grants: [runGrant, grantOf("wide", { capabilities: [capability("service", [], "*")] })] },
+      said: "escalated",
+    },
+    { name: "not registered", world: { tools: Object.values(toolsOf()) }, said: "tool_unavailable" },
+    { name: "not enabled", context: { enabledToolNamespaces: ["files"] }, said: "tool_unavailable" },
+    { name: "not granted", world: { grants: [runGrant, toolGrant] }, said: "tool_unavailable" },
+    {
+      name: "granted for another action",
+      world: { grants: [runGrant, grantOf("near", { capabilities: [capability("service", ["escalation"], "read")] })] },
+      said: "tool_unavailable",
+    },
+    { name: "not among the tools that the turn was offered", offered: ["files.read"], said: "tool_unavailable" },
+    { name: "among the tools that the turn was offered", offered: ["service.escalate"], said: "escalated" },
+    {
+      name: "refused by the host's policy",
+      world: { policy: { narrow: ({ action }) => (action === "request" ? {} : undefined) } },
+      said: "tool_unavailable",
+    },
+  ];
+  const runtimes: { by: string; run: () => RuntimePlugin | RuntimePlugin["run"] }[] = [
+    { by: "a plugin's outcome", run: () => escalating },
+    { by: "a driver's decision", run: () => decides({ type: "escalate", reason: "May I?" }) },
+    { by: "a driver's call", run: () => decides(callToEscalate({ reason: "May I?" })) },
+  ];
+  for (const { name, world, context, offered, said } of rows) {
+    for (const { by, run } of runtimes) {
+      test(`${name}: ${said}, by ${by}`, async () => {
+        const made = turnWorldOf(run(), world);
+        const descriptor = escalationTool().descriptor;
+        const tools = offered?.map((tool) => ({ ...descriptor, name: tool }));
+        const result = await made.run({ ...(context && { context }), ...(tools && { tools }) });
+        expect(saidOf(result)).toBe(said);
+        expect(result.status).toBe(said === "escalated" ? "escalated" : "failed");
+        expect(made.events.some(({ type }) => type === "escalation.requested")).toBe(said === "escalated");
+      });
+    }
+  }
+
+  const changes: { name: string; change: (world: TurnWorld) => void; said: string }[] = [
+    { name: "nothing changes", change: () => {}, said: "escalated" },
+    {
+      name: "its grant is revoked",
+      change: ({ grants }) => grants.revoke("demo", "escalate", "2026-01-01T11:59:00Z"),
+      said: "tool_unavailable",
+    },
+    { name: "its grant expires", change: ({ time }) => (time.now = "2026-01-02T00:00:00Z"), said: "tool_unavailable" },
+  ];
+  for (const { name, change, said } of changes) {
+    test(`${name} while the turn runs: ${said}`, async () => {
+      const expiring = { ...escalationGrant, constraints: { expiresAt: "2026-01-02T00:00:00Z" } };
+      const world: TurnWorld = turnWorldOf(
+        () => {
+          change(world);
+          return Promise.resolve({ type: "escalate", reason: "May I?" });
+        },
+        { grants: [runGrant, expiring] },
+      );
+      expect(saidOf(await world.run())).toBe(said);
+    });
+  }
+
+  test("a grant to escalate that is issued while the turn runs does not count in it", async () => {
+    const world: TurnWorld = turnWorldOf(
+      () => {
+        world.grants.issue(escalationGrant);
+        return Promise.resolve({ type: "escalate", reason: "May I?" });
+      },
+      { grants: [runGrant] },
+    );
+    expect(saidOf(await world.run())).toBe("tool_unavailable");
+    expect(saidOf(await world.run({ executionId: "turn-2" }))).toBe("escalated");
+  });
+
+  test("an escalation takes one use of a bounded grant", async () => {
+    const bounded = grantOf("escalate", { capabilities: [mayEscalate], constraints: { maxUses: 1 } });
+    const world = turnWorldOf(escalating, { grants: [runGrant, bounded] });
+    expect([saidOf(await world.run()), saidOf(await world.run())]).toStrictEqual(["escalated", "tool_unavailable"]);
+    expect(await world.usage.used("demo", "escalate")).toBe(1);
+  });
+});
+
+async function idOf(asked: AuthorityAsk, now?: string): Promise<string | undefined> {
+  const world = turnWorldOf(asking(asked));
+  if (now !== undefined) world.time.now = now;
+  const result = await world.run();
+  return "escalation" in result ? result.escalation.requestedAuthority?.id : undefined;
+}
+
+describe("the requested authority", () => {
+  const minted = {
+    id: expect.stringMatching(/^[0-9a-f]{64}$/),
+    namespaceId: "demo",
+    owner: alice,
+    requester: agent,
+    purpose: "help",
+    requestedAt: "2026-01-01T12:00:00Z",
+    ...ask,
+  };
+
+  test("is minted from the trusted context", async () => {
+    const world = turnWorldOf(asking(ask));
+    const result = await world.run();
+    expect("escalation" in result && result.escalation.requestedAuthority).toStrictEqual(minted);
+    expect(world.events.at(-2)?.metadata).toStrictEqual({
+      authorityRequestId: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+  });
+
+  const claims: Record<string, unknown>[] = [
+    { requester: bob },
+    { owner: bob },
+    { namespaceId: "elsewhere" },
+    { purpose: "spy" },
+    { requestedAt: "1999-01-01T00:00:00Z" },
+    { id: "forged" },
+    { grants: [grantOf("forged")], status: "approved" },
+  ];
+  for (const claim of claims) {
+    test(`does not believe a plugin that claims ${Object.keys(claim).join(" and ")}`, async () => {
+      const result = await turnWorldOf(asking({ ...ask, ...claim })).run();
+      expect("escalation" in result && result.escalation.requestedAuthority).toStrictEqual(minted);
+    });
+  }
+
+  test("has the same id for the same ask, and another for another", async () => {
+    const id = await idOf(ask);
+    expect(id).toBeTypeOf("string");
+    expect(await idOf(ask, later)).toBe(id);
+    expect(await idOf({ ...ask, constraints: { maxUses: 2 } })).not.toBe(id);
+  });
+
+  const owners: { name: string; owner: object; status: string }[] = [
+    { name: "the context's owner", owner: alice, status: "escalated" },
+    { name: "another owner", owner: bob, status: "invalid_runtime_outcome" },
+    {
+      name: "a namesake of another kind",
+      owner: { kind: "service", serviceId: "alice" },
+      status: "invalid_runtime_outcome",
+    },
+  ];
+  for (const { name, owner, status } of owners) {
+    test(`for capabilities that name ${name}: ${status}`, async () => {
+      const [one] = ask.capabilities;
+      const named = { ...one, resource: { ...one?.resource, owner } };
+      const world = turnWorldOf(asking({ capabilities: [one, named] }));
+      expect(saidOf(await world.run())).toBe(status);
+      expect(world.events.some(({ type }) => type === "escalation.requested")).toBe(status === "escalated");
+    });
+  }
+});
+
+describe("a driver that calls service.escalate", () => {
+  test("escalates with the call's arguments, and the call is no call of a tool", async () => {
+    const result = await turnWorldOf(
+      decides(callToEscalate({ reason: "May I?", requestedAuthority: untyped(ask) })),
+    ).run();
+    expect(result).toMatchObject({
+      status: "escalated",
+      escalation: { reason: "May I?", requestedAuthority: { ...ask, requester: agent } },
+    });
+    expect(typesOf(result)).toStrictEqual(["turn.started", "turn.escalated"]);
+  });
+
+  test("has its other calls of that step run first", async () => {
+    const { read } = toolsOf();
+    const calls = [{ ...calling("ask", "service.escalate"), arguments: { reason: "May I?" } }, calling("call-1")];
+    const result = await turnWorldOf(decides({ type: "tools", calls }), { tools: [read, escalationTool()] }).run();
+    expect(result.status).toBe("escalated");
+    expect(dataOf(result, "tool.completed")).toMatchObject([{ callId: "call-1", status: "succeeded" }]);
+    expect(read.calls).toHaveLength(1);
+  });
+
+  test("cannot claim who asks", async () => {
+    const forged = untyped<JsonObject>({ ...ask, requester: bob, owner: bob });
+    const result = await turnWorldOf(decides(callToEscalate({ reason: "May I?", requestedAuthority: forged }))).run();
+    expect(result).toMatchObject({
+      escalation: { reviewer: alice, requestedAuthority: { requester: agent, owner: alice } },
+    });
+  });
+});
+
+test("called as a plain tool it fails, escalates nothing, and the turn goes on", async () => {
+  const world = turnWorldOf(async (_turn, host) => {
+    const result = await host.invokeTool({ ...calling("call-1", "service.escalate"), arguments: { reason: "May I?" } });
+    return completed([result.status, saidOf(result)]);
+  });
+  expect(await world.run()).toMatchObject({ status: "succeeded", output: ["failed", "tool_execution_failed"] });
+  expect(world.events.some(({ type }) => type === "escalation.requested")).toBe(false);
+});

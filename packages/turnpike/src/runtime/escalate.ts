@@ -1,0 +1,28 @@
+import { EscalationAskSchema } from "../contracts/index.ts";
+import { defineTool, ToolError, type ToolHandler } from "../kernel/index.ts";
+
+/** The tool whose presence in the catalog allows a turn to escalate. */
+export const escalationToolName = "service.escalate";
+
+/**
+ * The affordance to ask the owner, as a tool a host registers. A runtime turns a call of it into the turn's outcome;
+ * called as an ordinary tool it fails, because only a turn can end with a question.
+ */
+export function escalationTool(): ToolHandler {
+  return defineTool({
+    name: escalationToolName,
+    description: "Ends this turn with a question to the owner, who may then grant what is missing.",
+    namespace: "service",
+    source: "turnpike",
+    readWrite: "write",
+    annotations: { idempotent: true },
+    input: EscalationAskSchema,
+    requires: { action: "request", resource: { namespace: "service", path: ["escalation"] } },
+    run() {
+      throw new ToolError(
+        "tool_execution_failed",
+        "Escalating ends a turn: a runtime returns it as the turn's outcome.",
+      );
+    },
+  });
+}

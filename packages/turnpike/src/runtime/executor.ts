@@ -1,0 +1,215 @@
+import {
+  amendContext,
+  check,
+  deepFreeze,
+  samePrincipal,
+  TurnOptionsSchema,
+  TurnRequestSchema,
+  type AccessContext,
+  type ErrorCode,
+  type JsonObject,
+  type ToolDescriptor,
+  type TurnEvent,
+  type TurnOptions,
+  type TurnRequest,
+  type TurnResult,
+} from "../contracts/index.ts";
+import type { Kernel, TurnScope } from "../kernel/index.ts";
+import { openDeadline, type Deadline } from "./deadline.ts";
+import { escalationToolName } from "./escalate.ts";
+import type { RuntimePlugin, TurnLimits } from "./plugin.ts";
+import { endWith, readOutcome, terminalEvents, withTruthfulRetry, type Ending } from "./settle.ts";
+import { openTurnEvents, type TurnEvents, type TurnTools } from "./turn-events.ts";
+import { createTurnHost } from "./turn-host.ts";
+
+/** A turn request with the trusted context it runs in and the tools it may be offered. */
+export type TurnToExecute = TurnRequest & { context: AccessContext; tools?: readonly ToolDescriptor[] };
+
+/** The last argument of `execute`. */
+export interface TurnExecutionOptions {
+  signal?: AbortSignal | undefined;
+  /** Sees each event as it happens. What it throws is ignored. */
+  onEvent?: ((event: TurnEvent) => unknown) | undefined;
+}
+
+/** Runs one bounded turn. Never rejects for anything that happens in the turn: a result says how it ended. */
+export interface TurnExecutionPort {
+  execute(turn: TurnToExecute, options?: TurnExecutionOptions): Promise<TurnResult>;
+}
+
+/** What a turn executor is made of. */
+export interface TurnExecutorOptions {
+  kernel: Kernel;
+  /** Fixed by the host: no field of a request can choose another. */
+  runtime: RuntimePlugin;
+  /** For requests that leave a limit open. `maxToolCalls` follows the turn's `maxSteps` unless it is given. */
+  defaults?: TurnOptions;
+  /** The time as RFC 3339. */
+  clock?: () => string;
+  createId?: () => string;
+  /** Gets the real error of a plugin that threw; callers only ever see a code. */
+  onTurnError?(error: unknown, executionId: string): void;
+}
+
+/** Makes the port that admits, offers, runs and settles turns. Throws when the defaults do not fit the contract. */
+export function createTurnExecutor(options: TurnExecutorOptions): TurnExecutionPort {
+  const defaults = check(TurnOptionsSchema, options.defaults ?? {});
+  if (!defaults.ok) throw new TypeError(`The turn defaults do not fit the contract: ${defaults.message}`);
+  const { kernel, runtime, clock = () => new Date().toISOString(), createId = () => crypto.randomUUID() } = options;
+  const { id, version } = runtime.manifest;
+  const executor: Executor = {
+    kernel,
+    runtime,
+    manifest: Object.freeze({ id, version }),
+    defaults: defaults.value,
+    tools: { clock, createId },
+    reportError(error, executionId) {
+      try {
+        options.onTurnError?.(error, executionId);
+      } catch {
+        // The observer's own failure has nobody left to go to.
+      }
+    },
+  };
+  return { execute: (turn, execution) => execute(executor, turn, execution) };
+}
+
+interface Executor {
+  kernel: Kernel;
+  runtime: RuntimePlugin;
+  manifest: { id: string; version: string };
+  defaults: TurnOptions;
+  tools: TurnTools;
+  reportError(error: unknown, executionId: string): void;
+}
+
+/** One turn on its way. */
+interface Run {
+  request: TurnRequest;
+  context: AccessContext;
+  offered: readonly ToolDescriptor[] | undefined;
+  limits: TurnLimits;
+  events: TurnEvents;
+  deadline: Deadline;
+}
+
+async function execute(
+  executor: Executor,
+  turn: TurnToExecute,
+  options: TurnExecutionOptions = {},
+): Promise<TurnResult> {
+  const { context: given, tools: offered, ...rest } = turn;
+  const accepted = check(TurnRequestSchema, rest);
+  if (!accepted.ok) throw new TypeError(`This is no turn request: ${accepted.message}`);
+  const request = accepted.value;
+  const context = amendContext(given, { executionId: request.executionId });
+  if (context === undefined) throw new TypeError("A turn needs a valid access context.");
+
+  const { clock } = executor.tools;
+  const startedAt = clock();
+  const events = openTurnEvents(request, context.traceId, executor.tools, options.onEvent);
+  const limits = limitsOf(request.options, executor.defaults);
+  const deadline = openDeadline(limits.timeoutMs, options.signal);
+  const ending = await runToEnd(executor, { request, context, offered, limits, events, deadline });
+
+  const reason = "error" in ending ? ending.error.code : undefined;
+  events.close(terminalEvents[ending.status], reason === undefined ? {} : { code: reason });
+  const { version, executionId } = request;
+  const metadata: JsonObject = { ...ending.metadata, runtime: executor.manifest };
+  return {
+    version,
+    executionId,
+    traceId: context.traceId,
+    startedAt,
+    completedAt: clock(),
+    events: [...events.all],
+    ...ending,
+    metadata,
+  };
+}
+
+function limitsOf(asked: TurnOptions = {}, defaults: TurnOptions): TurnLimits {
+  const maxSteps = asked.maxSteps ?? defaults.maxSteps ?? 16;
+  return Object.freeze({
+    maxSteps,
+    maxToolCalls: asked.maxToolCalls ?? defaults.maxToolCalls ?? maxSteps,
+    timeoutMs: asked.timeoutMs ?? defaults.timeoutMs ?? 120_000,
+  });
+}
+
+/** Admits and runs the turn; whatever happens, it is recorded as ended, and nothing of it goes on. */
+async function runToEnd({ kernel, ...executor }: Executor, run: Run): Promise<Ending> {
+  const { request, context, deadline } = run;
+  const { clock } = executor.tools;
+  let scope: TurnScope | undefined;
+  let ending: Ending;
+  try {
+    const mismatch = contextMismatch(request, context);
+    const admission =
+      mismatch === undefined
+        ? await deadline.orEnd(
+            kernel.admitTurn(context, { agent: request.agent, tools: run.offered }, { signal: deadline.signal }),
+          )
+        : { kind: "refused" as const, reason: mismatch };
+    if (admission.kind === "refused") {
+      ending = endWith(admission.reason === "audit_unavailable" ? "failed" : "denied", admission.reason);
+    } else {
+      scope = admission.scope;
+      ending = await runAdmitted({ kernel, ...executor }, run, scope);
+    }
+  } catch (error) {
+    if (!deadline.signal.aborted) executor.reportError(error, request.executionId);
+    ending = deadline.signal.aborted ? endWith("cancelled", "turn_cancelled") : endWith("failed", "runtime_failed");
+  }
+
+  deadline.close(new Error("The turn has ended."));
+  ending = withTruthfulRetry(ending, scope?.mayHaveTakenEffect === true);
+  const end = { outcome: ending.status, reason: "error" in ending ? ending.error.code : undefined };
+  await (scope === undefined ? kernel.recordTurnEnd(context, end) : scope.end(end, clock()));
+  return ending;
+}
+
+function contextMismatch({ agent, message }: TurnRequest, context: AccessContext): ErrorCode | undefined {
+  if (!samePrincipal(context.actor, agent)) return "actor_mismatch";
+  if (!samePrincipal(message.receiver, agent)) return "receiver_mismatch";
+  const isOfContext = message.traceId === context.traceId && message.purpose === context.purpose;
+  return isOfContext ? undefined : "message_context_mismatch";
+}
+
+/** No plugin can return this. */
+const auditLost = Symbol("audit lost");
+
+/** Runs the plugin inside the envelope. Rejects when the deadline or the caller comes first. */
+async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Promise<Ending> {
+  const { runtime, manifest, tools } = executor;
+  const { request, limits, events, deadline } = run;
+  events.append("turn.started", { runtime: manifest, limits });
+  const { clock } = tools;
+  let onAuditOutage = (): void => {};
+  const auditOutage = new Promise<typeof auditLost>((resolve) => {
+    onAuditOutage = () => resolve(auditLost);
+  });
+  const host = createTurnHost({ scope, limits, events, deadline, clock, onAuditOutage });
+  const turn = Object.freeze({ ...request, tools: scope.tools, reach: deepFreeze(scope.reach), limits });
+
+  let outcome: unknown;
+  try {
+    const running = (async () => runtime.run(turn, host, deadline.signal))();
+    outcome = await deadline.orEnd(Promise.race([running, auditOutage]));
+  } catch (error) {
+    deadline.signal.throwIfAborted();
+    executor.reportError(error, request.executionId);
+    return endWith("failed", "runtime_failed");
+  }
+  if (outcome === auditLost) return endWith("failed", "audit_unavailable");
+  const read = readOutcome(outcome);
+  if (read.kind === "ending") return read.ending;
+  if (!scope.tools.some(({ name }) => name === escalationToolName)) return endWith("failed", "tool_unavailable");
+
+  const { ask, metadata } = read;
+  const asked = await deadline.orEnd(scope.escalate(ask, clock(), deadline.signal));
+  if (asked.kind === "pending")
+    return { status: "escalated", escalation: asked.escalation, ...(metadata && { metadata }) };
+  if (asked.reason === "invalid_request") return endWith("failed", "invalid_runtime_outcome");
+  return endWith("failed", asked.reason === "audit_unavailable" ? asked.reason : "tool_unavailable");
+}

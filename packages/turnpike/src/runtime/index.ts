@@ -1,0 +1,16 @@
+export { escalationTool, escalationToolName } from "./escalate.ts";
+export {
+  createTurnExecutor,
+  type TurnExecutionOptions,
+  type TurnExecutionPort,
+  type TurnExecutorOptions,
+  type TurnToExecute,
+} from "./executor.ts";
+export type { RuntimeHost, RuntimeOutcome, RuntimePlugin, RuntimeTurn, TurnLimits } from "./plugin.ts";
+export {
+  standardRuntime,
+  type DriverDecision,
+  type DriverInput,
+  type TurnDriver,
+  type TurnSession,
+} from "./standard.ts";

@@ -1,0 +1,47 @@
+import type {
+  AuthorityAsk,
+  ErrorObject,
+  JsonObject,
+  JsonValue,
+  ReachResult,
+  ToolCall,
+  ToolDescriptor,
+  ToolResult,
+  TurnOptions,
+  TurnRequest,
+} from "../contracts/index.ts";
+
+/** The limits of one turn, with nothing left open. */
+export type TurnLimits = { [Limit in keyof TurnOptions]-?: NonNullable<TurnOptions[Limit]> };
+
+/** All that a plugin learns about its turn: never a grant, an authority or a setting. Frozen to its last leaf. */
+export interface RuntimeTurn extends Readonly<TurnRequest> {
+  readonly tools: readonly ToolDescriptor[];
+  readonly reach: ReachResult;
+  readonly limits: TurnLimits;
+}
+
+/** The only effects a plugin gets. They end with the turn. */
+export interface RuntimeHost {
+  readonly limits: TurnLimits;
+  /**
+   * Calls a tool of the turn's catalog. A refusal is a `denied` result; rejects only for something that is no tool call
+   * and when the turn is over. `step` counts from 0: calls of step `maxSteps` and later are refused.
+   */
+  invokeTool(call: ToolCall, options?: { step?: number }): Promise<ToolResult>;
+  /** Adds a `runtime.event` to the turn. Throws when `data` is no JSON. */
+  emit(event: { type: string; data: JsonValue }): void;
+}
+
+/** How a plugin ends a turn. Of a requested authority only the ask counts; whoever it says is asking is not believed. */
+export type RuntimeOutcome =
+  | { type: "complete"; output: JsonValue; metadata?: JsonObject }
+  | { type: "fail"; error: ErrorObject; metadata?: JsonObject }
+  | { type: "escalate"; reason: string; requestedAuthority?: AuthorityAsk | undefined; metadata?: JsonObject };
+
+/** What thinks inside a turn. One instance runs any number of turns at once. */
+export interface RuntimePlugin {
+  manifest: { id: string; version: string };
+  /** Runs one turn. When `signal` fires the turn is over: what is returned later is dropped, what is called later refused. */
+  run(turn: RuntimeTurn, host: RuntimeHost, signal: AbortSignal): Promise<RuntimeOutcome>;
+}

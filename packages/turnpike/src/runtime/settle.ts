@@ -1,0 +1,87 @@
+import {
+  check,
+  ErrorObjectSchema,
+  EscalationAskSchema,
+  JsonObjectSchema,
+  JsonValueSchema,
+  type ErrorCode,
+  type ErrorObject,
+  type Escalation,
+  type EscalationAsk,
+  type JsonObject,
+  type JsonValue,
+  type TurnEventType,
+} from "../contracts/index.ts";
+import { errorObject } from "../kernel/index.ts";
+
+/** How a turn ends; the wire shape is made from it once. */
+export type Ending =
+  | { status: "succeeded"; output: JsonValue; metadata?: JsonObject }
+  | { status: "denied" | "failed" | "cancelled"; error: ErrorObject; metadata?: JsonObject }
+  | { status: "escalated"; escalation: Escalation; metadata?: JsonObject };
+
+/** A plugin's outcome that was checked: it ends the turn, or it asks for the escalation it may not have. */
+export type ReadOutcome =
+  | { kind: "ending"; ending: Ending }
+  | { kind: "escalate"; ask: EscalationAsk; metadata?: JsonObject };
+
+/** The terminal event of each ending. */
+export const terminalEvents: Record<Ending["status"], TurnEventType> = {
+  succeeded: "turn.completed",
+  denied: "turn.denied",
+  failed: "turn.failed",
+  cancelled: "turn.cancelled",
+  escalated: "turn.escalated",
+};
+
+/** An ending with one of our own codes. */
+export function endWith(status: "denied" | "failed" | "cancelled", code: ErrorCode): Ending {
+  return { status, error: errorObject(code) };
+}
+
+/** What the plugin's outcome means. Nonsense is an ending too. */
+export function readOutcome(outcome: unknown): ReadOutcome {
+  const parts = partsOf(outcome);
+  const metadata = parts.metadata === undefined ? undefined : check(JsonObjectSchema, parts.metadata);
+  if (metadata?.ok === false) return nonsense;
+  const extra = metadata && { metadata: metadata.value };
+  switch (parts.type) {
+    case "complete": {
+      const output = check(JsonValueSchema, parts.output);
+      return output.ok ? { kind: "ending", ending: { status: "succeeded", output: output.value, ...extra } } : nonsense;
+    }
+    case "fail": {
+      const error = check(ErrorObjectSchema, parts.error);
+      return error.ok ? { kind: "ending", ending: { status: "failed", error: error.value, ...extra } } : nonsense;
+    }
+    case "escalate": {
+      const ask = readEscalationAsk(parts);
+      return ask === undefined ? nonsense : { kind: "escalate", ask, ...extra };
+    }
+    default:
+      return nonsense;
+  }
+}
+
+const nonsense: ReadOutcome = { kind: "ending", ending: endWith("failed", "invalid_runtime_outcome") };
+
+type Part = "type" | "output" | "error" | "reason" | "requestedAuthority" | "metadata" | "capabilities" | "constraints";
+type Parts = Partial<Record<Part, unknown>>;
+
+function partsOf(outcome: unknown): Parts {
+  return typeof outcome === "object" && outcome !== null ? (outcome as Parts) : {};
+}
+
+/** The ask of an escalation without any identity it claims; undefined when it does not fit the contract. */
+export function readEscalationAsk({ reason, requestedAuthority }: Parts): EscalationAsk | undefined {
+  const { capabilities, constraints, metadata } = partsOf(requestedAuthority);
+  const ask = requestedAuthority === undefined ? undefined : { capabilities, constraints, metadata };
+  const checked = check(EscalationAskSchema, { reason, requestedAuthority: ask });
+  return checked.ok ? checked.value : undefined;
+}
+
+/** Whether the same turn may be tried again follows what may have happened, not what the plugin says. */
+export function withTruthfulRetry(ending: Ending, mayHaveTakenEffect: boolean): Ending {
+  if (!("error" in ending) || !mayHaveTakenEffect) return ending;
+  return { ...ending, error: { ...ending.error, retryable: false } };
+}

@@ -1,0 +1,65 @@
+import {
+  deepFreeze,
+  type JsonValue,
+  type TurnEvent,
+  type TurnEventType,
+  type TurnRequest,
+} from "../contracts/index.ts";
+
+/** Where a turn writes down what happens. */
+export interface TurnEvents {
+  readonly all: readonly TurnEvent[];
+  /** Adds an event and shows it to the observer. After the terminal event nothing is added. */
+  append(type: TurnEventType, data: JsonValue): void;
+  /** Adds the terminal event and closes the book. */
+  close(type: TurnEventType, data: JsonValue): void;
+}
+
+/** How the runtime tells time and makes ids. */
+export interface TurnTools {
+  clock: () => string;
+  createId: () => string;
+}
+
+/** Ordered events without gaps, one writer. An observer that throws or rejects changes nothing. */
+export function openTurnEvents(
+  { version, executionId }: TurnRequest,
+  traceId: string,
+  { clock, createId }: TurnTools,
+  onEvent: ((event: TurnEvent) => unknown) | undefined,
+): TurnEvents {
+  const all: TurnEvent[] = [];
+  let isOpen = true;
+  const append = (type: TurnEventType, data: JsonValue): void => {
+    if (!isOpen) return;
+    const event: TurnEvent = {
+      version,
+      eventId: createId(),
+      executionId,
+      traceId,
+      sequence: all.length,
+      type,
+      data,
+      occurredAt: clock(),
+    };
+    all.push(deepFreeze(event));
+    show(onEvent, event);
+  };
+  return {
+    all,
+    append,
+    close(type, data) {
+      append(type, data);
+      isOpen = false;
+    },
+  };
+}
+
+function show(onEvent: ((event: TurnEvent) => unknown) | undefined, event: TurnEvent): void {
+  try {
+    const shown = onEvent?.(event);
+    if (shown instanceof Promise) shown.catch(() => {});
+  } catch {
+    // Watching a turn is not taking part in it.
+  }
+}

@@ -4,6 +4,10 @@ import { fileURLToPath } from "node:url";
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 
+// Redocly is to lint, and to call nobody.
+process.env["REDOCLY_TELEMETRY"] = "off";
+process.env["REDOCLY_SUPPRESS_UPDATE_NOTICE"] = "true";
+
 const steps = [
   ["format", "npx oxfmt --check"],
   ["lint", "npx oxlint --deny-warnings"],
@@ -11,6 +15,7 @@ const steps = [
   ["package turnpike", "npx publint --strict packages/turnpike"],
   ["package turnpike-host", "npx publint --strict packages/host"],
   ["published types", "npx attw --pack packages/turnpike --profile esm-only"],
+  ["api description", "node scripts/openapi.js && npx redocly lint .build/openapi.json"],
   ["unused code", "npx knip"],
 ];
 

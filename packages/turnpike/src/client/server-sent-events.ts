@@ -1,0 +1,61 @@
+/** One server-sent event. */
+export interface ServerSentEvent {
+  event: string;
+  data: string;
+}
+
+/** Reads server-sent events off a stream, whatever pieces it comes in. Returning early cancels the stream. */
+export async function* readServerSentEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerSentEvent, void> {
+  const reader = body.getReader();
+  let isDone = false;
+  try {
+    let block: string[] = [];
+    for await (const line of readLines(reader)) {
+      if (line !== "") block.push(line);
+      else {
+        const event = parseBlock(block);
+        block = [];
+        if (event !== undefined) yield event;
+      }
+    }
+    isDone = true;
+  } finally {
+    if (!isDone) await reader.cancel().catch(() => {});
+  }
+}
+
+/** Lines that ended; each piece of the stream is looked at once. Any of the three line ends of the format will do. */
+async function* readLines(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<string, void> {
+  const decoder = new TextDecoder();
+  let begun: string[] = [];
+  let endedOnReturn = false;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    let text = decoder.decode(value, { stream: true });
+    if (text === "") continue;
+    // A line end may be cut in two.
+    if (endedOnReturn && text.startsWith("\n")) text = text.slice(1);
+    endedOnReturn = text.endsWith("\r");
+    const [first = "", ...others] = text.split(/\r\n|\n|\r/);
+    begun.push(first);
+    for (const next of others) {
+      yield begun.join("");
+      begun = [next];
+    }
+  }
+}
+
+/** Undefined for a block without data, such as a heartbeat. */
+function parseBlock(lines: readonly string[]): ServerSentEvent | undefined {
+  let event = "message";
+  const data: string[] = [];
+  for (const line of lines) {
+    const colon = line.indexOf(":");
+    const field = colon === -1 ? line : line.slice(0, colon);
+    const value = colon === -1 ? "" : line.slice(colon + 1).replace(/^ /, "");
+    if (field === "event") event = value;
+    if (field === "data") data.push(value);
+  }
+  return data.length === 0 ? undefined : { event, data: data.join("\n") };
+}

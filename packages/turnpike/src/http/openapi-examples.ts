@@ -1,0 +1,576 @@
+import type { errorCodes, ErrorCode, JsonObject, JsonValue, RouteName } from "../contracts/index.ts";
+
+// Alice, of the tenant "demo", lets her assistant read and write her reports. Every answer here is the handler's own:
+// openapi.test.ts sends each request to a deployment with that story and compares.
+
+/** A request to one operation and what is answered. */
+export interface OperationExample {
+  summary: string;
+  request?: JsonValue;
+  status: 200 | 202;
+  response: JsonValue;
+}
+
+/** A code of request-level errors. */
+export type RequestErrorCode = {
+  [Code in ErrorCode]: "http" extends (typeof errorCodes)[Code]["families"][number] ? Code : never;
+}[ErrorCode];
+
+/** A request that never became an operation, and what is answered. */
+export interface ErrorExample {
+  method: string;
+  path: string;
+  body?: string;
+  status: number;
+  response: JsonObject;
+}
+
+const alice = { kind: "human", userId: "alice" };
+const assistant = { kind: "agent", agentId: "assistant" };
+const runtime = { id: "scripted", version: "1" };
+const payroll = { namespace: "files", path: ["payroll", "january.csv"] };
+const payrollAuthority = {
+  id: "482f85cb75e5e6683b50a68f9319d5a18bbcbb7b90ae40129cc96107c385b2ab",
+  namespaceId: "demo",
+  owner: alice,
+  requester: assistant,
+  purpose: "assist",
+  requestedAt: "2026-01-15T09:30:00.000Z",
+  capabilities: [{ resource: payroll, actions: ["read"], scope: "exact" }],
+};
+
+/** By operation, then by the name that pairs a request with its response. */
+export const operationExamples: Record<RouteName, Record<string, OperationExample>> = {
+  health: { ok: { summary: "The service is up.", status: 200, response: { status: "ok", protocolVersion: "1" } } },
+  authorize: {
+    allowed: {
+      summary: "A grant covers the act.",
+      request: { action: "read", resource: { namespace: "files", path: ["reports", "january.md"] } },
+      status: 200,
+      response: { allowed: true, reasonCode: "allowed", matchedGrantId: "grant-reports" },
+    },
+    denied: {
+      summary: "No grant covers the act; the answer says what to ask the owner for.",
+      request: { action: "read", resource: payroll },
+      status: 200,
+      response: { allowed: false, reasonCode: "no_matching_grant", requiredAuthority: payrollAuthority },
+    },
+  },
+  reach: {
+    computed: {
+      summary: "Everywhere the assistant may act on Alice's authority.",
+      status: 200,
+      response: {
+        status: "computed",
+        reach: [
+          { namespace: "files", path: ["reports"], actions: ["read", "write"], scope: "descendants" },
+          { namespace: "service", path: ["escalation"], actions: ["request"], scope: "exact" },
+          { namespace: "service.execution", path: ["agent", "assistant"], actions: ["invoke"], scope: "exact" },
+          { namespace: "service.messaging", path: ["group", "finance"], actions: ["send"], scope: "exact" },
+          { namespace: "service.messaging", path: ["human", "bob"], actions: ["send"], scope: "exact" },
+        ],
+      },
+    },
+    unavailable: {
+      summary: "The grants could not be read.",
+      status: 200,
+      response: { status: "unavailable", reasonCode: "authority_unavailable" },
+    },
+  },
+  listTools: {
+    files: {
+      summary: "The tools that the assistant may use: those of `files`.",
+      status: 200,
+      response: [
+        {
+          name: "files.read",
+          description: "Reads one of the owner's reports.",
+          namespace: "files",
+          source: "host",
+          readWrite: "read",
+          inputSchema: {
+            type: "object",
+            properties: { file: { type: "string" } },
+            required: ["file"],
+            additionalProperties: false,
+          },
+          outputSchema: { type: "string" },
+          requiredCapability: { action: "read", resource: { namespace: "files", path: ["reports"] } },
+          annotations: { readOnly: true },
+        },
+      ],
+    },
+  },
+  listToolNamespaces: {
+    catalog: {
+      summary: "Only the `files` namespace is switched on.",
+      status: 200,
+      response: {
+        namespaces: [
+          { namespace: "calendar", sources: ["host"], toolCount: 1, enabled: false },
+          { namespace: "files", sources: ["host"], toolCount: 1, enabled: true },
+          { namespace: "service", sources: ["turnpike"], toolCount: 1, enabled: false },
+        ],
+        summary: { enabled: 1, disabled: 2, total: 3 },
+      },
+    },
+  },
+  updateToolNamespaces: {
+    enable: {
+      summary: "Switches the `calendar` namespace on.",
+      request: { enable: ["calendar"] },
+      status: 200,
+      response: {
+        namespaces: [
+          { namespace: "calendar", sources: ["host"], toolCount: 1, enabled: true },
+          { namespace: "files", sources: ["host"], toolCount: 1, enabled: true },
+          { namespace: "service", sources: ["turnpike"], toolCount: 1, enabled: false },
+        ],
+        summary: { enabled: 2, disabled: 1, total: 3 },
+      },
+    },
+  },
+  invokeTool: {
+    succeeded: {
+      summary: "Reads a report.",
+      request: {
+        id: "call-1",
+        tool: "files.read",
+        arguments: { file: "january.md" },
+        requestedAt: "2026-01-15T09:29:58Z",
+        traceId: "trace-1",
+      },
+      status: 200,
+      response: {
+        status: "succeeded",
+        callId: "call-1",
+        tool: "files.read",
+        completedAt: "2026-01-15T09:30:00.000Z",
+        output: "Revenue grew by 4 %.",
+      },
+    },
+    denied: {
+      summary: "A tool of a namespace that is switched off.",
+      request: {
+        id: "call-2",
+        tool: "calendar.list",
+        arguments: { day: "2026-01-16" },
+        requestedAt: "2026-01-15T09:29:58Z",
+        traceId: "trace-1",
+      },
+      status: 200,
+      response: {
+        status: "denied",
+        callId: "call-2",
+        tool: "calendar.list",
+        completedAt: "2026-01-15T09:30:00.000Z",
+        error: { code: "tool_unavailable", message: "The caller cannot use this tool.", retryable: false },
+      },
+    },
+    failed: {
+      summary: "Arguments that the tool does not accept.",
+      request: {
+        id: "call-3",
+        tool: "files.read",
+        arguments: {},
+        requestedAt: "2026-01-15T09:29:58Z",
+        traceId: "trace-1",
+      },
+      status: 200,
+      response: {
+        status: "failed",
+        callId: "call-3",
+        tool: "files.read",
+        completedAt: "2026-01-15T09:30:00.000Z",
+        error: { code: "invalid_tool_arguments", message: "/file: expected string", retryable: false },
+      },
+    },
+  },
+  invokeResource: {
+    succeeded: {
+      summary: "Writes a report.",
+      request: {
+        operationId: "operation-1",
+        action: "write",
+        resource: { namespace: "files", path: ["reports", "february.md"] },
+        input: "Revenue grew by 5 %.",
+      },
+      status: 200,
+      response: {
+        status: "succeeded",
+        operationId: "operation-1",
+        completedAt: "2026-01-15T09:30:00.000Z",
+        output: "Revenue grew by 5 %.",
+      },
+    },
+    denied: {
+      summary: "No grant covers the act.",
+      request: { operationId: "operation-2", action: "read", resource: payroll },
+      status: 200,
+      response: {
+        status: "denied",
+        operationId: "operation-2",
+        completedAt: "2026-01-15T09:30:00.000Z",
+        error: { code: "no_matching_grant", message: "No grant covers the act.", retryable: false },
+      },
+    },
+  },
+  sendMessage: {
+    delivered: {
+      summary: "The message reached its receiver.",
+      request: {
+        version: 1,
+        id: "message-1",
+        createdAt: "2026-01-15T09:29:58Z",
+        traceId: "trace-1",
+        purpose: "assist",
+        sender: assistant,
+        receiver: { kind: "human", userId: "bob" },
+        payload: { text: "The January report is ready." },
+      },
+      status: 200,
+      response: { status: "delivered", messageId: "message-1", timestamp: "2026-01-15T09:30:00.000Z" },
+    },
+    accepted: {
+      summary: "The transport has taken the message and will deliver it.",
+      request: {
+        version: 1,
+        id: "message-2",
+        createdAt: "2026-01-15T09:29:58Z",
+        traceId: "trace-1",
+        purpose: "assist",
+        sender: assistant,
+        receiver: { kind: "group", conversationId: "finance" },
+        payload: { text: "The January report is ready." },
+      },
+      status: 202,
+      response: { status: "accepted", messageId: "message-2", timestamp: "2026-01-15T09:30:00.000Z" },
+    },
+    denied: {
+      summary: "No grant allows writing to this receiver.",
+      request: {
+        version: 1,
+        id: "message-3",
+        createdAt: "2026-01-15T09:29:58Z",
+        traceId: "trace-1",
+        purpose: "assist",
+        sender: assistant,
+        receiver: { kind: "human", userId: "carol" },
+        payload: { text: "The January report is ready." },
+      },
+      status: 200,
+      response: {
+        status: "denied",
+        messageId: "message-3",
+        timestamp: "2026-01-15T09:30:00.000Z",
+        error: { code: "no_matching_grant", message: "No grant covers the act.", retryable: false },
+      },
+    },
+  },
+  executeTurn: {
+    succeeded: {
+      summary: "The assistant reads a report and answers.",
+      request: {
+        version: 1,
+        executionId: "turn-1",
+        agent: assistant,
+        message: {
+          version: 1,
+          id: "message-4",
+          createdAt: "2026-01-15T09:29:58Z",
+          traceId: "trace-1",
+          purpose: "assist",
+          sender: alice,
+          receiver: assistant,
+          payload: { text: "Summarize the January report." },
+        },
+        options: { maxSteps: 4, timeoutMs: 30_000 },
+      },
+      status: 200,
+      response: {
+        version: 1,
+        executionId: "turn-1",
+        traceId: "trace-1",
+        startedAt: "2026-01-15T09:30:00.000Z",
+        completedAt: "2026-01-15T09:30:00.000Z",
+        events: [
+          {
+            version: 1,
+            eventId: "event-1",
+            executionId: "turn-1",
+            traceId: "trace-1",
+            sequence: 0,
+            type: "turn.started",
+            data: { runtime, limits: { maxSteps: 4, maxToolCalls: 4, timeoutMs: 30_000 } },
+            occurredAt: "2026-01-15T09:30:00.000Z",
+          },
+          {
+            version: 1,
+            eventId: "event-2",
+            executionId: "turn-1",
+            traceId: "trace-1",
+            sequence: 1,
+            type: "tool.requested",
+            data: { callId: "call-1-1", tool: "files.read" },
+            occurredAt: "2026-01-15T09:30:00.000Z",
+          },
+          {
+            version: 1,
+            eventId: "event-3",
+            executionId: "turn-1",
+            traceId: "trace-1",
+            sequence: 2,
+            type: "tool.completed",
+            data: { callId: "call-1-1", tool: "files.read", status: "succeeded" },
+            occurredAt: "2026-01-15T09:30:00.000Z",
+          },
+          {
+            version: 1,
+            eventId: "event-4",
+            executionId: "turn-1",
+            traceId: "trace-1",
+            sequence: 3,
+            type: "turn.completed",
+            data: {},
+            occurredAt: "2026-01-15T09:30:00.000Z",
+          },
+        ],
+        status: "succeeded",
+        output: { text: "In short: Revenue grew by 4 %." },
+        metadata: { runtime },
+      },
+    },
+    escalated: {
+      summary: "The assistant lacks authority and ends with a question to the owner.",
+      request: {
+        version: 1,
+        executionId: "turn-2",
+        agent: assistant,
+        message: {
+          version: 1,
+          id: "message-5",
+          createdAt: "2026-01-15T09:29:58Z",
+          traceId: "trace-1",
+          purpose: "assist",
+          sender: alice,
+          receiver: assistant,
+          payload: { text: "Compare the January report with the payroll." },
+        },
+      },
+      status: 200,
+      response: {
+        version: 1,
+        executionId: "turn-2",
+        traceId: "trace-1",
+        startedAt: "2026-01-15T09:30:00.000Z",
+        completedAt: "2026-01-15T09:30:00.000Z",
+        events: [
+          {
+            version: 1,
+            eventId: "event-1",
+            executionId: "turn-2",
+            traceId: "trace-1",
+            sequence: 0,
+            type: "turn.started",
+            data: { runtime, limits: { maxSteps: 16, maxToolCalls: 16, timeoutMs: 120_000 } },
+            occurredAt: "2026-01-15T09:30:00.000Z",
+          },
+          {
+            version: 1,
+            eventId: "event-2",
+            executionId: "turn-2",
+            traceId: "trace-1",
+            sequence: 1,
+            type: "turn.escalated",
+            data: {},
+            occurredAt: "2026-01-15T09:30:00.000Z",
+          },
+        ],
+        status: "escalated",
+        escalation: {
+          status: "pending",
+          reason: "Comparing needs the payroll, which I may not read.",
+          requestedAt: "2026-01-15T09:30:00.000Z",
+          reviewer: alice,
+          requestedAuthority: payrollAuthority,
+        },
+        metadata: { runtime },
+      },
+    },
+    denied: {
+      summary: "The caller acts as another agent than the one it asks for.",
+      request: {
+        version: 1,
+        executionId: "turn-3",
+        agent: { kind: "agent", agentId: "auditor" },
+        message: {
+          version: 1,
+          id: "message-6",
+          createdAt: "2026-01-15T09:29:58Z",
+          traceId: "trace-1",
+          purpose: "assist",
+          sender: alice,
+          receiver: { kind: "agent", agentId: "auditor" },
+          payload: { text: "Audit the January report." },
+        },
+      },
+      status: 200,
+      response: {
+        version: 1,
+        executionId: "turn-3",
+        traceId: "trace-1",
+        startedAt: "2026-01-15T09:30:00.000Z",
+        completedAt: "2026-01-15T09:30:00.000Z",
+        events: [
+          {
+            version: 1,
+            eventId: "event-1",
+            executionId: "turn-3",
+            traceId: "trace-1",
+            sequence: 0,
+            type: "turn.denied",
+            data: { code: "actor_mismatch" },
+            occurredAt: "2026-01-15T09:30:00.000Z",
+          },
+        ],
+        status: "denied",
+        error: { code: "actor_mismatch", message: "The context's actor is not the turn's agent.", retryable: false },
+        metadata: { runtime },
+      },
+    },
+  },
+};
+
+/** One for each code of a request-level error. */
+export const errorExamples: Record<RequestErrorCode, ErrorExample> = {
+  invalid_json: {
+    method: "POST",
+    path: "/v1/authorize",
+    body: '{ "action": "read", ',
+    status: 400,
+    response: { error: { code: "invalid_json", message: "The body is not JSON.", requestId: "request-1" } },
+  },
+  invalid_request: {
+    method: "POST",
+    path: "/v1/authorize",
+    body: '{ "action": "read", "grants": [] }',
+    status: 400,
+    response: {
+      error: {
+        code: "invalid_request",
+        message: "/resource: expected object; /grants: expected no such key",
+        requestId: "request-1",
+      },
+    },
+  },
+  permission_denied: {
+    method: "GET",
+    path: "/v1/tools",
+    status: 403,
+    response: {
+      error: { code: "permission_denied", message: "The host refused the request.", requestId: "request-1" },
+    },
+  },
+  not_found: {
+    method: "GET",
+    path: "/v1/tools/",
+    status: 404,
+    response: { error: { code: "not_found", message: "There is nothing at this path.", requestId: "request-1" } },
+  },
+  method_not_allowed: {
+    method: "DELETE",
+    path: "/v1/tools/namespaces",
+    status: 405,
+    response: { error: { code: "method_not_allowed", message: "This path knows GET, PUT.", requestId: "request-1" } },
+  },
+  request_aborted: {
+    method: "GET",
+    path: "/v1/tools",
+    status: 499,
+    response: {
+      error: { code: "request_aborted", message: "The caller went away before any effect.", requestId: "request-1" },
+    },
+  },
+  internal_error: {
+    method: "GET",
+    path: "/v1/tools",
+    status: 500,
+    response: {
+      error: {
+        code: "internal_error",
+        message: "Something failed inside; nothing more is said.",
+        requestId: "request-1",
+      },
+    },
+  },
+  invalid_access_context: {
+    method: "GET",
+    path: "/v1/tools",
+    status: 500,
+    response: {
+      error: {
+        code: "invalid_access_context",
+        message: "No valid access context could be resolved.",
+        requestId: "request-1",
+      },
+    },
+  },
+  namespace_settings_not_configured: {
+    method: "PUT",
+    path: "/v1/tools/namespaces",
+    body: '{ "enable": ["calendar"] }',
+    status: 501,
+    response: {
+      error: {
+        code: "namespace_settings_not_configured",
+        message: "This deployment has no store for tool namespace settings.",
+        requestId: "request-1",
+      },
+    },
+  },
+  namespace_settings_unavailable: {
+    method: "PUT",
+    path: "/v1/tools/namespaces",
+    body: '{ "enable": ["calendar"] }',
+    status: 503,
+    response: {
+      error: {
+        code: "namespace_settings_unavailable",
+        message: "The store for tool namespace settings did not answer.",
+        requestId: "request-1",
+      },
+    },
+  },
+  authority_unavailable: {
+    method: "GET",
+    path: "/v1/tools",
+    status: 503,
+    response: {
+      error: {
+        code: "authority_unavailable",
+        message: "The grants could not be read or cannot be trusted.",
+        requestId: "request-1",
+      },
+    },
+  },
+  audit_unavailable: {
+    method: "GET",
+    path: "/v1/tools",
+    status: 503,
+    response: {
+      error: {
+        code: "audit_unavailable",
+        message: "The decision could not be recorded, so nothing was done.",
+        requestId: "request-1",
+      },
+    },
+  },
+};
+
+/** What a host's own refusal looks like. */
+export const hostErrorExample: ErrorExample = {
+  method: "GET",
+  path: "/v1/tools",
+  status: 503,
+  response: { error: { code: "maintenance", message: "Back at 10:00 UTC.", requestId: "request-1" } },
+};

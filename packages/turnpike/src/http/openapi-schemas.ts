@@ -1,0 +1,90 @@
+import * as contracts from "../contracts/index.ts";
+import type { JsonObject, JsonValue } from "../contracts/index.ts";
+
+const prefix = "#/components/schemas/";
+
+/** A reference to the component of a schema that the contracts export. */
+export function schemaRef(schema: contracts.Route["response"]): JsonObject {
+  const name = Object.entries(contracts).find(([, exported]) => exported === schema)?.[0];
+  if (name === undefined) throw new TypeError("A route uses a schema that the contracts do not export.");
+  return { $ref: `${prefix}${name.replace(/Schema$/, "")}` };
+}
+
+/** The schemas that requests and responses are made of, sorted by name: those that a route refers to, directly or not. */
+export function schemaComponents(): Record<string, JsonObject> {
+  const all = contracts.jsonSchemasOf(contracts, prefix);
+  const used = new Set<string>();
+  const use = (name: string): void => {
+    const schema = all[name];
+    if (used.has(name) || schema === undefined) return;
+    used.add(name);
+    refsIn(schema).forEach(use);
+  };
+  refsIn([contracts.RequestErrorSchema, ...routeSchemas()].map(schemaRef)).forEach(use);
+  return Object.fromEntries([...used].toSorted().map((name) => [name, described(name, all[name] ?? {})]));
+}
+
+function routeSchemas(): contracts.Route["response"][] {
+  return Object.values<contracts.Route>(contracts.routes).flatMap(({ request, response }) =>
+    request === undefined ? [response] : [request, response],
+  );
+}
+
+function refsIn(value: JsonValue): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, part]) =>
+    key === "$ref" && typeof part === "string" ? [part.slice(prefix.length)] : refsIn(part),
+  );
+}
+
+function described(name: string, schema: JsonObject): JsonObject {
+  const description = schemaTexts[name];
+  return description === undefined ? schema : { description, ...schema };
+}
+
+const schemaTexts: Readonly<Record<string, string>> = {
+  Action: 'What is done to a resource. In a capability, `"*"` covers every action.',
+  AgentRef: "An agent, the one kind of principal that runs turns.",
+  AuthorityRequest:
+    "Something to approve: it asks for authority and is none. The same ask has the same id at any time.",
+  AuthorizationDecision: "The answer to an authorization request. A denial may restate what authority is needed.",
+  AuthorizationRequest: "One act on one resource.",
+  Capability: "What may be done where.",
+  Constraints: "Conditions on authority; each narrows, none widens. `notBefore` is not after `expiresAt`.",
+  ErrorObject: "Why a result is `denied`, `failed` or `cancelled`. Codes are open-ended; `retryable` is a hint.",
+  Escalation: "A question to the owner that a turn ended with. Nothing inside a turn can answer it.",
+  Health: "The service is up.",
+  Identifier: "1-256 characters, not only white space. Compared as it is, never trimmed.",
+  JsonObject: "A JSON object: no `__proto__` key, at most 64 levels of nesting.",
+  JsonValue: "Any JSON value: no `__proto__` key, at most 64 levels of nesting.",
+  MessageEnvelope: "A message between principals; it carries no authority.",
+  MessageResult: "What became of a message.",
+  NamespaceCatalog: "The tool namespaces of the caller, sorted by name. The summary agrees with the entries.",
+  NamespaceEntry: "One tool namespace: where its tools come from, how many there are, and whether it is switched on.",
+  NamespaceUpdate: "Which tool namespaces to switch on and off. Both lists are sets, and no name is in both.",
+  Path: "A place within a namespace, from its root.",
+  PathSegment: "One step of a path: no slash, no backslash, no control character, neither `.` nor `..`.",
+  PrincipalRef: "Someone who acts, owns, issues, sends, receives or reviews.",
+  Provenance: "Where a message comes from.",
+  Purpose: "The declared reason of an act, matched exactly.",
+  ReachEntry: "One place where the caller may act right now, and how.",
+  ReachResult: "Everywhere the caller may act, or why that cannot be said.",
+  RequestError: "The body of every HTTP error. Codes are open-ended.",
+  ResourceOperationRequest: "One act on one resource, to be carried out. The context is never the caller's to bring.",
+  ResourceRef: "A place; without an owner it is that of the owner the caller acts for.",
+  ResourceResult: "What became of a resource operation.",
+  Scope: "Whether a path means itself alone, or itself and everything below.",
+  Timestamp: "RFC 3339 date-time with an offset or `Z`.",
+  ToolAnnotations: "Hints about a tool's effect. A `read` tool is not `destructive`, a `write` tool is not `readOnly`.",
+  ToolCall: "One call of one tool. The trace has to be the caller's own.",
+  ToolCatalog: "The usable tools, sorted by name, each once.",
+  ToolDescriptor: "What a tool is called, takes and needs. No call needs more than `requiredCapability`.",
+  ToolResult: "What became of a tool call.",
+  TurnEvent: "One thing that happened in a turn; `sequence` counts from 0 without gaps.",
+  TurnEventType: "What kind of thing happened in a turn.",
+  TurnOptions:
+    "Limits of a turn. Left out, `maxSteps` is 16, `maxToolCalls` is `maxSteps` and `timeoutMs` is 120000, unless the host says otherwise.",
+  TurnRequest: "One bounded agent turn to run.",
+  TurnResult: "How a turn ended, with all of its events.",
+  Version: "The version of the protocol, as a number or as text. A result repeats the form its request used.",
+};

@@ -1,0 +1,106 @@
+import type { RouteName } from "../contracts/index.ts";
+
+// What the API description says in words: one table for the operations, one for the shapes.
+
+/** What a reader learns about one operation. */
+export interface OperationText {
+  tag: "Authority" | "Tools" | "Resources" | "Messages" | "Turns" | "Health";
+  summary: string;
+  description: string;
+  /** What the 200 answer is. */
+  answer: string;
+}
+
+export const introduction: string = `The gate that every agent turn, tool call, resource operation and message passes.
+
+**A refusal is an answer.** Results that say \`denied\`, \`failed\`, \`cancelled\` or \`escalated\`, and decisions that say \`allowed: false\`, travel with status 200. HTTP errors are for requests that never became an operation.
+
+**No body carries authority.** Who acts, for whom, on whose authority and why comes from the host's authentication alone. Bodies are strict: an unknown key is \`invalid_request\`, and so are a \`__proto__\` key and nesting deeper than 64 levels.
+
+**Codes are open-ended.** A host may answer with statuses and codes of its own, and later releases may add some: tolerate those you do not know.
+
+Paths are matched byte for byte, a trailing slash is another path, and the query string is ignored. Everything but \`/health\` is authenticated before its path is looked at.`;
+
+export const tags: Readonly<Record<OperationText["tag"], string>> = {
+  Authority: "What the caller may do, and where.",
+  Tools: "The tools the caller may use, the namespaces they come in, and calling them.",
+  Resources: "Acting on resources directly.",
+  Messages: "Messages between principals.",
+  Turns: "Running bounded agent turns.",
+  Health: "Whether the service is up.",
+};
+
+export const operationTexts: Readonly<Record<RouteName, OperationText>> = {
+  health: {
+    tag: "Health",
+    summary: "Is the service up?",
+    description: "Answers without authentication, and never with an error. Load balancers may ask with `HEAD`.",
+    answer: "The service is up and speaks this version of the protocol.",
+  },
+  authorize: {
+    tag: "Authority",
+    summary: "May this be done?",
+    description:
+      "Decides whether the caller may carry out one action on one resource, and records the decision. Nothing is done and no use of a grant is counted; a denial for want of a grant says what to ask the owner for.",
+    answer: "The decision, allowed or not.",
+  },
+  reach: {
+    tag: "Authority",
+    summary: "Where may I act?",
+    description:
+      "Lists every place where the caller may act right now. It is the whole reach or, when that cannot be established, `unavailable`: never a part of it.",
+    answer: "The reach, or that it cannot be said.",
+  },
+  listTools: {
+    tag: "Tools",
+    summary: "List the usable tools",
+    description:
+      "Lists the tools that the caller may use right now: their namespace is switched on and a grant covers them. A turn offers a model nothing beyond this list.",
+    answer: "The usable tools, sorted by name.",
+  },
+  listToolNamespaces: {
+    tag: "Tools",
+    summary: "List the tool namespaces",
+    description: "Lists every tool namespace there is for the caller, with its sources and whether it is switched on.",
+    answer: "The namespaces, sorted by name, and how many are on and off.",
+  },
+  updateToolNamespaces: {
+    tag: "Tools",
+    summary: "Switch tool namespaces on and off",
+    description:
+      "Applies a patch to the caller's selection of tool namespaces. Both lists are read as sets, `{}` changes nothing, and a name in both lists is `invalid_request`; unknown names are kept, because a namespace may appear later.",
+    answer: "The namespaces as they are after the patch.",
+  },
+  invokeTool: {
+    tag: "Tools",
+    summary: "Call a tool",
+    description:
+      "Calls one tool on the caller's authority. `tool_unavailable` means that the caller cannot use the tool, and never says whether it is missing, switched off or not granted.",
+    answer: "What became of the call: `succeeded`, `denied` or `failed`.",
+  },
+  invokeResource: {
+    tag: "Resources",
+    summary: "Act on a resource",
+    description:
+      "Carries out one action on one resource through the provider of its namespace. A resource without an owner is that of the owner the caller acts for.",
+    answer: "What became of the operation: `succeeded`, `denied` or `failed`.",
+  },
+  sendMessage: {
+    tag: "Messages",
+    summary: "Send a message",
+    description:
+      "Hands a message to the host's transport. Sender, purpose and trace have to be the caller's own; being allowed to send says nothing about what the receiver may do.",
+    answer: "What became of the message: `delivered`, `denied` or `failed`.",
+  },
+  executeTurn: {
+    tag: "Turns",
+    summary: "Run an agent turn",
+    description:
+      "Runs one bounded turn of the agent that the caller acts as, in the runtime the host has chosen. With `accept: text/event-stream` the events are streamed as they happen; closing the connection cancels the turn.",
+    answer: "How the turn ended: `succeeded`, `denied`, `failed`, `cancelled` or `escalated`, with all of its events.",
+  },
+};
+
+export const acceptedText = "The transport has taken the message and will deliver it: the result is `accepted`.";
+
+export const streamText: string = `Server-sent events, when the request says \`accept: text/event-stream\`. Each event of the turn arrives as it happens: \`event: turn.event\`, \`id\` its sequence, \`data\` a \`TurnEvent\` as JSON. A comment line breaks every 15 seconds of silence. The last is \`event: turn.result\`, whose data is the \`TurnResult\` that the plain form would have answered. A request that fails before the turn starts gets an ordinary JSON error instead.`;

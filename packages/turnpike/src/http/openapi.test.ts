@@ -1,0 +1,146 @@
+import { expect, test } from "vitest";
+import { operationOf, type Answer, type OpenApi } from "../../../../tests/support/openapi-shape.ts";
+import { errorCodes, routes, type CodeEntry, type RouteName } from "../contracts/index.ts";
+import { openApiDocument } from "./openapi.ts";
+
+const document = openApiDocument() as OpenApi;
+
+/** The row `<verb> <path>: <operation>, <schema of the body> -> <statuses>` of every operation. */
+function rowsOf({ paths }: OpenApi): string[] {
+  return Object.entries(paths).flatMap(([path, verbs]) =>
+    Object.entries(verbs).map(([verb, { operationId, requestBody, responses }]) => {
+      const body = requestBody?.content["application/json"]?.schema.$ref?.split("/").at(-1) ?? "nothing";
+      return `${verb} ${path}: ${operationId}, ${body} -> ${Object.keys(responses).join(" ")}`;
+    }),
+  );
+}
+
+/** Changes every object in a document to its last leaf. */
+function spoil(part: object): void {
+  for (const inner of Object.values(part)) if (typeof inner === "object" && inner !== null) spoil(inner);
+  Object.assign(part, { isSpoiled: true });
+}
+
+/** The codes that an error response names, in order. */
+function codesOf({ description }: Answer): string[] {
+  return [...description.matchAll(/^- `(\w+)`: /gm)].map(([, code = ""]) => code);
+}
+
+test("the document has every route with its body and its statuses", () => {
+  const always = "403 404 405 499 500";
+  expect(rowsOf(document)).toEqual([
+    "get /health: health, nothing -> 200 405",
+    "head /health: healthHead, nothing -> 200 405",
+    `post /v1/authorize: authorize, AuthorizationRequest -> 200 400 ${always} default`,
+    `get /v1/reach: reach, nothing -> 200 ${always} default`,
+    `get /v1/tools: listTools, nothing -> 200 ${always} 503 default`,
+    `get /v1/tools/namespaces: listToolNamespaces, nothing -> 200 ${always} 503 default`,
+    `put /v1/tools/namespaces: updateToolNamespaces, NamespaceUpdate -> 200 400 ${always} 501 503 default`,
+    `post /v1/tools/invoke: invokeTool, ToolCall -> 200 400 ${always} default`,
+    `post /v1/resources/invoke: invokeResource, ResourceOperationRequest -> 200 400 ${always} default`,
+    `post /v1/messages: sendMessage, MessageEnvelope -> 200 202 400 ${always} default`,
+    `post /v1/turns: executeTurn, TurnRequest -> 200 400 ${always} default`,
+  ]);
+});
+
+test("the document names the shape of every answer", () => {
+  const shapes = Object.keys(routes).map((name) => [
+    name,
+    operationOf(document, name as RouteName)
+      .responses["200"]?.content?.["application/json"]?.schema.$ref?.split("/")
+      .at(-1),
+  ]);
+  expect(Object.fromEntries(shapes)).toEqual({
+    health: "Health",
+    authorize: "AuthorizationDecision",
+    reach: "ReachResult",
+    listTools: "ToolCatalog",
+    listToolNamespaces: "NamespaceCatalog",
+    updateToolNamespaces: "NamespaceCatalog",
+    invokeTool: "ToolResult",
+    invokeResource: "ResourceResult",
+    sendMessage: "MessageResult",
+    executeTurn: "TurnResult",
+  });
+});
+
+test("the document describes every operation and every shape in words", () => {
+  const operations = Object.values(document.paths).flatMap((verbs) => Object.values(verbs));
+  const tags = document.tags.map(({ name }) => name);
+  for (const { summary, description, tags: own } of operations) {
+    expect(summary).not.toBe("");
+    expect(description).toMatch(/\.$/);
+    expect(tags).toEqual(expect.arrayContaining(own));
+  }
+  const silent = Object.entries(document.components["schemas"] ?? {}).filter(([, schema]) => !schema.description);
+  expect(silent.map(([name]) => name)).toEqual([]);
+});
+
+test("the document holds no shape of what stays inside", () => {
+  const inside = new Set(["AccessContext", "DiscoveryContext", "Grant", "AuditEvent", "ResourceOperation"]);
+  expect(Object.keys(document.components["schemas"] ?? {}).filter((name) => inside.has(name))).toEqual([]);
+});
+
+test("the document says of every response that it is not cached and which request it answers", () => {
+  const headers = {
+    "x-request-id": { $ref: "#/components/headers/RequestId" },
+    "cache-control": { $ref: "#/components/headers/CacheControl" },
+  };
+  const answers = Object.values(document.paths)
+    .flatMap((verbs) => Object.values(verbs))
+    .flatMap(({ responses }) => Object.values(responses))
+    .filter(({ $ref }) => $ref === undefined);
+  for (const answer of [...answers, ...Object.values(document.components.responses)]) {
+    expect(answer.headers).toMatchObject(headers);
+  }
+  expect(document.components.responses["MethodNotAllowed"]?.headers).toHaveProperty("allow");
+});
+
+test("the document names each code of request-level errors, under its own status and with its meaning", () => {
+  const seen = new Set<string>();
+  for (const { responses } of Object.values(document.paths).flatMap((verbs) => Object.values(verbs))) {
+    for (const [status, { $ref = "" }] of Object.entries(responses)) {
+      const answer = document.components.responses[$ref.split("/").at(-1) ?? ""];
+      for (const code of answer === undefined ? [] : codesOf(answer)) {
+        seen.add(code);
+        const { status: own, meaning } = (errorCodes as Record<string, CodeEntry>)[code] ?? {};
+        expect(String(own)).toBe(status);
+        expect(answer?.description).toContain(`\`${code}\`: ${meaning}`);
+      }
+    }
+  }
+  const http = Object.entries<CodeEntry>(errorCodes).filter(([, { families }]) => families.includes("http"));
+  expect([...seen].toSorted()).toEqual(http.map(([code]) => code).toSorted());
+});
+
+test("the document leaves title, version, servers and security to the host, and keeps /health open", () => {
+  expect(document).toMatchObject({
+    openapi: "3.1.0",
+    info: { title: "Turnpike", version: "1" },
+    servers: [{ url: "/" }],
+  });
+  expect(document).not.toHaveProperty("security");
+  const security = [{ bearer: [] }];
+  const securitySchemes = { bearer: { type: "http", scheme: "bearer" } };
+  const servers = [{ url: "https://turnpike.test", description: "Ours." }];
+  const hosted = openApiDocument({ title: "Gate", version: "7", servers, securitySchemes, security }) as OpenApi;
+  expect(hosted).toMatchObject({
+    info: { title: "Gate", version: "7" },
+    servers,
+    security,
+    components: { securitySchemes },
+  });
+  expect(hosted.paths["/health"]?.["get"]?.security).toEqual([]);
+  expect(hosted.paths["/v1/tools"]?.["get"]).not.toHaveProperty("security");
+});
+
+test("the document is the same each time and belongs to its caller", () => {
+  spoil(openApiDocument());
+  expect(JSON.stringify(openApiDocument())).toBe(JSON.stringify(document));
+});
+
+test("the document is the recorded one", async () => {
+  await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot(
+    "../../../../tests/__snapshots__/openapi.json",
+  );
+});

@@ -1,0 +1,144 @@
+import { routes, type JsonObject, type JsonValue, type RouteName } from "../contracts/index.ts";
+import { errorComponents, errorsOf, responseHeaders } from "./openapi-errors.ts";
+import { operationExamples } from "./openapi-examples.ts";
+import { schemaComponents, schemaRef } from "./openapi-schemas.ts";
+import { acceptedText, introduction, operationTexts, streamText, tags } from "./openapi-texts.ts";
+
+/** What only the host knows about its API. */
+export interface OpenApiOptions {
+  title?: string;
+  version?: string;
+  servers?: readonly { url: string; description?: string }[];
+  /** Security scheme objects by name, as OpenAPI defines them. */
+  securitySchemes?: Readonly<Record<string, object>>;
+  /** Which of the schemes a request needs; `/health` never needs one. */
+  security?: readonly Readonly<Record<string, readonly string[]>>[];
+}
+
+/** The OpenAPI 3.1 description of the whole HTTP surface. Each call makes a document of its own. */
+export function openApiDocument(options: OpenApiOptions = {}): object {
+  const { title = "Turnpike", version = "1", servers = [{ url: "/" }], securitySchemes, security } = options;
+  const document = {
+    openapi: "3.1.0",
+    info: { title, version, description: introduction },
+    servers,
+    ...(security && { security }),
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    paths: paths(),
+    components: {
+      schemas: schemaComponents(),
+      responses: errorComponents(),
+      parameters,
+      headers,
+      ...(securitySchemes && { securitySchemes }),
+    },
+  };
+  // Written and read once: no two documents, and no two places in one, share an object.
+  return JSON.parse(JSON.stringify(document)) as object;
+}
+
+const parameters: JsonObject = {
+  RequestId: {
+    name: "x-request-id",
+    in: "header",
+    description:
+      "Names the request in answers and logs. It is echoed when it is 1-128 visible ASCII characters; otherwise a fresh UUID takes its place.",
+    schema: { type: "string" },
+    example: "request-1",
+  },
+};
+
+const headers: JsonObject = {
+  RequestId: {
+    description: "The id of the request: the caller's, or a fresh one.",
+    required: true,
+    schema: { type: "string", pattern: "^[!-~]{1,128}$" },
+    example: "request-1",
+  },
+  CacheControl: {
+    description: "Nothing is ever cached.",
+    required: true,
+    schema: { type: "string", const: "no-store" },
+  },
+  Allow: {
+    description: "The verbs that this path knows.",
+    required: true,
+    schema: { type: "string" },
+    example: "GET, PUT",
+  },
+};
+
+function paths(): JsonObject {
+  const byPath: Record<string, JsonObject> = {};
+  for (const name of Object.keys(routes) as RouteName[]) {
+    const { method, path } = routes[name];
+    byPath[path] = { ...byPath[path], [method.toLowerCase()]: operation(name) };
+  }
+  return { ...byPath, "/health": { ...byPath["/health"], head: healthHead() } };
+}
+
+function operation(name: RouteName): JsonObject {
+  const route = routes[name];
+  const { tag, summary, description } = operationTexts[name];
+  return {
+    operationId: name,
+    tags: [tag],
+    summary,
+    description,
+    ...(route.authority === "none" && { security: [] }),
+    parameters: [{ $ref: "#/components/parameters/RequestId" }],
+    ...("request" in route && { requestBody: requestBody(name, schemaRef(route.request)) }),
+    responses: { ...successes(name), ...errorsOf(name) },
+  };
+}
+
+/** `HEAD /health`: as `GET`, without the body. */
+function healthHead(): JsonObject {
+  const description = "Answers like `GET`, without the body.";
+  const responses = {
+    200: { description: operationTexts.health.answer, headers: responseHeaders },
+    ...errorsOf("health"),
+  };
+  return { ...operation("health"), operationId: "healthHead", description, responses };
+}
+
+function requestBody(name: RouteName, schema: JsonObject): JsonObject {
+  const examples = Object.entries(operationExamples[name]).map(([key, { summary, request = null }]) => [
+    key,
+    { summary, value: request },
+  ]);
+  return { required: true, content: { "application/json": { schema, examples: Object.fromEntries(examples) } } };
+}
+
+function successes(name: RouteName): JsonObject {
+  const content: JsonObject = jsonContent(name, 200);
+  if (name === "executeTurn") content["text/event-stream"] = streamContent();
+  const answer = { description: operationTexts[name].answer, headers: responseHeaders, content };
+  if (name !== "sendMessage") return { 200: answer };
+  return { 200: answer, 202: { description: acceptedText, headers: responseHeaders, content: jsonContent(name, 202) } };
+}
+
+function jsonContent(name: RouteName, answered: 200 | 202): JsonObject {
+  const examples = Object.entries(operationExamples[name])
+    .filter(([, { status }]) => status === answered)
+    .map(([key, { summary, response }]) => [key, { summary, value: response }]);
+  const schema = schemaRef(routes[name].response);
+  return { "application/json": { schema, examples: Object.fromEntries(examples) } };
+}
+
+function streamContent(): JsonObject {
+  const examples = Object.entries(operationExamples.executeTurn).map(([key, { summary, response }]) => [
+    key,
+    { summary, value: streamed(response) },
+  ]);
+  return { schema: { type: "string", description: streamText }, examples: Object.fromEntries(examples) };
+}
+
+/** A turn result as its stream tells it. */
+function streamed(result: JsonValue): string {
+  const { events } = result as { events: JsonObject[] };
+  const told = events.map(
+    (event) => `event: turn.event\nid: ${String(event["sequence"])}\ndata: ${JSON.stringify(event)}\n\n`,
+  );
+  return `${told.join("")}event: turn.result\ndata: ${JSON.stringify(result)}\n\n`;
+}

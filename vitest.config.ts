@@ -4,5 +4,6 @@ export default defineConfig({
   test: {
     include: ["packages/*/src/**/*.test.ts", "tests/**/*.test.ts"],
     exclude: ["**/node_modules/**", "**/dist/**", "tests/fixtures/**"],
+    globalSetup: ["tests/support/postgres-server.ts"],
   },
 });

@@ -1,11 +1,4 @@
 #!/usr/bin/env node
-import { version } from "../dist/version.js";
+import { runCommand } from "../dist/cli.js";
 
-const args = process.argv.slice(2);
-
-if (args.length === 1 && args[0] === "--version") {
-  console.log(version);
-} else {
-  console.error("usage: turnpike --version");
-  process.exitCode = 2;
-}
+process.exitCode = await runCommand(process.argv.slice(2));

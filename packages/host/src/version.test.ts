@@ -14,11 +14,32 @@ test("turnpike --version prints the version of the package", () => {
 });
 
 for (const row of [
-  { name: "no argument", args: [] },
-  { name: "an unknown argument", args: ["--verison"] },
-  { name: "an argument too many", args: ["--version", "--json"] },
+  { name: "no argument", args: [], says: "Usage: turnpike" },
+  { name: "an unknown flag", args: ["--verison"], says: "unknown option '--verison'" },
+  { name: "an unknown command", args: ["sreve"], says: "unknown command 'sreve'" },
+  { name: "a setting that is none", args: ["serve", "--set", "burst"], says: "--set burst: expected key=value." },
+  {
+    name: "a principal that is none",
+    args: [
+      "grant",
+      "create",
+      "--tenant",
+      "t",
+      "--to",
+      "bob",
+      "--from",
+      "human:a",
+      "--resource",
+      "files",
+      "--action",
+      "read",
+    ],
+    says: "--to bob: expected kind:id",
+  },
 ]) {
-  test(`turnpike with ${row.name} prints its usage to stderr and exits 2`, () => {
-    expect(turnpike(...row.args)).toEqual({ status: 2, stdout: "", stderr: "usage: turnpike --version\n" });
+  test(`turnpike with ${row.name} says what is wrong on stderr and exits 2`, () => {
+    const { status, stdout, stderr } = turnpike(...row.args);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+    expect(stderr).toContain(row.says);
   });
 }

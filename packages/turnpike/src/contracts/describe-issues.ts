@@ -12,7 +12,7 @@ export function describeIssues(issues: readonly z.core.$ZodIssue[]): string {
   for (const issue of issues) {
     for (const path of pathsOf(issue)) {
       const pointer = toPointer(path);
-      if (!places.has(pointer)) places.set(pointer, expectation(issue));
+      if (!places.has(pointer)) places.set(pointer, describeExpectation(issue));
     }
   }
   const shown = [...places].slice(0, maxPlaces).map(([pointer, expected]) => `${pointer || "(root)"}: ${expected}`);
@@ -34,7 +34,8 @@ function toPointer(path: readonly PropertyKey[]): string {
   return pointer.length > maxPointerLength ? `${pointer.slice(0, maxPointerLength)}...` : pointer;
 }
 
-function expectation(issue: z.core.$ZodIssue): string {
+/** What a place was expected to hold, in the words of `describeIssues`. */
+export function describeExpectation(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case "invalid_type":
       return `expected ${issue.expected}`;

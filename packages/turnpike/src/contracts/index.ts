@@ -19,7 +19,7 @@ export {
   type AuditOutcome,
 } from "./audit.ts";
 export { canonicalJson } from "./canonical-json.ts";
-export { describeIssues } from "./describe-issues.ts";
+export { describeExpectation, describeIssues } from "./describe-issues.ts";
 export {
   errorCodes,
   type CodeEntry,

@@ -123,8 +123,8 @@ function invalidContext(cause: Error): ServiceHttpError {
 }
 
 /** Nothing else is negotiated. A range with `q=0` says no. */
-function wantsStream(accept: string | null): boolean {
-  return (accept ?? "").split(",").some((range) => {
+function wantsStream(accepted: string | null): boolean {
+  return (accepted ?? "").split(",").some((range) => {
     const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
     return type === "text/event-stream" && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
   });

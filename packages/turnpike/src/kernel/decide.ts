@@ -25,10 +25,10 @@ export type Refusal = Extract<
 >;
 
 /** What the policy said; asked once a decision, and only about what a grant allows. */
-export type PolicyVerdict = { kind: "kept" } | { kind: "denied"; metadata?: JsonObject } | { kind: "unavailable" };
+type PolicyVerdict = { kind: "kept" } | { kind: "denied"; metadata?: JsonObject } | { kind: "unavailable" };
 
 /** What was seen of a covering grant. */
-export interface Finding {
+interface Finding {
   refusal?: Refusal;
   chain?: ChainVerdict;
 }

@@ -7,7 +7,7 @@ import { walkChain } from "./chain.ts";
 import { peek } from "./decide.ts";
 
 /** Why it cannot be said whether a grant stands. */
-export type Doubt = "authority_unavailable" | "usage_store_unavailable";
+type Doubt = "authority_unavailable" | "usage_store_unavailable";
 
 /** Of the live grants: those that do not stand (a broken chain, no use left), and those nobody can tell about now. */
 export interface Standing {

@@ -1,0 +1,220 @@
+import { describe, expect, test } from "vitest";
+import { DiscoveryContextSchema } from "turnpike/contracts";
+import { ServiceHttpError } from "turnpike/http";
+import { newTenant, sharedDatabase } from "../../../../tests/support/databases.ts";
+import { identityProvider, noon, trusting } from "../../../../tests/support/host/identity-provider.ts";
+import { access, alice, assistant, context, neverAborted } from "../../../../tests/support/host/world.ts";
+import { createRateLimit } from "../limits/rate-limit.ts";
+import { withRequestScope } from "../server/request-scope.ts";
+import type { CredentialAccess } from "../stores/credential-store.ts";
+import { openStores } from "../stores/stores.ts";
+import { createJwtVerifier, type JwtVerifier } from "./jwt.ts";
+import { createContextResolver } from "./resolve-context.ts";
+
+const open = sharedDatabase("sqlite");
+
+interface World {
+  tenant: string;
+  token: string;
+  credentialId: string;
+  resolve(headers: Record<string, string>): Promise<{ context: unknown; headers: Map<string, string>; facts: object }>;
+  revoke(): Promise<boolean>;
+  enable(namespace: string): Promise<unknown>;
+}
+
+async function world(
+  options: { access?: Partial<CredentialAccess>; burst?: number; jwt?: JwtVerifier } = {},
+): Promise<World> {
+  const stores = openStores(await open());
+  const tenant = newTenant();
+  const made = await stores.credentials.create({ namespaceId: tenant, access: { ...access, ...options.access } });
+  const resolver = createContextResolver({
+    credentials: stores.credentials,
+    settings: stores.settings,
+    jwt: options.jwt,
+    rateLimit: createRateLimit({ perSecond: 1, burst: options.burst ?? 100 }),
+    clock: () => noon,
+  });
+  return {
+    tenant,
+    token: made.token,
+    credentialId: made.id,
+    resolve: (headers) =>
+      withRequestScope(async (scope) => {
+        const resolved = await resolver(new Request("http://host/", { headers })).catch((error: unknown) => error);
+        return { context: resolved, headers: scope.headers, facts: scope.facts };
+      }),
+    revoke: () => stores.credentials.revoke(made.id, noon.toISOString()),
+    enable: (namespace) =>
+      stores.settings.applyUpdate(context({ namespaceId: tenant }), { enable: [namespace] }, neverAborted),
+  };
+}
+
+const bearer = (token: string): Record<string, string> => ({ authorization: `Bearer ${token}` });
+
+/** The fields of an error as they reach the wire. */
+function wire(error: unknown): unknown {
+  if (!(error instanceof ServiceHttpError)) return error;
+  const { status, code, message, headers } = error;
+  return { status, code, message, headers };
+}
+
+const unauthenticated = {
+  status: 401,
+  code: "unauthenticated",
+  message: "Send a valid credential: authorization: Bearer <token>.",
+  headers: { "www-authenticate": 'Bearer realm="turnpike"' },
+};
+
+describe("a good credential", () => {
+  test("becomes the context it allows, with the settings in force and the host's clock", async () => {
+    const { tenant, token, credentialId, resolve, enable } = await world();
+    await enable("files");
+    const resolved = await resolve({ ...bearer(token), "x-trace-id": "trace-1" });
+    expect(resolved.context).toEqual({
+      actor: assistant,
+      authority: alice,
+      owner: alice,
+      namespaceId: tenant,
+      enabledToolNamespaces: ["files"],
+      now: "2026-01-01T12:00:00.000Z",
+      purpose: "support",
+      traceId: "trace-1",
+    });
+    expect(resolved.facts).toEqual({ tenant, traceId: "trace-1", credentialId });
+  });
+
+  test("without an authority leaves it open", async () => {
+    const { token, resolve } = await world({ access: { authority: undefined } });
+    expect((await resolve(bearer(token))).context).not.toHaveProperty("authority");
+  });
+
+  for (const scheme of ["bearer", "BEARER", "Bearer  "]) {
+    test(`is taken from the scheme written as ${JSON.stringify(scheme)}`, async () => {
+      const { token, resolve } = await world();
+      expect((await resolve({ authorization: `${scheme} ${token}` })).context).toMatchObject({ purpose: "support" });
+    });
+  }
+
+  test("of an identity provider is as good as one of the host", async () => {
+    const provider = await identityProvider();
+    const { resolve } = await world({ jwt: createJwtVerifier(trusting(provider)) });
+    const { context: resolved } = await resolve(bearer(await provider.sign()));
+    expect(resolved).toMatchObject({ actor: alice, owner: alice, namespaceId: "tenant-1", purpose: "support" });
+  });
+});
+
+describe("401 unauthenticated is the answer to", () => {
+  const rows: { name: string; headers(token: string): Record<string, string> }[] = [
+    { name: "no header", headers: () => ({}) },
+    { name: "an empty header", headers: () => ({ authorization: "" }) },
+    { name: "another scheme", headers: (token) => ({ authorization: `Basic ${token}` }) },
+    { name: "no scheme", headers: (token) => ({ authorization: token }) },
+    { name: "two tokens", headers: (token) => ({ authorization: `Bearer ${token} ${token}` }) },
+    { name: "an unknown token", headers: () => bearer(`tp_${"0".repeat(16)}_${"0".repeat(64)}`) },
+    { name: "a garbled token", headers: (token) => bearer(token.slice(0, -1)) },
+    { name: "a JWT where none are configured", headers: () => bearer("a.b.c") },
+  ];
+  for (const row of rows) {
+    test(row.name, async () => {
+      const { token, resolve } = await world();
+      const { context: refused, headers } = await resolve(row.headers(token));
+      expect(wire(refused)).toEqual(unauthenticated);
+      expect([...headers]).toEqual([]);
+    });
+  }
+
+  test("a revoked token, in the very words of an unknown one", async () => {
+    const { token, resolve, revoke } = await world();
+    expect((await resolve(bearer(token))).context).toMatchObject({ purpose: "support" });
+    await revoke();
+    expect(wire((await resolve(bearer(token))).context)).toEqual(unauthenticated);
+  });
+});
+
+describe("x-purpose", () => {
+  const purposes = ["support", "plan a trip", "Ärger", "100%"];
+  for (const row of [
+    { header: undefined, purpose: "support" },
+    { header: "support", purpose: "support" },
+    { header: "plan a trip", purpose: "plan a trip" },
+    { header: "plan%20a%20trip", purpose: "plan a trip" },
+    { header: "%C3%84rger", purpose: "Ärger" },
+    { header: "100%25", purpose: "100%" },
+    { header: "100%", purpose: "100%" },
+  ]) {
+    test(`${row.header ?? "left out"} is the purpose ${JSON.stringify(row.purpose)}`, async () => {
+      const { token, resolve } = await world({ access: { purposes } });
+      const headers = { ...bearer(token), ...(row.header !== undefined && { "x-purpose": row.header }) };
+      expect((await resolve(headers)).context).toMatchObject({ purpose: row.purpose });
+    });
+  }
+
+  for (const header of ["billing", "Support", "support, billing", ""]) {
+    test(`${JSON.stringify(header)} is not allowed to a credential for something else`, async () => {
+      const { token, resolve } = await world({ access: { purposes } });
+      expect(wire((await resolve({ ...bearer(token), "x-purpose": header })).context)).toEqual({
+        status: 403,
+        code: "purpose_not_allowed",
+        message: "This credential does not allow that purpose.",
+        headers: {},
+      });
+    });
+  }
+});
+
+describe("x-authority", () => {
+  for (const row of [
+    { header: undefined, authority: alice },
+    { header: "human:bob", authority: { kind: "human", userId: "bob" } },
+    { header: "service:urn:a:b", authority: { kind: "service", serviceId: "urn:a:b" } },
+    { header: "human:%C3%A4", authority: { kind: "human", userId: "ä" } },
+  ]) {
+    test(`${row.header ?? "left out"} selects whose grants are exercised`, async () => {
+      const { token, resolve } = await world();
+      const headers = { ...bearer(token), ...(row.header !== undefined && { "x-authority": row.header }) };
+      expect((await resolve(headers)).context).toMatchObject({
+        authority: row.authority,
+        actor: assistant,
+        owner: alice,
+      });
+    });
+  }
+
+  for (const header of ["alice", "robot:x", "human:", "human:%20", "", `human:${"x".repeat(257)}`]) {
+    test(`${JSON.stringify(header.slice(0, 20))} is no principal`, async () => {
+      const { token, resolve } = await world();
+      expect(wire((await resolve({ ...bearer(token), "x-authority": header })).context)).toEqual({
+        status: 400,
+        code: "invalid_request",
+        message: "x-authority: expected kind:id, such as human:alice.",
+        headers: {},
+      });
+    });
+  }
+});
+
+describe("429 rate_limited", () => {
+  test("is the answer beyond the burst, with what to do about it; another credential goes on", async () => {
+    const { token, resolve } = await world({ burst: 2 });
+    const other = await world({ burst: 2 });
+    for (let used = 0; used < 2; used += 1) {
+      expect((await resolve(bearer(token))).context).toMatchObject({ purpose: "support" });
+    }
+    const { context: refused, headers } = await resolve(bearer(token));
+    expect(wire(refused)).toMatchObject({
+      status: 429,
+      code: "rate_limited",
+      message: "Too many requests with this credential.",
+    });
+    expect(headers.get("retry-after")).toBe("1");
+    expect(headers.get("ratelimit")).toBe('"default";r=0;t=1');
+    expect(headers.get("ratelimit-policy")).toBe('"default";q=2;w=2');
+    expect((await other.resolve(bearer(other.token))).context).toMatchObject({ purpose: "support" });
+  });
+});
+
+test("every context fits the contract", async () => {
+  const { token, resolve } = await world();
+  expect(DiscoveryContextSchema.safeParse((await resolve(bearer(token))).context).success).toBe(true);
+});

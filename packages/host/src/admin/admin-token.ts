@@ -1,0 +1,28 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Config } from "../config.ts";
+import { isPostgres } from "../database/location.ts";
+import type { Stores } from "../stores/stores.ts";
+
+const operator = { kind: "service", serviceId: "operator" } as const;
+
+/** The folder beside the database where the host keeps what only its owner may read. */
+export function dataFolder({ database }: Pick<Config, "database">): string {
+  return isPostgres(database) ? ".turnpike" : dirname(database);
+}
+
+/** Where the operator's token is kept. */
+export function adminTokenFile(config: Pick<Config, "database">): string {
+  return join(dataFolder(config), "admin-token");
+}
+
+/** Makes the operator's credential at the first start, and whenever the kept token is not good any more. */
+export async function ensureAdminToken({ credentials }: Stores, config: Config): Promise<void> {
+  const file = adminTokenFile(config);
+  const kept = existsSync(file) ? readFileSync(file, "utf8").trim() : "";
+  if ((await credentials.verify(kept, new Date())) !== undefined) return;
+  const access = { actor: operator, owner: operator, purposes: ["operate"], admin: true };
+  const { token } = await credentials.create({ namespaceId: "operators", access });
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  writeFileSync(file, `${token}\n`, { mode: 0o600 });
+}

@@ -1,0 +1,15 @@
+import type { Kysely } from "kysely";
+import type { Schema } from "./schema.ts";
+
+/** A migrated database, and what this host is to it. */
+export interface Database {
+  readonly kind: "sqlite" | "postgres";
+  readonly db: Kysely<Schema>;
+  /** The id under which this process runs on the database; new at every start. */
+  readonly hostId: number;
+  /** Whether the process that ran under this id still does. */
+  isAlive(hostId: number): Promise<boolean>;
+  /** True when other processes may write to the same database at the same time. */
+  readonly isShared: boolean;
+  close(): Promise<void>;
+}

@@ -1,0 +1,81 @@
+import { Kysely, PostgresDialect, sql } from "kysely";
+import pg from "pg";
+import type { Database } from "./database.ts";
+import { migrate } from "./migrate.ts";
+import type { Schema } from "./schema.ts";
+
+/** The first half of the advisory locks by which hosts show that they live; the second is the host's id. */
+const presenceLock = 7443;
+const bigintOid = 20;
+
+/** Opens a PostgreSQL database that any number of hosts may share. */
+export async function openPostgres(url: string): Promise<Database> {
+  const pool = new pg.Pool({ connectionString: url, max: 10, types: { getTypeParser } });
+  // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
+  pool.on("error", () => {});
+  pool.on("connect", (client) => void client.on("error", () => {}));
+  const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
+  const hostId = await migrate(db, { countingKey: "integer generated always as identity primary key" });
+  const presence = await showPresence(url, hostId);
+  return {
+    kind: "postgres",
+    db,
+    hostId,
+    async isAlive(id) {
+      if (id === hostId) return true;
+      const held = await sql`select 1 from pg_locks where locktype = 'advisory' and granted
+        and database = (select oid from pg_database where datname = current_database())
+        and classid = ${presenceLock} and objid = ${id}`.execute(db);
+      return held.rows.length > 0;
+    },
+    isShared: true,
+    async close() {
+      await presence.end();
+      await db.destroy();
+    },
+  };
+}
+
+/** Holds a lock on a connection of its own for as long as the process lives; the server drops it with the connection. */
+async function showPresence(url: string, hostId: number): Promise<{ end(): Promise<void> }> {
+  let isEnding = false;
+  let current = await holdLock(url, hostId);
+  const watch = (): void => void current.once("end", () => void again());
+  const again = async (): Promise<void> => {
+    // oxlint-disable-next-line no-unmodified-loop-condition -- `end` below modifies it
+    while (!isEnding) {
+      try {
+        current = await holdLock(url, hostId);
+        return watch();
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, 1000).unref());
+      }
+    }
+  };
+  watch();
+  return {
+    async end() {
+      isEnding = true;
+      await current.end();
+    },
+  };
+}
+
+async function holdLock(url: string, hostId: number): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url, keepAlive: true });
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    await client.query("select pg_advisory_lock($1, $2)", [presenceLock, hostId]);
+    return client;
+  } catch (error) {
+    await client.end().catch(() => {});
+    throw error;
+  }
+}
+
+/** Counts fit into a number; the driver would hand 64-bit integers over as text. */
+function getTypeParser(oid: number, format?: string): (value: string) => unknown {
+  if (oid === bigintOid) return Number;
+  return pg.types.getTypeParser(oid, format as "text") as (value: string) => unknown;
+}

@@ -1,0 +1,46 @@
+import { closeSync, mkdirSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import { Kysely, SqliteDialect } from "kysely";
+import SqliteDatabase from "libsql";
+import type { Database } from "./database.ts";
+import { migrate } from "./migrate.ts";
+import type { Schema } from "./schema.ts";
+
+/** Creates the file, and its folder, for the owner's eyes alone; what exists keeps its permissions. */
+function makePrivate(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  closeSync(openSync(path, "a", 0o600));
+}
+
+/**
+ * Opens an SQLite file for this process alone: the lock is the operating system's, so it goes with the process however
+ * that ends. `synchronous = full` lets an acknowledged write survive a power cut.
+ */
+export async function openSqlite(path: string): Promise<Database> {
+  if (path !== ":memory:") makePrivate(path);
+  const file = new SqliteDatabase(path);
+  try {
+    for (const setting of ["locking_mode = exclusive", "journal_mode = wal", "synchronous = full"])
+      file.pragma(setting);
+    file.exec("begin immediate; commit");
+  } catch (cause) {
+    file.close();
+    throw new Error(`The database ${path} is in use by another process, or cannot be written.`, { cause });
+  }
+  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: file }) });
+  const hostId = await migrate(db, { countingKey: "integer primary key autoincrement" });
+  return {
+    kind: "sqlite",
+    db,
+    hostId,
+    isAlive: (id) => Promise.resolve(id === hostId),
+    isShared: false,
+    async close() {
+      if (!file.open) return;
+      // Closing alone can leave the exclusive lock to statements that are not collected yet.
+      for (const setting of ["journal_mode = delete", "locking_mode = normal"]) file.pragma(setting);
+      file.prepare("select 1 from revision").all();
+      await db.destroy();
+    },
+  };
+}

@@ -1,0 +1,44 @@
+import { randomBytes } from "node:crypto";
+import type { DemoTokens } from "./demo-world.ts";
+
+/** What the demo prints when it runs: five lines that work as they are pasted. */
+export function demoScreen(url: string, { assistant }: DemoTokens): string {
+  const run = randomBytes(3).toString("hex");
+  const now = new Date().toISOString();
+  const curl = (path: string, options = ""): string =>
+    `curl -s ${url}${path} -H 'authorization: Bearer ${assistant}' -H 'x-trace-id: ${run}'${options}`;
+  const send = (method: string, path: string, body: unknown): string =>
+    curl(path, ` -X ${method} -d '${JSON.stringify(body)}'`);
+  const read = (id: string, path: string) => ({
+    id: `${id}-${run}`,
+    tool: "files.read",
+    arguments: { path },
+    requestedAt: now,
+    traceId: run,
+  });
+  const agent = { kind: "agent", agentId: "assistant" };
+  const message = {
+    version: 1,
+    id: `message-${run}`,
+    createdAt: now,
+    traceId: run,
+    purpose: "demo",
+    sender: { kind: "human", userId: "alice" },
+    receiver: agent,
+    payload: { read: "notes/todo.md" },
+  };
+  const lines = [
+    ["The tools that Alice's assistant may use", curl("/v1/tools")],
+    ["An allowed call", send("POST", "/v1/tools/invoke", read("allowed", "notes/todo.md"))],
+    ["A denied call, and why", send("POST", "/v1/tools/invoke", read("denied", "private/diary.md"))],
+    ["A tool namespace switched off", send("PUT", "/v1/tools/namespaces", { disable: ["service"] })],
+    ["A whole turn", send("POST", "/v1/turns", { version: 1, executionId: `turn-${run}`, agent, message })],
+  ];
+  return [
+    `Turnpike runs at ${url}`,
+    `  health ${url}/health   ready ${url}/ready   api ${url}/docs`,
+    "",
+    ...lines.map(([title, line]) => `# ${title}\n${line}\n`),
+    "Ctrl-C stops it; the data stays.",
+  ].join("\n");
+}

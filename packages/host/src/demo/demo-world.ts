@@ -1,0 +1,83 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import type { Capability, Grant, PrincipalRef } from "turnpike/contracts";
+import type { Stores } from "../stores/stores.ts";
+import type { CredentialAccess } from "../stores/credential-store.ts";
+
+/** The tokens of the demo, kept beside its database so that a restart shows the same ones. */
+export interface DemoTokens {
+  alice: string;
+  assistant: string;
+}
+
+const tenant = "demo";
+const alice: PrincipalRef = { kind: "human", userId: "alice" };
+const bob: PrincipalRef = { kind: "human", userId: "bob" };
+const assistant: PrincipalRef = { kind: "agent", agentId: "assistant" };
+
+const files: Record<string, string> = {
+  "notes/todo.md": "- water the plants\n- call Bob\n",
+  "notes/ideas.md": "A gate that every agent passes.\n",
+  "private/diary.md": "Nobody but Alice reads this.\n",
+};
+
+const mayRun: Capability = {
+  resource: { namespace: "service.execution", path: ["agent", "assistant"] },
+  actions: ["invoke"],
+  scope: "exact",
+};
+const mayAsk: Capability = {
+  resource: { namespace: "service", path: ["escalation"] },
+  actions: ["request"],
+  scope: "exact",
+};
+
+function under(path: string[], actions: string[]): Capability {
+  return { resource: { namespace: "files", path }, actions, scope: "descendants" };
+}
+
+const grants: readonly Pick<Grant, "id" | "subject" | "capabilities">[] = [
+  { id: "alice-files", subject: alice, capabilities: [under([], ["*"])] },
+  { id: "assistant-notes", subject: assistant, capabilities: [under(["notes"], ["read", "list"])] },
+  { id: "assistant-turns", subject: assistant, capabilities: [mayRun, mayAsk] },
+  { id: "bob-shared", subject: bob, capabilities: [under(["shared"], ["read"])] },
+];
+
+/** Fills an empty database with the demo, once, and returns its tokens. */
+export async function openDemoWorld(stores: Stores, tokenFile: string): Promise<DemoTokens> {
+  if (existsSync(tokenFile)) return JSON.parse(readFileSync(tokenFile, "utf8")) as DemoTokens;
+  for (const [path, content] of Object.entries(files)) {
+    await stores.files.write({ namespaceId: tenant, owner: alice }, path.split("/"), content);
+  }
+  const issuedAt = new Date().toISOString();
+  for (const grant of grants) {
+    const isKnown = (await stores.grants.find(tenant, grant.id)) !== undefined;
+    if (!isKnown)
+      await stores.grants.issue({ ...grant, namespaceId: tenant, issuer: alice, constraints: {}, issuedAt });
+  }
+  for (const actor of [alice, assistant]) await switchOn(stores, actor);
+  const tokens = { alice: await credential(stores, alice), assistant: await credential(stores, assistant) };
+  mkdirSync(dirname(tokenFile), { recursive: true, mode: 0o700 });
+  writeFileSync(tokenFile, JSON.stringify(tokens), { mode: 0o600 });
+  return tokens;
+}
+
+async function credential({ credentials }: Stores, actor: PrincipalRef): Promise<string> {
+  const access: CredentialAccess = { actor, owner: alice, authority: alice, purposes: ["demo"] };
+  return (await credentials.create({ namespaceId: tenant, access })).token;
+}
+
+async function switchOn({ settings }: Stores, actor: PrincipalRef): Promise<void> {
+  const now = new Date().toISOString();
+  const context = {
+    actor,
+    authority: alice,
+    owner: alice,
+    namespaceId: tenant,
+    now,
+    purpose: "demo",
+    traceId: "demo",
+    enabledToolNamespaces: [],
+  };
+  await settings.applyUpdate(context, { enable: ["files", "service"] }, new AbortController().signal);
+}

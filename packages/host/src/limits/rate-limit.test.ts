@@ -1,0 +1,83 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { createRateLimit } from "./rate-limit.ts";
+
+/** Two a second, three at once: what each of these requests is told. */
+const day = 86_400_000;
+const rows: { name: string; at: number[]; granted: boolean[] }[] = [
+  { name: "a burst is granted and no more", at: [0, 0, 0, 0], granted: [true, true, true, false] },
+  { name: "half a second later there is one more", at: [0, 0, 0, 500, 500], granted: [true, true, true, true, false] },
+  { name: "just before that there is not", at: [0, 0, 0, 499], granted: [true, true, true, false] },
+  {
+    name: "a refused request costs nothing",
+    at: [0, 0, 0, 250, 499, 500],
+    granted: [true, true, true, false, false, true],
+  },
+  {
+    name: "a day of silence saves no more than a burst",
+    at: [0, day, day, day, day],
+    granted: [true, true, true, true, false],
+  },
+  {
+    name: "a clock that goes back grants nothing",
+    at: [1000, 1000, 1000, 0, 1000],
+    granted: [true, true, true, false, false],
+  },
+  {
+    name: "time is not counted twice after a clock went back",
+    at: [1000, 1000, 1000, 0, 1499, 1500],
+    granted: [true, true, true, false, false, true],
+  },
+];
+
+for (const row of rows) {
+  test(row.name, () => {
+    const limit = createRateLimit({ perSecond: 2, burst: 3 });
+    expect(row.at.map((now) => limit.take("credential-1", now).isGranted)).toEqual(row.granted);
+  });
+}
+
+test("credentials do not take from each other", () => {
+  const limit = createRateLimit({ perSecond: 2, burst: 1 });
+  expect(limit.take("credential-1", 0).isGranted).toBe(true);
+  expect(limit.take("credential-1", 0).isGranted).toBe(false);
+  expect(limit.take("credential-2", 0).isGranted).toBe(true);
+});
+
+test("the headers say what is left, what the policy is and, when refused, when to come back", () => {
+  const limit = createRateLimit({ perSecond: 50, burst: 100 });
+  const first = limit.take("credential-1", 0).headers;
+  expect(first).toEqual({ ratelimit: '"default";r=99;t=1', "ratelimit-policy": '"default";q=100;w=2' });
+  for (let used = 1; used < 100; used += 1) limit.take("credential-1", 0);
+  const refused = limit.take("credential-1", 0);
+  expect(refused).toEqual({
+    isGranted: false,
+    headers: { ratelimit: '"default";r=0;t=1', "ratelimit-policy": '"default";q=100;w=2', "retry-after": "1" },
+  });
+});
+
+test("whoever comes back when told is granted, and never more than the policy in any stretch of time", () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 20 }),
+      fc.integer({ min: 1, max: 20 }),
+      fc.array(fc.integer({ min: 0, max: 3000 }), { maxLength: 200 }),
+      (perSecond, burst, gaps) => {
+        const limit = createRateLimit({ perSecond, burst });
+        let now = 0;
+        const granted: number[] = [];
+        for (const gap of gaps) {
+          now += gap;
+          const { isGranted, headers } = limit.take("credential-1", now);
+          now += Number(headers["retry-after"] ?? 0) * 1000;
+          expect(isGranted || limit.take("credential-1", now).isGranted).toBe(true);
+          granted.push(now);
+        }
+        for (const [place, from] of granted.entries()) {
+          const last = granted.at(-1) ?? from;
+          expect(granted.length - place).toBeLessThanOrEqual(burst + ((last - from) / 1000) * perSecond + 1e-6);
+        }
+      },
+    ),
+  );
+});

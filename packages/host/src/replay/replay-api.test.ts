@@ -1,0 +1,233 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { AccessContext } from "turnpike/contracts";
+import type { ServiceApi } from "turnpike/http";
+import { databaseKinds, newTenant, openPair, sharedDatabase } from "../../../../tests/support/databases.ts";
+import { call, countingApi, envelope, events, operation, turn } from "../../../../tests/support/host/counting-api.ts";
+import { alice, context } from "../../../../tests/support/host/world.ts";
+import { createReplayStore, type ReplayKey } from "../stores/replay-store.ts";
+import { protectFromReplay } from "./replay-api.ts";
+
+const later = "2026-02-02T00:00:00Z";
+const olivia = { kind: "human", userId: "olivia" } as const;
+
+type Ask = (api: ServiceApi, context: AccessContext) => Promise<unknown>;
+
+/** The four kinds of effects: as they are first asked for, again later, with another body, and under another id. */
+const kinds: { kind: ReplayKey["kind"]; ask: Ask; again: Ask; otherBody: Ask; otherId: Ask }[] = [
+  {
+    kind: "tool",
+    ask: (api, who) => api.invokeTool(who, call),
+    again: (api, who) =>
+      api.invokeTool(who, {
+        ...call,
+        requestedAt: later,
+        arguments: { deep: { list: [1, { a: 1, b: 2 }] }, path: "a" },
+      }),
+    otherBody: (api, who) => api.invokeTool(who, { ...call, arguments: { path: "b" } }),
+    otherId: (api, who) => api.invokeTool(who, { ...call, id: "id-2" }),
+  },
+  {
+    kind: "resource",
+    ask: (api, who) => api.invokeResource(who, operation),
+    again: (api, who) => api.invokeResource(who, { ...operation, context: { ...who, now: later } }),
+    otherBody: (api, who) => api.invokeResource(who, { ...operation, action: "delete" }),
+    otherId: (api, who) => api.invokeResource(who, { ...operation, operationId: "id-2" }),
+  },
+  {
+    kind: "message",
+    ask: (api, who) => api.sendMessage(who, envelope),
+    again: (api, who) => api.sendMessage(who, { ...envelope, createdAt: later }),
+    otherBody: (api, who) => api.sendMessage(who, { ...envelope, payload: "bye" }),
+    otherId: (api, who) => api.sendMessage(who, { ...envelope, id: "id-2" }),
+  },
+  {
+    kind: "turn",
+    ask: (api, who) => api.executeTurn(who, turn),
+    again: (api, who) => api.executeTurn(who, { ...turn, message: { ...envelope, createdAt: later } }),
+    otherBody: (api, who) => api.executeTurn(who, { ...turn, state: { step: 1 } }),
+    otherId: (api, who) => api.executeTurn(who, { ...turn, executionId: "id-2" }),
+  },
+];
+
+const conflict = { status: 409, code: "replay_conflict", message: "This id was used for another request." };
+
+describe.each(databaseKinds)("replay protection on %s", (databaseKind) => {
+  const open = sharedDatabase(databaseKind);
+
+  const protect = async (counting = countingApi()) => {
+    const replayed: string[] = [];
+    const store = createReplayStore(await open());
+    const api = protectFromReplay(counting.api, { store, onReplay: ({ kind, id }) => replayed.push(`${kind} ${id}`) });
+    return { api, store, replayed, effects: counting.effects };
+  };
+
+  for (const { kind, ask, again, otherBody, otherId } of kinds) {
+    describe(`a ${kind}`, () => {
+      test("asked for again, later and with its keys in another order, gets the recorded result; nothing runs", async () => {
+        const { api, effects, replayed } = await protect();
+        const who = context({ namespaceId: newTenant() });
+        const first = await ask(api, who);
+        expect(replayed).toEqual([]);
+        expect(await again(api, { ...who, now: later, traceId: "trace-1" })).toStrictEqual(first);
+        expect(effects).toEqual([`${kind} id-1`]);
+        expect(replayed).toEqual([`${kind} id-1`]);
+      });
+
+      test("with another id is another effect", async () => {
+        const { api, effects } = await protect();
+        const who = context({ namespaceId: newTenant() });
+        await ask(api, who);
+        await otherId(api, who);
+        expect(effects).toEqual([`${kind} id-1`, `${kind} id-2`]);
+      });
+
+      test("of another tenant with the same id is another effect", async () => {
+        const { api, effects } = await protect();
+        const [first, second] = [
+          await ask(api, context({ namespaceId: newTenant() })),
+          await ask(api, context({ namespaceId: newTenant() })),
+        ];
+        expect(effects).toHaveLength(2);
+        expect(second).not.toEqual(first);
+      });
+
+      test("with another body conflicts", async () => {
+        const { api, effects } = await protect();
+        const who = context({ namespaceId: newTenant() });
+        await ask(api, who);
+        await expect(otherBody(api, who)).rejects.toMatchObject(conflict);
+        expect(effects).toHaveLength(1);
+      });
+
+      for (const [field, change] of Object.entries({
+        actor: { actor: olivia },
+        authority: { authority: olivia },
+        owner: { owner: olivia },
+        purpose: { purpose: "billing" },
+      } satisfies Partial<Record<keyof AccessContext, Partial<AccessContext>>>)) {
+        test(`with another ${field} conflicts`, async () => {
+          const { api, effects } = await protect();
+          const who = context({ namespaceId: newTenant() });
+          await ask(api, who);
+          await expect(ask(api, { ...who, ...change })).rejects.toMatchObject(conflict);
+          expect(effects).toHaveLength(1);
+        });
+      }
+
+      test("still running is pending, with a time to come back", async () => {
+        const namespaceId = newTenant();
+        const meanwhile: unknown[] = [];
+        const counting = countingApi(async () => {
+          meanwhile.push(await again(api, context({ namespaceId })).catch((error: unknown) => error));
+        });
+        const { api, effects } = await protect(counting);
+        await ask(api, context({ namespaceId }));
+        expect(meanwhile).toMatchObject([
+          {
+            status: 409,
+            code: "replay_pending",
+            message: "The same request is still running.",
+            headers: { "retry-after": "1" },
+          },
+        ]);
+        expect(effects).toHaveLength(1);
+      });
+
+      test("that throws gives its id back, and its error to the caller", async () => {
+        let isBroken = true;
+        const { api, effects } = await protect(
+          countingApi(() => (isBroken ? Promise.reject(new Error("refused early")) : Promise.resolve())),
+        );
+        const who = context({ namespaceId: newTenant() });
+        await expect(ask(api, who)).rejects.toThrow("refused early");
+        isBroken = false;
+        await expect(ask(api, who)).resolves.toBeDefined();
+        expect(effects).toHaveLength(2);
+      });
+
+      test("whose result is forgotten is not run again", async () => {
+        const { api, store, effects } = await protect();
+        const who = context({ namespaceId: newTenant() });
+        await ask(api, who);
+        await store.forgetResults("2999-01-01T00:00:00.000Z");
+        await expect(ask(api, who)).rejects.toMatchObject({ status: 409, code: "replay_interrupted" });
+        expect(effects).toHaveLength(1);
+      });
+    });
+  }
+
+  test("the kinds do not share ids", async () => {
+    const { api, effects } = await protect();
+    const who = context({ namespaceId: newTenant() });
+    for (const { ask } of kinds) await ask(api, who);
+    expect(effects).toEqual(["tool id-1", "resource id-1", "message id-1", "turn id-1"]);
+  });
+
+  for (const row of [
+    { name: "another trace", second: { traceId: "trace-2" }, execution: undefined, count: 2 },
+    { name: "the same trace", second: {}, execution: undefined, count: 1 },
+    { name: "another execution", second: {}, execution: "execution-2", count: 2 },
+    { name: "the same execution", second: {}, execution: "execution-1", count: 1 },
+  ]) {
+    test(`a tool call with the same id in ${row.name} ${row.count === 2 ? "is another effect" : "is replayed"}`, async () => {
+      const { api, effects } = await protect();
+      const namespaceId = newTenant();
+      const who = context({ namespaceId, ...(row.execution !== undefined && { executionId: "execution-1" }) });
+      await api.invokeTool(who, call);
+      await api.invokeTool(
+        { ...who, ...row.second, ...(row.execution !== undefined && { executionId: row.execution }) },
+        { ...call, ...row.second },
+      );
+      expect(effects).toHaveLength(row.count);
+    });
+  }
+
+  test("a turn that is replayed shows its events again, in order, and a fresh one shows them once", async () => {
+    const { api } = await protect();
+    const who = context({ namespaceId: newTenant() });
+    const [first, second]: [unknown[], unknown[]] = [[], []];
+    await api.executeTurn(who, turn, { onEvent: (event) => void first.push(event) });
+    await api.executeTurn(who, turn, { onEvent: (event) => void second.push(event) });
+    expect(first).toEqual(events);
+    expect(second).toEqual(events);
+  });
+
+  test("however many ask for the same at once, the effect happens once and all others are told to wait", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 25 }), fc.constantFrom(...kinds), async (count, { ask }) => {
+        const { api, effects } = await protect();
+        const who = context({ namespaceId: newTenant() });
+        const asked = await Promise.allSettled(Array.from({ length: count }, () => ask(api, who)));
+        expect(effects).toHaveLength(1);
+        const refused = asked.flatMap((one) =>
+          one.status === "rejected" ? [(one.reason as { code: string }).code] : [],
+        );
+        expect(refused.every((code) => code === "replay_pending")).toBe(true);
+        expect(asked.some(({ status }) => status === "fulfilled")).toBe(true);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  test("operations without an effect pass through as they are", async () => {
+    const counting = countingApi();
+    const { api } = await protect(counting);
+    expect(api.authorize).toBe(counting.api.authorize);
+    expect(api.listTools).toBe(counting.api.listTools);
+  });
+});
+
+test("two hosts on one PostgreSQL do the same effect once, and the other one replays it", async () => {
+  const counting = countingApi();
+  const [here, there] = (await openPair()).map((database) =>
+    protectFromReplay(counting.api, { store: createReplayStore(database) }),
+  );
+  const asked = Array.from({ length: 10 }, () => [here, there].map((api) => api?.sendMessage(context(), envelope)));
+  await Promise.allSettled(asked.flat());
+  expect(counting.effects).toEqual(["message id-1"]);
+  expect(await there?.sendMessage(context(), envelope)).toEqual(await here?.sendMessage(context(), envelope));
+  await expect(there?.sendMessage(context({ owner: alice, purpose: "other" }), envelope)).rejects.toMatchObject(
+    conflict,
+  );
+});

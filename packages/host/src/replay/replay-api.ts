@@ -1,0 +1,114 @@
+import { createHash } from "node:crypto";
+import { canonicalJson, type AccessContext, type TurnResult } from "turnpike/contracts";
+import { ServiceHttpError, type ServiceApi } from "turnpike/http";
+import type { ReplayKey, ReplayState, ReplayStore } from "../stores/replay-store.ts";
+
+/** What replay protection is made of. */
+export interface ReplayOptions {
+  store: ReplayStore;
+  /** Told when a recorded result is given instead of running anything. */
+  onReplay?(key: ReplayKey): void;
+  /** Told when the result of an effect could not be kept: its id will look interrupted. */
+  onStoreError?(error: unknown, key: ReplayKey): void;
+}
+
+/** Makes every effect of an api happen at most once under its id, across processes and restarts. */
+export function protectFromReplay(api: ServiceApi, options: ReplayOptions): ServiceApi {
+  const once = <Result>(
+    context: AccessContext,
+    key: Omit<ReplayKey, "namespaceId">,
+    body: unknown,
+    run: () => Promise<Result>,
+  ) => runOnce(options, { namespaceId: context.namespaceId, ...key }, fingerprintOf(context, body), run);
+  return {
+    ...api,
+    invokeTool(context, call, callOptions) {
+      const { requestedAt: _observed, ...body } = call;
+      const key = { kind: "tool", scope: context.executionId ?? call.traceId, id: call.id } as const;
+      return once(context, key, body, () => api.invokeTool(context, call, callOptions));
+    },
+    invokeResource(context, operation, callOptions) {
+      const { context: _ignored, ...body } = operation;
+      const key = { kind: "resource", scope: "", id: operation.operationId } as const;
+      return once(context, key, body, () => api.invokeResource(context, operation, callOptions));
+    },
+    sendMessage(context, envelope, callOptions) {
+      const { createdAt: _observed, ...body } = envelope;
+      const key = { kind: "message", scope: "", id: envelope.id } as const;
+      return once(context, key, body, () => api.sendMessage(context, envelope, callOptions));
+    },
+    async executeTurn(context, request, callOptions) {
+      const { createdAt: _observed, ...message } = request.message;
+      const key = { kind: "turn", scope: "", id: request.executionId } as const;
+      let hasRun = false;
+      const result = await once(context, key, { ...request, message }, () => {
+        hasRun = true;
+        return api.executeTurn(context, request, callOptions);
+      });
+      if (!hasRun) showAgain(result, callOptions?.onEvent);
+      return result;
+    },
+  };
+}
+
+function showAgain({ events }: TurnResult, onEvent: ((event: TurnResult["events"][number]) => void) | undefined): void {
+  for (const event of events) onEvent?.(event);
+}
+
+async function runOnce<Result>(
+  { store, onReplay, onStoreError }: ReplayOptions,
+  key: ReplayKey,
+  fingerprint: string,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  const state = await claim(store, key, fingerprint);
+  if (state.kind === "finished") {
+    onReplay?.(key);
+    return state.result as Result;
+  }
+  if (state.kind !== "new") throw refusal(state);
+
+  const keep = (write: Promise<void>): Promise<void> => write.catch((error: unknown) => onStoreError?.(error, key));
+  let result: Result;
+  try {
+    result = await run();
+  } catch (error) {
+    // An operation that throws never became one: whoever asks again may run it.
+    await keep(store.release(key));
+    throw error;
+  }
+  await keep(store.finish(key, result));
+  return result;
+}
+
+async function claim(store: ReplayStore, key: ReplayKey, fingerprint: string): Promise<ReplayState> {
+  try {
+    return await store.begin(key, fingerprint);
+  } catch (cause) {
+    throw new ServiceHttpError(503, "replay_unavailable", "The replay store did not answer; nothing ran.", { cause });
+  }
+}
+
+function refusal({ kind }: { kind: "running" | "interrupted" | "conflict" }): ServiceHttpError {
+  switch (kind) {
+    case "running":
+      return new ServiceHttpError(409, "replay_pending", "The same request is still running.", {
+        headers: { "retry-after": "1" },
+      });
+    case "interrupted":
+      return new ServiceHttpError(
+        409,
+        "replay_interrupted",
+        "The same request ended without a result that is kept; its effect may have happened.",
+      );
+    case "conflict":
+      return new ServiceHttpError(409, "replay_conflict", "This id was used for another request.");
+  }
+}
+
+/** Equal for two requests that ask for the same effect; when they were made does not matter. */
+function fingerprintOf({ actor, authority, owner, purpose }: AccessContext, body: unknown): string {
+  return createHash("sha256")
+    .update(canonicalJson([actor, authority, owner, purpose, body]))
+    .digest("hex");
+}

@@ -1,0 +1,132 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { PrincipalRefSchema, PurposeSchema, type PrincipalRef } from "turnpike/contracts";
+import { z } from "zod";
+import type { Database } from "../database/database.ts";
+import type { ReadCache } from "./read-cache.ts";
+import type { Revisions } from "./revisions.ts";
+
+export const CredentialAccessSchema = z.strictObject({
+  actor: PrincipalRefSchema,
+  owner: PrincipalRefSchema,
+  authority: PrincipalRefSchema.optional(),
+  purposes: z.array(PurposeSchema).min(1),
+  admin: z.boolean().optional(),
+});
+
+/** Who the bearer of a credential is and what it may declare. The first purpose is the default one. */
+export type CredentialAccess = z.infer<typeof CredentialAccessSchema>;
+
+/** A credential that was presented and is good now. */
+export interface Credential {
+  id: string;
+  namespaceId: string;
+  access: CredentialAccess;
+}
+
+/** The credentials of every tenant. Only hashes of their secrets are kept. */
+export interface CredentialStore {
+  /** Makes a credential; the token is shown this once. */
+  create(options: {
+    namespaceId: string;
+    access: CredentialAccess;
+    expiresAt?: string;
+  }): Promise<{ id: string; token: string }>;
+  /** The credential behind a token, or undefined: unknown, expired and revoked ones are alike. */
+  verify(token: string, now: Date): Promise<Credential | undefined>;
+  /** Revokes a credential at once and for good; false when there is none to revoke. */
+  revoke(id: string, at: string): Promise<boolean>;
+}
+
+interface Stored extends Credential {
+  secretHash: Buffer;
+  expiresAt: string | null;
+  isRevoked: boolean;
+}
+
+/** Compared with when there is nothing to compare with, so that an unknown id takes as long as a wrong secret. */
+const nobody: Stored = {
+  id: "",
+  namespaceId: "",
+  access: {
+    actor: { kind: "service", serviceId: "nobody" },
+    owner: { kind: "service", serviceId: "nobody" },
+    purposes: ["none"],
+  },
+  secretHash: hash(randomBytes(32).toString("hex")),
+  expiresAt: null,
+  isRevoked: true,
+};
+
+export function createCredentialStore({ db }: Database, cache: ReadCache, revisions: Revisions): CredentialStore {
+  const find = (id: string): Promise<Stored | undefined> =>
+    cache.get(JSON.stringify(["credential", id]), async () => {
+      const row = await db.selectFrom("credentials").selectAll().where("id", "=", id).executeTakeFirst();
+      return (
+        row && {
+          id,
+          namespaceId: row.namespace_id,
+          access: CredentialAccessSchema.parse(JSON.parse(row.access)),
+          secretHash: Buffer.from(row.secret_hash, "hex"),
+          expiresAt: row.expires_at,
+          isRevoked: row.revoked_at !== null,
+        }
+      );
+    });
+  return {
+    async create({ namespaceId, access, expiresAt }) {
+      const [id, secret] = [randomBytes(8).toString("hex"), randomBytes(32).toString("hex")];
+      const row = {
+        id,
+        namespace_id: namespaceId,
+        secret_hash: hash(secret).toString("hex"),
+        access: JSON.stringify(CredentialAccessSchema.parse(access)),
+        created_at: new Date().toISOString(),
+        expires_at: expiresAt ?? null,
+        revoked_at: null,
+      };
+      await revisions.write((transaction) => transaction.insertInto("credentials").values(row).execute());
+      return { id, token: `tp_${id}_${secret}` };
+    },
+    async verify(token, now) {
+      const [, id = "", secret = ""] = /^tp_([0-9a-f]{16})_([0-9a-f]{64})$/.exec(token) ?? [];
+      const stored = (await find(id)) ?? nobody;
+      const isSecret = timingSafeEqual(hash(secret), stored.secretHash);
+      const isGood = isLater(stored.expiresAt, now) && !stored.isRevoked;
+      const { namespaceId, access } = stored;
+      return isSecret && isGood ? { id, namespaceId, access } : undefined;
+    },
+    async revoke(id, at) {
+      const { numUpdatedRows } = await revisions.write((transaction) =>
+        transaction
+          .updateTable("credentials")
+          .set({ revoked_at: at })
+          .where("id", "=", id)
+          .where("revoked_at", "is", null)
+          .executeTakeFirst(),
+      );
+      return numUpdatedRows > 0n;
+    },
+  };
+}
+
+function hash(secret: string): Buffer {
+  return createHash("sha256").update(secret).digest();
+}
+
+function isLater(limit: string | null, now: Date): boolean {
+  return limit === null || Date.parse(limit) > now.getTime();
+}
+
+/** Splits `human:alice` into a principal; undefined when it is none. */
+export function parsePrincipal(text: string): PrincipalRef | undefined {
+  const colon = text.indexOf(":");
+  const [kind, id] = [text.slice(0, colon), text.slice(colon + 1)];
+  const idKeys: Record<string, string> = {
+    human: "userId",
+    agent: "agentId",
+    group: "conversationId",
+    service: "serviceId",
+  };
+  const parsed = PrincipalRefSchema.safeParse({ kind, [idKeys[kind] ?? "id"]: id });
+  return parsed.success ? parsed.data : undefined;
+}

@@ -1,0 +1,116 @@
+import { describe, expect, test } from "vitest";
+import { grantSourceSuite } from "turnpike/testing";
+import { databaseKinds, openFresh, openPair } from "../../../../tests/support/databases.ts";
+import { alice, assistant, grant, neverAborted, now, scope } from "../../../../tests/support/host/world.ts";
+import { recordStatements } from "../../../../tests/support/host/watched-database.ts";
+import { openStores } from "./stores.ts";
+
+const later = "2026-01-01T13:00:00Z";
+
+describe.each(databaseKinds)("grants on %s", (kind) => {
+  const cases = grantSourceSuite(async (grants) => {
+    const { grants: source } = openStores(await openFresh(kind));
+    for (const one of grants) await source.issue(one);
+    return { source, revoke: async (...args) => void (await source.revoke(...args)) };
+  });
+  for (const one of cases) test(one.name, () => expect(one.run()).resolves.toBeUndefined());
+
+  test("an id is taken once in a tenant, and free in another one", async () => {
+    const { grants } = openStores(await openFresh(kind));
+    await grants.issue(grant("grant-1"));
+    await expect(grants.issue(grant("grant-1", { issuer: assistant }))).rejects.toThrow(/unique/i);
+    await grants.issue(grant("grant-1", { namespaceId: "tenant-2" }));
+    expect(await grants.find("tenant-1", "grant-1")).toEqual(grant("grant-1"));
+    expect(await grants.find("tenant-2", "grant-1")).toEqual(grant("grant-1", { namespaceId: "tenant-2" }));
+  });
+
+  test("a grant that does not fit the contract is refused, and nothing is kept of it", async () => {
+    const { grants } = openStores(await openFresh(kind));
+    await expect(grants.issue(grant("grant-1", { issuedAt: "yesterday" }))).rejects.toThrow(/contract.*issuedAt/);
+    expect(await grants.find("tenant-1", "grant-1")).toBeUndefined();
+    expect(await grants.load(scope, neverAborted)).toEqual([]);
+  });
+
+  test("what is issued is seen by the next load, also by one that found nothing before", async () => {
+    const { grants } = openStores(await openFresh(kind));
+    expect(await grants.load(scope, neverAborted)).toEqual([]);
+    await grants.issue(grant("grant-1"));
+    expect(await grants.load(scope, neverAborted)).toEqual([grant("grant-1")]);
+  });
+
+  test("a revoked grant keeps every other field, and cannot be revoked again", async () => {
+    const { grants } = openStores(await openFresh(kind));
+    await grants.issue(grant("grant-1"));
+    expect(await grants.revoke("tenant-1", "grant-1", now)).toBe(true);
+    expect(await grants.revoke("tenant-1", "grant-1", later)).toBe(false);
+    expect(await grants.find("tenant-1", "grant-1")).toEqual(grant("grant-1", { revokedAt: now }));
+  });
+
+  for (const row of [
+    { name: "an id that nobody has", tenant: "tenant-1", id: "grant-2" },
+    { name: "an id that only another tenant has", tenant: "tenant-2", id: "grant-1" },
+  ]) {
+    test(`revoking ${row.name} says so and changes nothing`, async () => {
+      const { grants } = openStores(await openFresh(kind));
+      await grants.issue(grant("grant-1"));
+      expect(await grants.revoke(row.tenant, row.id, now)).toBe(false);
+      expect(await grants.load(scope, neverAborted)).toEqual([grant("grant-1")]);
+    });
+  }
+
+  test("the same set is given as the same frozen array until something changes", async () => {
+    const { grants } = openStores(await openFresh(kind));
+    await grants.issue(grant("grant-1"));
+    const first = await grants.load(scope, neverAborted);
+    expect(Object.isFrozen(first) && Object.isFrozen(first[0]?.capabilities)).toBe(true);
+    expect(await grants.load(scope, neverAborted)).toBe(first);
+    await grants.issue(grant("grant-2"));
+    expect(await grants.load(scope, neverAborted)).not.toBe(first);
+  });
+
+  test("a second load does not read the grants again", async () => {
+    const { database, statements } = recordStatements(await openFresh(kind));
+    const { grants } = openStores(database);
+    await grants.issue(grant("grant-1"));
+    await grants.load(scope, neverAborted);
+    statements.length = 0;
+    await grants.load(scope, neverAborted);
+    expect(statements.filter((statement) => statement.includes('"grants"'))).toEqual([]);
+  });
+
+  test("subjects whose ids differ in one unpaired surrogate never see each other's grants", async () => {
+    const { grants } = openStores(await openFresh(kind));
+    const subject = { kind: "human", userId: "\ud800" } as const;
+    await grants.issue(grant("grant-1", { subject })).catch(() => {});
+    const asked = { ...scope, actor: { kind: "human", userId: "\ud801" } } as const;
+    expect(await grants.load(asked, neverAborted).catch(() => [])).toEqual([]);
+  });
+});
+
+describe("grants on a PostgreSQL that two hosts share", () => {
+  test("a revocation through one is seen by the next call on the other", async () => {
+    const [here, there] = (await openPair()).map((database) => openStores(database).grants);
+    await here?.issue(grant("grant-1"));
+    expect(await there?.load(scope, neverAborted)).toEqual([grant("grant-1")]);
+    for (const [place, id] of ["grant-1", "grant-2", "grant-3"].entries()) {
+      if (place > 0) await here?.issue(grant(id));
+      expect((await there?.find("tenant-1", id))?.revokedAt).toBeUndefined();
+      await here?.revoke("tenant-1", id, now);
+      const loaded = await there?.load(scope, neverAborted);
+      expect(loaded?.find((one) => one.id === id)?.revokedAt).toBe(now);
+      expect((await there?.find("tenant-1", id))?.revokedAt).toBe(now);
+    }
+  });
+
+  test("of two revocations at once one counts, and it stays the one in force", async () => {
+    const hosts = (await openPair()).map((database) => openStores(database).grants);
+    for (const id of Array.from({ length: 20 }, (_, place) => `grant-${place}`)) {
+      await hosts[0]?.issue(grant(id, { issuer: alice }));
+      const [first, second] = await Promise.all(
+        hosts.map((grants, place) => grants.revoke("tenant-1", id, place === 0 ? now : later)),
+      );
+      expect([first, second].filter(Boolean)).toHaveLength(1);
+      expect((await hosts[0]?.find("tenant-1", id))?.revokedAt).toBe(first === true ? now : later);
+    }
+  });
+});

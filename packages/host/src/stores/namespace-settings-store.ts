@@ -1,0 +1,58 @@
+import { principalKey, type PrincipalRef } from "turnpike/contracts";
+import type { ToolNamespaceSettingsStore } from "turnpike/kernel";
+import { columnText } from "../database/column-text.ts";
+import type { Database } from "../database/database.ts";
+import type { ReadCache } from "./read-cache.ts";
+import type { Revisions } from "./revisions.ts";
+
+/** Which tool namespaces are on, for each actor of each tenant. */
+export interface NamespaceSettingsStore extends ToolNamespaceSettingsStore {
+  enabled(namespaceId: string, actor: PrincipalRef): Promise<readonly string[]>;
+}
+
+/** Patches run one after the other for an actor: the first write of a patch locks its row. */
+export function createNamespaceSettingsStore(
+  { db }: Database,
+  cache: ReadCache,
+  revisions: Revisions,
+): NamespaceSettingsStore {
+  return {
+    enabled(namespaceId, actor) {
+      const key = columnText(principalKey(actor));
+      return cache.get(JSON.stringify(["settings", namespaceId, key]), async () => {
+        const row = await db
+          .selectFrom("namespace_settings")
+          .select("enabled")
+          .where("namespace_id", "=", columnText(namespaceId))
+          .where("actor", "=", key)
+          .executeTakeFirst();
+        return Object.freeze(row === undefined ? [] : (JSON.parse(row.enabled) as string[]));
+      });
+    },
+    applyUpdate({ namespaceId, actor }, { enable = [], disable = [] }) {
+      const mine = { namespace_id: columnText(namespaceId), actor: columnText(principalKey(actor)) };
+      return revisions.write(async (transaction) => {
+        const row = await transaction
+          .insertInto("namespace_settings")
+          .values({ ...mine, enabled: "[]" })
+          .onConflict((conflict) =>
+            conflict
+              .columns(["namespace_id", "actor"])
+              .doUpdateSet((old) => ({ enabled: old.ref("namespace_settings.enabled") })),
+          )
+          .returning("enabled")
+          .executeTakeFirstOrThrow();
+        const selection = new Set([...(JSON.parse(row.enabled) as string[]), ...enable]);
+        for (const namespace of disable) selection.delete(namespace);
+        const enabled = [...selection].toSorted();
+        await transaction
+          .updateTable("namespace_settings")
+          .set({ enabled: JSON.stringify(enabled) })
+          .where("namespace_id", "=", mine.namespace_id)
+          .where("actor", "=", mine.actor)
+          .execute();
+        return enabled;
+      });
+    },
+  };
+}

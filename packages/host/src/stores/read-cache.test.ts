@@ -1,0 +1,92 @@
+import { expect, test } from "vitest";
+import { createReadCache } from "./read-cache.ts";
+import type { Revisions } from "./revisions.ts";
+
+/** Revisions that the test turns by hand. */
+function turning(): Revisions & { turn(): void; fail(error: Error): void } {
+  let [revision, error] = [0, undefined as Error | undefined];
+  return {
+    turn: () => void (revision += 1),
+    fail: (cause) => void (error = cause),
+    current: () => (error === undefined ? Promise.resolve(revision) : Promise.reject(error)),
+    write: () => Promise.reject(new Error("not here")),
+  };
+}
+
+/** A read that answers when told to. */
+function slowRead(): { read: () => Promise<string>; answer(value: string): void; calls(): number } {
+  const waiting: ((value: string) => void)[] = [];
+  let calls = 0;
+  return {
+    read() {
+      calls += 1;
+      return new Promise((resolve) => waiting.push(resolve));
+    },
+    answer: (value) => waiting.shift()?.(value),
+    calls: () => calls,
+  };
+}
+
+async function settle(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+test("a value is read once a revision", async () => {
+  const revisions = turning();
+  const cache = createReadCache(revisions);
+  let reads = 0;
+  const read = (): Promise<number> => Promise.resolve((reads += 1));
+  expect([await cache.get("key", read), await cache.get("key", read)]).toEqual([1, 1]);
+  revisions.turn();
+  expect([await cache.get("key", read), await cache.get("key", read)]).toEqual([2, 2]);
+});
+
+test("keys do not share values", async () => {
+  const cache = createReadCache(turning());
+  await cache.get("one", () => Promise.resolve(1));
+  expect(await cache.get("two", () => Promise.resolve(2))).toBe(2);
+});
+
+test("that there is nothing is asked again, so that nobody fills the cache with names of nothing", async () => {
+  const cache = createReadCache(turning());
+  let reads = 0;
+  const read = (): Promise<undefined> => Promise.resolve(void (reads += 1));
+  await cache.get("key", read);
+  await cache.get("key", read);
+  expect(reads).toBe(2);
+});
+
+test("a value whose read was overtaken by a new revision is given and not kept", async () => {
+  const revisions = turning();
+  const cache = createReadCache(revisions);
+  const slow = slowRead();
+  const early = cache.get("key", slow.read);
+  await settle();
+  revisions.turn();
+  const late = cache.get("key", slow.read);
+  await settle();
+  slow.answer("old");
+  expect(await early).toBe("old");
+  slow.answer("new");
+  expect(await late).toBe("new");
+  expect(await cache.get("key", slow.read)).toBe("new");
+  expect(slow.calls()).toBe(2);
+});
+
+test("a read that fails is not kept, and neither is a value when the revision is unknown", async () => {
+  const revisions = turning();
+  const cache = createReadCache(revisions);
+  await expect(cache.get("key", () => Promise.reject(new Error("outage")))).rejects.toThrow("outage");
+  expect(await cache.get("key", () => Promise.resolve("value"))).toBe("value");
+  revisions.fail(new Error("no revision"));
+  await expect(cache.get("key", () => Promise.resolve("other"))).rejects.toThrow("no revision");
+});
+
+test("memory stays bounded: the cache starts anew when it is full", async () => {
+  const cache = createReadCache(turning());
+  let reads = 0;
+  const read = (): Promise<number> => Promise.resolve((reads += 1));
+  for (let place = 0; place <= 50_000; place += 1) await cache.get(`key-${place}`, read);
+  await cache.get("key-0", read);
+  expect(reads).toBe(50_002);
+});

@@ -1,0 +1,176 @@
+import { describe, expect, test } from "vitest";
+import {
+  databaseKinds,
+  newLocation,
+  newTenant,
+  openHost,
+  openPair,
+  sharedDatabase,
+} from "../../../../tests/support/databases.ts";
+import { recordStatements } from "../../../../tests/support/host/watched-database.ts";
+import { createReplayStore, type ReplayKey } from "./replay-store.ts";
+
+function key(changes: Partial<ReplayKey> = {}): ReplayKey {
+  return { namespaceId: newTenant(), kind: "tool", scope: "trace-1", id: "call-1", ...changes };
+}
+
+const result = { status: "succeeded", output: { text: "ä\u0000\ud800 \n", numbers: [0, 1.5, 1e21, null], nested: {} } };
+
+describe.each(databaseKinds)("replay on %s", (kind) => {
+  const open = sharedDatabase(kind);
+
+  for (const row of [
+    {
+      name: "finished, asked again alike, is finished with its result",
+      fingerprint: "one",
+      finished: true,
+      state: { kind: "finished", result },
+    },
+    {
+      name: "finished, asked again otherwise, is a conflict",
+      fingerprint: "two",
+      finished: true,
+      state: { kind: "conflict" },
+    },
+    { name: "running, asked again alike, is running", fingerprint: "one", finished: false, state: { kind: "running" } },
+    {
+      name: "running, asked again otherwise, is a conflict",
+      fingerprint: "two",
+      finished: false,
+      state: { kind: "conflict" },
+    },
+  ]) {
+    test(`an effect that is ${row.name}`, async () => {
+      const replay = createReplayStore(await open());
+      const same = key();
+      expect(await replay.begin(same, "one")).toEqual({ kind: "new" });
+      if (row.finished) await replay.finish(same, result);
+      expect(await replay.begin(same, row.fingerprint)).toEqual(row.state);
+      expect(await replay.begin(same, row.fingerprint)).toEqual(row.state);
+    });
+  }
+
+  for (const row of [
+    { name: "tenant", other: { namespaceId: "elsewhere" } },
+    { name: "kind", other: { kind: "resource" } },
+    { name: "scope", other: { scope: "trace-2" } },
+    { name: "id", other: { id: "call-2" } },
+  ] satisfies { name: string; other: Partial<ReplayKey> }[]) {
+    test(`the same key but for the ${row.name} is another effect`, async () => {
+      const replay = createReplayStore(await open());
+      const same = key();
+      const other = { ...same, ...row.other };
+      expect(await replay.begin(same, "one")).toEqual({ kind: "new" });
+      expect(await replay.begin(other, "two")).toEqual({ kind: "new" });
+      await replay.finish(other, "of the other");
+      expect(await replay.begin(same, "one")).toEqual({ kind: "running" });
+      await replay.release(same);
+      expect(await replay.begin(other, "two")).toEqual({ kind: "finished", result: "of the other" });
+    });
+  }
+
+  test("ids that differ in one unpaired surrogate are two ids, or refused", async () => {
+    const replay = createReplayStore(await open());
+    const one = key({ id: "\ud800" });
+    const begun = await Promise.allSettled([replay.begin(one, "one"), replay.begin({ ...one, id: "\ud801" }, "two")]);
+    expect(begun).not.toContainEqual({ status: "fulfilled", value: { kind: "conflict" } });
+  });
+
+  test("a key that was given back is free for whatever is asked next", async () => {
+    const replay = createReplayStore(await open());
+    const same = key();
+    await replay.begin(same, "one");
+    await replay.release(same);
+    expect(await replay.begin(same, "two")).toEqual({ kind: "new" });
+  });
+
+  test("of a hundred that begin at once exactly one is new", async () => {
+    const replay = createReplayStore(await open());
+    const same = key();
+    const states = await Promise.all(Array.from({ length: 100 }, () => replay.begin(same, "one")));
+    expect(states.filter(({ kind: state }) => state === "new")).toHaveLength(1);
+    expect(states.filter(({ kind: state }) => state === "running")).toHaveLength(99);
+  });
+
+  for (const row of [
+    {
+      name: "finished before is forgotten, and its key stays taken",
+      before: "2999-01-01T00:00:00.000Z",
+      state: { kind: "interrupted" },
+    },
+    { name: "finished after is kept", before: "2000-01-01T00:00:00.000Z", state: { kind: "finished", result } },
+  ]) {
+    test(`a result that ${row.name}`, async () => {
+      const replay = createReplayStore(await open());
+      const [old, running] = [key(), key()];
+      await replay.begin(old, "one");
+      await replay.finish(old, result);
+      await replay.begin(running, "one");
+      await replay.forgetResults(row.before);
+      expect(await replay.begin(old, "one")).toEqual(row.state);
+      expect(await replay.begin(old, "two")).toEqual({ kind: "conflict" });
+      expect(await replay.begin(running, "one")).toEqual({ kind: "running" });
+    });
+  }
+
+  test("results that are forgotten are not written again each time", async () => {
+    const { database, statements } = recordStatements(await open());
+    const replay = createReplayStore(database);
+    const old = key();
+    await replay.begin(old, "one");
+    await replay.finish(old, result);
+    const forget = () => replay.forgetResults("2999-01-01T00:00:00.000Z");
+    await forget();
+    statements.length = 0;
+    await forget();
+    const { numUpdatedRows } = await database.db
+      .updateTable("replay")
+      .set({ result: null })
+      .where("finished_at", "<", "2999-01-01T00:00:00.000Z")
+      .where("result", "is not", null)
+      .executeTakeFirst();
+    expect(numUpdatedRows).toBe(0n);
+    expect(statements[0]).toContain('"result" is not null');
+  });
+
+  test("what a host left running when it ended is interrupted for the next one", async () => {
+    const location = await newLocation(kind);
+    const first = await openHost(location);
+    const [left, finished] = [key(), key()];
+    const before = createReplayStore(first);
+    await before.begin(left, "one");
+    await before.begin(finished, "one");
+    await before.finish(finished, result);
+    await first.close();
+    const after = createReplayStore(await openHost(location));
+    expect(await after.begin(left, "one")).toEqual({ kind: "interrupted" });
+    expect(await after.begin(left, "two")).toEqual({ kind: "conflict" });
+    expect(await after.begin(finished, "one")).toEqual({ kind: "finished", result });
+    await after.release(left);
+    expect(await after.begin(left, "one")).toEqual({ kind: "interrupted" });
+  });
+});
+
+describe("replay on a PostgreSQL that two hosts share", () => {
+  test("of many that begin on both at once exactly one is new", async () => {
+    const stores = (await openPair()).map(createReplayStore);
+    for (let round = 0; round < 10; round += 1) {
+      const same = key();
+      const begun = Array.from({ length: 20 }, () => stores.map((replay) => replay.begin(same, "one")));
+      const states = await Promise.all(begun.flat());
+      expect(states.filter(({ kind }) => kind === "new")).toHaveLength(1);
+      expect(states.filter(({ kind }) => kind === "running")).toHaveLength(39);
+    }
+  });
+
+  test("what runs on one is running for the other, and then finished", async () => {
+    const [here, there] = (await openPair()).map(createReplayStore);
+    const same = key();
+    expect(await here?.begin(same, "one")).toEqual({ kind: "new" });
+    expect(await there?.begin(same, "one")).toEqual({ kind: "running" });
+    await there?.release(same);
+    expect(await there?.begin(same, "one")).toEqual({ kind: "running" });
+    await here?.finish(same, result);
+    expect(await there?.begin(same, "one")).toEqual({ kind: "finished", result });
+  });
+});

@@ -1,0 +1,67 @@
+import { describe, expect, test } from "vitest";
+import { databaseKinds, openFresh, openPair } from "../../../../tests/support/databases.ts";
+import { failingAt, recordStatements } from "../../../../tests/support/host/watched-database.ts";
+import { createRevisions } from "./revisions.ts";
+
+describe.each(databaseKinds)("revisions on %s", (kind) => {
+  test("a write ends the revision, and nothing else does", async () => {
+    const revisions = createRevisions(await openFresh(kind));
+    const first = await revisions.current();
+    expect(await revisions.current()).toBe(first);
+    await revisions.write(() => Promise.resolve());
+    expect(await revisions.current()).not.toBe(first);
+  });
+
+  test("a write gives back what the change returns", async () => {
+    const revisions = createRevisions(await openFresh(kind));
+    expect(await revisions.write(() => Promise.resolve("done"))).toBe("done");
+  });
+
+  test("a change that throws is undone", async () => {
+    const database = await openFresh(kind);
+    const broken = createRevisions(database).write(async (transaction) => {
+      await transaction.insertInto("uses").values({ namespace_id: "tenant-1", grant_id: "g", used: 1 }).execute();
+      throw new Error("changed my mind");
+    });
+    await expect(broken).rejects.toThrow("changed my mind");
+    expect(await database.db.selectFrom("uses").selectAll().execute()).toEqual([]);
+  });
+
+  test("a commit whose answer is lost still ends the revision here: it may have happened", async () => {
+    const database = await openFresh(kind);
+    const statements = 3;
+    const revisions = createRevisions(failingAt(database, statements, "after"));
+    const before = kind === "sqlite" ? await revisions.current() : 0;
+    await expect(revisions.write(() => Promise.resolve())).rejects.toThrow(Error);
+    expect(await revisions.current()).not.toBe(before);
+  });
+});
+
+describe("revisions on a PostgreSQL that two hosts share", () => {
+  test("a write through one ends the revision on the other", async () => {
+    const [here, there] = (await openPair()).map(createRevisions);
+    const before = await there?.current();
+    await here?.write(() => Promise.resolve());
+    expect(await there?.current()).not.toBe(before);
+  });
+
+  test("whoever asks in the same moment shares one query, and whoever asks later does not", async () => {
+    const { database, statements } = recordStatements(await openFresh("postgres"));
+    const revisions = createRevisions(database);
+    await Promise.all([revisions.current(), revisions.current(), revisions.current()]);
+    expect(statements).toHaveLength(1);
+    await revisions.current();
+    expect(statements).toHaveLength(2);
+  });
+
+  test("who asks after a write was acknowledged never gets an answer from before it", async () => {
+    const [here, there] = (await openPair()).map(createRevisions);
+    for (let round = 0; round < 20; round += 1) {
+      const before = await there?.current();
+      const asking = there?.current();
+      await here?.write(() => Promise.resolve());
+      expect(await there?.current()).not.toBe(before);
+      await asking;
+    }
+  });
+});

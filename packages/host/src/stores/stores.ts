@@ -1,0 +1,37 @@
+import type { UsageStore } from "turnpike/kernel";
+import type { Database } from "../database/database.ts";
+import { createAuditStore, type AuditStore } from "./audit-store.ts";
+import { createCredentialStore, type CredentialStore } from "./credential-store.ts";
+import { createFileStore, type FileStore } from "./file-store.ts";
+import { createGrantStore, type GrantStore } from "./grant-store.ts";
+import { createNamespaceSettingsStore, type NamespaceSettingsStore } from "./namespace-settings-store.ts";
+import { createReadCache } from "./read-cache.ts";
+import { createReplayStore, type ReplayStore } from "./replay-store.ts";
+import { createRevisions } from "./revisions.ts";
+import { createUsageStore } from "./usage-store.ts";
+
+/** Everything the host keeps. */
+export interface Stores {
+  grants: GrantStore;
+  usage: UsageStore;
+  credentials: CredentialStore;
+  settings: NamespaceSettingsStore;
+  audit: AuditStore;
+  replay: ReplayStore;
+  files: FileStore;
+}
+
+/** Opens every store of a database; those that are read on every call share one cache. */
+export function openStores(database: Database): Stores {
+  const revisions = createRevisions(database);
+  const cache = createReadCache(revisions);
+  return {
+    grants: createGrantStore(database, cache, revisions),
+    usage: createUsageStore(database),
+    credentials: createCredentialStore(database, cache, revisions),
+    settings: createNamespaceSettingsStore(database, cache, revisions),
+    audit: createAuditStore(database),
+    replay: createReplayStore(database),
+    files: createFileStore(database),
+  };
+}

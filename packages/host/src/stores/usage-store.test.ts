@@ -1,0 +1,24 @@
+import { describe, expect, test } from "vitest";
+import { usageStoreSuite } from "turnpike/testing";
+import { databaseKinds, openFresh, openPair } from "../../../../tests/support/databases.ts";
+import { createUsageStore } from "./usage-store.ts";
+
+describe.each(databaseKinds)("uses on %s", (kind) => {
+  for (const one of usageStoreSuite(async () => createUsageStore(await openFresh(kind)))) {
+    test(one.name, () => expect(one.run()).resolves.toBeUndefined());
+  }
+
+  test("tenants whose ids differ in one unpaired surrogate are two tenants, or the ids are refused", async () => {
+    const usage = createUsageStore(await openFresh(kind));
+    const taken = await Promise.allSettled(["\ud800", "\ud801"].map((tenant) => usage.consume(tenant, "grant-1", 1)));
+    expect(taken).not.toContainEqual({ status: "fulfilled", value: false });
+  });
+});
+
+test("a bounded grant that two hosts consume at once is never used more often than it may be", async () => {
+  const hosts = (await openPair()).map(createUsageStore);
+  const attempts = Array.from({ length: 50 }, () => hosts.map((usage) => usage.consume("tenant-1", "grant-1", 7)));
+  const taken = await Promise.all(attempts.flat());
+  expect(taken.filter(Boolean)).toHaveLength(7);
+  for (const usage of hosts) expect(await usage.used("tenant-1", "grant-1")).toBe(7);
+});

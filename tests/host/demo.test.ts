@@ -1,0 +1,158 @@
+import { execFile, type ChildProcess } from "node:child_process";
+import { chmodSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { databaseKinds } from "../support/databases.ts";
+import { placeFor, serveArgs } from "../support/effect-host.ts";
+import { ask, eventually } from "../support/host-calls.ts";
+import { makeFolder, runTurnpike, startHostProcess, turnpike, type HostProcess } from "../support/host-process.ts";
+
+const run = promisify(execFile);
+
+/** The lines of a screen that are commands. */
+function commandsOn(host: HostProcess, name: string): string[] {
+  return host
+    .stdout()
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line.startsWith(`${name} `));
+}
+
+async function paste(line: string | undefined): Promise<unknown> {
+  const { stdout } = await run("bash", ["-c", line ?? "false"]);
+  return JSON.parse(stdout);
+}
+
+for (const kind of databaseKinds) {
+  describe(`the demo on ${kind}`, { timeout: 30_000 }, () => {
+    test("prints five lines that work as pasted, stops at Ctrl-C and keeps its data", async () => {
+      const folder = makeFolder();
+      const args = serveArgs(await placeFor(kind), "--demo");
+      const host = await startHostProcess({ folder, args });
+      const lines = commandsOn(host, "curl");
+      expect(lines).toHaveLength(5);
+      const [tools, allowed, denied, namespaces, turn] = lines;
+
+      expect(await paste(tools)).toMatchObject([
+        { name: "files.list" },
+        { name: "files.read" },
+        { name: "service.escalate" },
+      ]);
+      expect(await paste(allowed)).toMatchObject({
+        status: "succeeded",
+        output: { content: "- water the plants\n- call Bob\n", version: 1 },
+      });
+      expect(await paste(denied)).toMatchObject({
+        status: "denied",
+        error: { code: "no_matching_grant", message: "No grant covers the act.", retryable: false },
+      });
+      expect(await paste(namespaces)).toEqual({
+        namespaces: [
+          { namespace: "files", sources: ["host"], toolCount: 2, enabled: true },
+          { namespace: "service", sources: ["turnpike"], toolCount: 1, enabled: false },
+        ],
+        summary: { enabled: 1, disabled: 1, total: 2 },
+      });
+      const result = await paste(turn);
+      expect(result).toMatchObject({
+        status: "succeeded",
+        output: [{ content: "- water the plants\n- call Bob\n", version: 1 }],
+        events: [
+          { sequence: 0, type: "turn.started" },
+          { sequence: 1, type: "tool.requested", data: { tool: "files.read" } },
+          { sequence: 2, type: "tool.completed", data: { tool: "files.read", status: "succeeded" } },
+          { sequence: 3, type: "turn.completed" },
+        ],
+      });
+      expect(await paste(turn)).toEqual(result);
+      expect(await paste(tools)).toMatchObject([{ name: "files.list" }, { name: "files.read" }]);
+      expect(await host.stop("SIGINT")).toEqual({ code: 0, signal: null });
+      expect(host.stderr()).toBe("");
+
+      const again = await startHostProcess({ folder, args });
+      const moved = (line: string | undefined) => line?.replace(host.url, again.url);
+      expect(await paste(moved(tools))).toHaveLength(2);
+      expect(await paste(moved(turn))).toEqual(result);
+      for (const line of commandsOn(again, "curl")) expect(await paste(line)).not.toHaveProperty("error.requestId");
+      expect(tokensOn(again)).toEqual(tokensOn(host));
+      expect(await again.stop("SIGINT")).toEqual({ code: 0, signal: null });
+    });
+  });
+
+  describe(`an empty installation on ${kind}`, { timeout: 30_000 }, () => {
+    test("says two commands that make a first call possible", async () => {
+      const folder = makeFolder();
+      const host = await startHostProcess({ folder, args: serveArgs(await placeFor(kind)) });
+      const [credential, grant, ...rest] = commandsOn(host, "turnpike");
+      expect(rest).toEqual([]);
+      const { stdout } = await shell(folder, credential);
+      const [, token = ""] = /^The token, shown this once:\n(tp_[0-9a-f]{16}_[0-9a-f]{64})\n$/.exec(stdout) ?? [];
+      expect(token).not.toBe("");
+      const invoke = (id: string) =>
+        ask(host.url, "/v1/tools/invoke", {
+          token,
+          headers: { "x-trace-id": "first" },
+          body: {
+            id,
+            tool: "files.list",
+            arguments: { path: "notes" },
+            requestedAt: "2026-01-01T00:00:00Z",
+            traceId: "first",
+          },
+        });
+      await ask(host.url, "/v1/tools/namespaces", { token, method: "PUT", body: { enable: ["files"] } });
+      expect((await invoke("before")).body).toMatchObject({ status: "denied", error: { code: "tool_unavailable" } });
+
+      expect((await shell(folder, grant)).stdout).toMatch(/^Issued grant-[0-9a-f]{12}\.\n$/);
+      expect((await invoke("after")).body).toMatchObject({ status: "succeeded", output: { paths: [] } });
+      expect(await host.stop("SIGINT")).toEqual({ code: 0, signal: null });
+    });
+  });
+}
+
+test("the printed commands work as they are when the database is kept elsewhere", { timeout: 30_000 }, async () => {
+  const folder = makeFolder();
+  const host = await startHostProcess({ folder, args: ["serve", "--port", "0", "--database", "data/elsewhere.db"] });
+  const [credential] = commandsOn(host, "turnpike");
+  expect((await shell(folder, credential)).stdout).toMatch(/^The token, shown this once:\n/);
+});
+
+test("a second host on one SQLite file is refused in words, and the first goes on", { timeout: 30_000 }, async () => {
+  const folder = makeFolder();
+  const first = await startHostProcess({ folder });
+  const second = await runTurnpike({ folder, args: ["serve", "--port", "0"] });
+  expect(second).toEqual({
+    code: 1,
+    signal: null,
+    stdout: "",
+    stderr: "The database .turnpike/turnpike.db is in use by another process, or cannot be written.\n",
+  });
+  expect((await ask(first.url, "/ready")).status).toBe(200);
+});
+
+test("a signal that comes while the host still starts ends it with 0 as well", { timeout: 30_000 }, async () => {
+  const folder = makeFolder();
+  const onStart = (child: ChildProcess) => void stopOnce(child, join(folder, ".turnpike/turnpike.db"));
+  const { code, signal } = await runTurnpike({ folder, args: ["serve", "--port", "0"], onStart });
+  expect({ code, signal }).toEqual({ code: 0, signal: null });
+});
+
+/** Signals a process as soon as it made a file: long before its screen. */
+async function stopOnce(child: ChildProcess, file: string): Promise<void> {
+  await eventually(() => statSync(file));
+  child.kill("SIGTERM");
+}
+
+function tokensOn(host: HostProcess): string[] {
+  return [...new Set(host.stdout().match(/tp_[0-9a-f]{16}_[0-9a-f]{64}/g))];
+}
+
+/** Runs a line in a shell that finds `turnpike`. */
+function shell(folder: string, line: string | undefined): Promise<{ stdout: string }> {
+  const bin = join(folder, "bin");
+  mkdirSync(bin, { recursive: true });
+  writeFileSync(join(bin, "turnpike"), `#!/bin/sh\nexec '${process.execPath}' '${turnpike}' "$@"\n`);
+  chmodSync(join(bin, "turnpike"), 0o755);
+  return run("bash", ["-c", line ?? "false"], { cwd: folder, env: { PATH: `${bin}:${process.env["PATH"] ?? ""}` } });
+}

@@ -1,0 +1,98 @@
+import pg from "pg";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { openCutProxy } from "../support/cut-proxy.ts";
+import { newLocation } from "../support/databases.ts";
+import { appendCall, effectsIn, makeEffectTenant, startEffectHost } from "../support/effect-host.ts";
+import { ask, eventually } from "../support/host-calls.ts";
+import { makeFolder, type HostProcess } from "../support/host-process.ts";
+
+/** A host that goes with its test: one that looks for its database is a busy neighbour. */
+async function start(folder: string, settings: { database: string }): Promise<HostProcess> {
+  const host = await startEffectHost(folder, settings);
+  onTestFinished(() => void host.stop("SIGKILL"));
+  return host;
+}
+
+const invoke = ({ url }: HostProcess, token: string, id: string) =>
+  ask(url, "/v1/tools/invoke", { token, headers: { "x-trace-id": "t" }, body: appendCall(id, "t") });
+
+describe("a host whose PostgreSQL is gone", { timeout: 40_000 }, () => {
+  test("is not ready, does nothing, and goes on when it is back", async () => {
+    const folder = makeFolder();
+    const proxy = await openCutProxy(await newLocation("postgres"));
+    const host = await start(folder, { database: proxy.location });
+    const token = await makeEffectTenant(host);
+    const ready = await ask(host.url, "/ready");
+    expect([ready.status, ready.text]).toEqual([200, '{"status":"ready"}']);
+
+    proxy.cut();
+    const gone = await ask(host.url, "/ready");
+    expect([gone.status, gone.text]).toEqual([503, '{"status":"unavailable"}']);
+    expect((await ask(host.url, "/health")).status).toBe(200);
+    const refused = await invoke(host, token, "gone");
+    expect(refused).toMatchObject({ status: 503, body: { error: { code: expect.any(String) as string } } });
+    expect(effectsIn(folder)).toEqual([]);
+
+    proxy.mend();
+    await eventually(async () => expect((await ask(host.url, "/ready")).status).toBe(200));
+    await eventually(async () =>
+      expect((await invoke(host, token, "back")).body).toMatchObject({ status: "succeeded" }),
+    );
+    expect(effectsIn(folder)).toEqual(["back"]);
+    expect(await host.stop()).toEqual({ code: 0, signal: null });
+  });
+
+  test("answers its operator as well", async () => {
+    const proxy = await openCutProxy(await newLocation("postgres"));
+    const host = await start(makeFolder(), { database: proxy.location });
+    proxy.cut();
+    const answer = await ask(host.url, "/admin/v1/credentials", { token: host.operatorToken(), body: {} });
+    expect(answer).toMatchObject({ status: 503, body: { error: { code: expect.any(String) as string } } });
+  });
+
+  test("knocks once in a while, not ever more often", async () => {
+    const proxy = await openCutProxy(await newLocation("postgres"));
+    const host = await start(makeFolder(), { database: proxy.location });
+    const before = proxy.attempts();
+    proxy.cut();
+    const until = Date.now() + 2500;
+    await eventually(() => expect(Date.now()).toBeGreaterThan(until), 10_000);
+    expect(proxy.attempts() - before).toBeGreaterThan(0);
+    expect(proxy.attempts() - before).toBeLessThan(10);
+    proxy.mend();
+    await eventually(async () => expect((await ask(host.url, "/ready")).status).toBe(200));
+  });
+
+  test("stops at SIGTERM all the same", async () => {
+    const proxy = await openCutProxy(await newLocation("postgres"));
+    const host = await start(makeFolder(), { database: proxy.location });
+    proxy.cut();
+    expect((await ask(host.url, "/ready")).status).toBe(503);
+    const late = new Promise((resolve) => setTimeout(() => resolve("still there"), 5000));
+    expect(await Promise.race([host.stop(), late])).toEqual({ code: 0, signal: null });
+  });
+});
+
+test(
+  "without its replay table a host answers 503 replay_unavailable and nothing runs",
+  { timeout: 40_000 },
+  async () => {
+    const folder = makeFolder();
+    const database = await newLocation("postgres");
+    const host = await start(folder, { database });
+    const token = await makeEffectTenant(host);
+    const client = new pg.Client({ connectionString: database });
+    await client.connect();
+    await client.query("alter table replay rename to elsewhere");
+    const refused = await invoke(host, token, "kept");
+    expect(refused.status).toBe(503);
+    expect(refused.body).toMatchObject({
+      error: { code: "replay_unavailable", message: "The replay store did not answer; nothing ran." },
+    });
+    expect(effectsIn(folder)).toEqual([]);
+    await client.query("alter table elsewhere rename to replay");
+    await client.end();
+    expect((await invoke(host, token, "kept")).body).toMatchObject({ status: "succeeded" });
+    expect(effectsIn(folder)).toEqual(["kept"]);
+  },
+);

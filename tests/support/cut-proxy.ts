@@ -1,0 +1,60 @@
+import { once } from "node:events";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { onTestFinished } from "vitest";
+
+/** A way to a PostgreSQL that can be cut and mended. */
+export interface CutProxy {
+  /** The database, by way of the proxy. */
+  readonly location: string;
+  /** Breaks every connection, and each new one at once. */
+  cut(): void;
+  mend(): void;
+  /** How many connections were tried so far. */
+  attempts(): number;
+}
+
+/** Puts a proxy before a PostgreSQL, for the time of a test. */
+export async function openCutProxy(location: string): Promise<CutProxy> {
+  const target = new URL(location);
+  const sockets = new Set<Socket>();
+  let isCut = false;
+  let attempts = 0;
+  const server = createServer((near) => {
+    attempts += 1;
+    if (isCut) return void near.destroy();
+    const far = connect({ host: target.hostname, port: Number(target.port) });
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(socket);
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        sockets.delete(socket);
+        other.destroy();
+      });
+      socket.pipe(other);
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const breakAll = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  onTestFinished(() => {
+    breakAll();
+    server.close();
+  });
+  const through = new URL(location);
+  through.port = String((server.address() as AddressInfo).port);
+  through.hostname = "127.0.0.1";
+  return {
+    location: through.href,
+    cut() {
+      isCut = true;
+      breakAll();
+    },
+    mend: () => void (isCut = false),
+    attempts: () => attempts,
+  };
+}

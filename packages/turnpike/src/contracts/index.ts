@@ -44,7 +44,7 @@ export {
   type Scope,
 } from "./grant.ts";
 export { fromHeaderValue, toHeaderValue } from "./header-value.ts";
-export { parseInstant } from "./instant.ts";
+export { currentTimestamp, parseInstant } from "./instant.ts";
 export { jsonSchemaOf } from "./json-schema.ts";
 export { jsonSchemasOf } from "./json-schemas.ts";
 export {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
-import { parseInstant } from "./instant.ts";
+import { expect, test, vi } from "vitest";
+import { currentTimestamp, parseInstant } from "./instant.ts";
 
 const instants = [
   { text: "1970-01-01T00:00:00Z", at: 0 },
@@ -88,4 +88,12 @@ test("every date of the years 0000 to 9999, at every offset, is the instant that
     }),
     { numRuns: 2000 },
   );
+});
+
+test("the time now is the one of the machine, to the millisecond", () => {
+  vi.useFakeTimers({ now: Date.parse("2026-01-01T00:00:00.123Z") });
+  expect([currentTimestamp(), currentTimestamp()]).toEqual(["2026-01-01T00:00:00.123Z", "2026-01-01T00:00:00.123Z"]);
+  vi.setSystemTime("2026-01-01T00:00:00.124Z");
+  expect(currentTimestamp()).toBe("2026-01-01T00:00:00.124Z");
+  vi.useRealTimers();
 });

@@ -70,3 +70,16 @@ function daysSinceEpoch(year: number, month: number, day: number): number {
     era * 146_097 + yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear - 719_468
   );
 }
+
+let lastMillisecond = Number.NaN;
+let lastTimestamp = "";
+
+/** The time now as RFC 3339. Within one millisecond it is written once. */
+export function currentTimestamp(): string {
+  const now = Date.now();
+  if (now !== lastMillisecond) {
+    lastMillisecond = now;
+    lastTimestamp = new Date(now).toISOString();
+  }
+  return lastTimestamp;
+}

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import {
   accept,
+  currentTimestamp,
   describeIssues,
   jsonSchemaOf,
   ToolDescriptorSchema,
@@ -78,12 +79,12 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType = z
       try {
         const returned = await definition.run(call.arguments as z.output<Input>, { context, call, signal });
         const checked = output === undefined ? (returned as JsonValue) : checkOutput(output, returned);
-        return { status: "succeeded", ...about, completedAt: new Date().toISOString(), output: checked };
+        return { status: "succeeded", ...about, completedAt: currentTimestamp(), output: checked };
       } catch (error) {
         if (!(error instanceof ToolError)) throw error;
         const { code, message, retryable } = error;
         const errorObject = { code, message, ...(retryable !== undefined && { retryable }) };
-        return { status: "failed", ...about, completedAt: new Date().toISOString(), error: errorObject };
+        return { status: "failed", ...about, completedAt: currentTimestamp(), error: errorObject };
       }
     },
   };

@@ -1,6 +1,7 @@
 import {
   amendContext,
   check,
+  currentTimestamp,
   deepFreeze,
   samePrincipal,
   TurnOptionsSchema,
@@ -55,7 +56,7 @@ export interface TurnExecutorOptions {
 export function createTurnExecutor(options: TurnExecutorOptions): TurnExecutionPort {
   const defaults = check(TurnOptionsSchema, options.defaults ?? {});
   if (!defaults.ok) throw new TypeError(`The turn defaults do not fit the contract: ${defaults.message}`);
-  const { kernel, runtime, clock = () => new Date().toISOString(), createId = () => crypto.randomUUID() } = options;
+  const { kernel, runtime, clock = currentTimestamp, createId = () => crypto.randomUUID() } = options;
   const { id, version } = runtime.manifest;
   const executor: Executor = {
     kernel,

@@ -118,6 +118,42 @@ test("the printed commands work as they are when the database is kept elsewhere"
   expect((await shell(folder, credential)).stdout).toMatch(/^The token, shown this once:\n/);
 });
 
+test("tokens of the demo that cannot be read end the command with 1", { timeout: 30_000 }, async () => {
+  const folder = makeFolder();
+  mkdirSync(join(folder, ".turnpike"));
+  writeFileSync(join(folder, ".turnpike/demo-tokens.json"), "garbage");
+  const { code, signal } = await runTurnpike({ folder, args: ["serve", "--port", "0", "--demo"] });
+  expect({ code, signal }).toEqual({ code: 1, signal: null });
+});
+
+test("a second database in the same folder gets demo tokens that work on it", { timeout: 30_000 }, async () => {
+  const folder = makeFolder();
+  const shown: string[] = [];
+  for (const database of ["data/one.db", "data/two.db"]) {
+    const host = await startHostProcess({ folder, args: serveArgs({ database }, "--demo") });
+    for (const line of commandsOn(host, "curl")) expect(await paste(line)).not.toHaveProperty("error.requestId");
+    shown.push(...tokensOn(host));
+    expect(await host.stop("SIGINT")).toEqual({ code: 0, signal: null });
+  }
+  expect(shown).toHaveLength(2);
+  expect(shown[0]).not.toBe(shown[1]);
+});
+
+test(
+  "a stale operator's token that others could read is replaced by one they cannot",
+  { timeout: 30_000 },
+  async () => {
+    const folder = makeFolder();
+    const file = join(folder, ".turnpike/admin-token");
+    mkdirSync(join(folder, ".turnpike"));
+    writeFileSync(file, "stale\n");
+    chmodSync(file, 0o644);
+    const host = await startHostProcess({ folder });
+    expect(host.operatorToken()).toMatch(/^tp_/);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  },
+);
+
 test("a second host on one SQLite file is refused in words, and the first goes on", { timeout: 30_000 }, async () => {
   const folder = makeFolder();
   const first = await startHostProcess({ folder });

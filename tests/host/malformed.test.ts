@@ -1,4 +1,7 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { ask } from "../support/host-calls.ts";
 import { makeFolder, startHostProcess, type HostProcess } from "../support/host-process.ts";
 import { listCall, makeTenant } from "../support/host-world.ts";
@@ -22,6 +25,12 @@ interface Probe {
   code?: string;
 }
 
+const upgrade = `GET /health HTTP/1.1\r\n${host}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
+const takeovers = [
+  { name: "an Upgrade", send: upgrade },
+  { name: "a CONNECT", send: `CONNECT evil.test:80 HTTP/1.1\r\n${host}\r\n` },
+];
+
 const refused = { statuses: [400], code: "invalid_request" };
 const notJson = { statuses: [400], code: "invalid_json" };
 
@@ -33,6 +42,10 @@ const probes: readonly Probe[] = [
   { name: "an empty Host header", send: get("/health", "Host:\r\n"), statuses: [200] },
   { name: "a Host header that is no host", send: get("/health", "Host: a b/?#@\\:99999\r\n"), ...refused },
   { name: "a Host header with a path of its own", send: get("/v1/nothing", "Host: a/openapi.json?\r\n"), ...refused },
+  { name: "a Host header with a port that is none", send: get("/health", "Host: a:99999\r\n"), ...refused },
+  { name: "two dots in the target", send: get("/x/../health"), ...refused },
+  { name: "an encoded dot in the target", send: get("/%2e/health"), ...refused },
+  { name: "two encoded dots in the target", send: get("/x/%2e%2e/ready"), ...refused },
   { name: "an absolute target", send: get("http://evil.test/health"), ...refused },
   { name: "an authority as target", send: get("evil.test:80"), ...refused },
   { name: "CONNECT", send: `CONNECT evil.test:80 HTTP/1.1\r\n${host}\r\n`, ...refused },
@@ -164,6 +177,33 @@ describe("over a raw socket", { timeout: 15_000 }, () => {
       const answer = await exchange(running.url, { send: filled(send) });
       expect(answer).toEqual({ statuses, isClosed: true, text: expect.stringContaining(says) as string });
       await isWell();
+    });
+  }
+
+  for (const { name, send } of takeovers) {
+    test(`${name} whose caller resets the connection, a hundred times, leaves the host running`, async () => {
+      for (let time = 0; time < 100; time += 1) {
+        const socket = open(running.url).on("error", () => {});
+        const closed = new Promise((resolve) => socket.once("close", resolve));
+        socket.write(send, () => socket.resetAndDestroy());
+        await closed;
+      }
+      expect((await ask(running.url, "/health")).status).toBe(200);
+    });
+
+    test(`${name} is closed by the host soon after its refusal, although the caller never closes`, async () => {
+      const { hostname, port } = new URL(running.url);
+      const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true }).on("error", () => {});
+      onTestFinished(() => void socket.destroy());
+      const closed = new Promise((resolve) => socket.once("close", () => resolve("closed")));
+      socket.resume().write(send);
+      await once(socket, "end");
+      await delay(1500);
+      // A socket that is gone on the other side answers bytes with a reset, which the next write notices.
+      socket.write("x");
+      await delay(100);
+      socket.write("x");
+      expect(await Promise.race([closed, delay(500, "open")])).toBe("closed");
     });
   }
 

@@ -1,7 +1,9 @@
 import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { databaseKinds } from "../support/databases.ts";
 import {
   appendCall,
@@ -119,6 +121,17 @@ for (const kind of databaseKinds) {
     });
   });
 }
+
+test("SIGTERM ends the host in time although a refused Upgrade is still open", { timeout: 20_000 }, async () => {
+  const args = serveArgs({}, "--set", "limits.shutdownMs=500");
+  const host = await startHostProcess({ folder: makeFolder(), args });
+  const { hostname, port } = new URL(host.url);
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true }).on("error", () => {});
+  onTestFinished(() => void socket.destroy());
+  socket.resume().write("GET /health HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n");
+  await once(socket, "end");
+  expect(await Promise.race([host.stop("SIGTERM"), stillThere(host.ended)])).toEqual({ code: 0, signal: null });
+});
 
 test("an SQLite database that was closed can be opened by another process at once", { timeout: 20_000 }, async () => {
   const file = join(makeFolder(), "turnpike.db");

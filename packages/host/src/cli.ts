@@ -74,10 +74,13 @@ async function serve(config: Config, isDemo: boolean): Promise<void> {
   });
   const log = createLog(isDemo ? { level: "warn" } : config.log);
   const host = await startHost(config, { log, runtime: isDemo ? demoRuntime : noRuntime });
-  if (isDemo) print(demoScreen(host.url, await openDemoWorld(host.stores, tokenFile(config))));
-  else print(emptyScreen(host.url, config));
-  await told;
-  await host.close();
+  try {
+    if (isDemo) print(demoScreen(host.url, await openDemoWorld(host.stores, tokenFile(config))));
+    else print(emptyScreen(host.url, config));
+    await told;
+  } finally {
+    await host.close();
+  }
 }
 
 function tokenFile(config: Config): string {

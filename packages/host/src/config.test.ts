@@ -168,6 +168,49 @@ test("a mistake is named together with what was found", () => {
   expect(() => loadConfig({ ...nothing(), env })).toThrow('listen.port: found "http", expected number.');
 });
 
+describe("a mistake shows no secret", () => {
+  const secret = "postgres://u:hunter2@h/x";
+  const rows: { name: string; content?: unknown; flags?: Record<string, string> }[] = [
+    { name: "below an unknown key", content: { Database: secret } },
+    { name: "below an unknown key of a part", content: { log: { database: secret } } },
+    { name: "in a list", content: { database: [secret] } },
+    { name: "in an object", content: { database: { url: secret } } },
+    { name: "as the value of another key", content: { log: { level: secret } } },
+    { name: "in a query", content: { log: { level: "postgres://h/x?password=hunter2" } } },
+    { name: "in the way of a flag", content: { listen: secret }, flags: { "listen.port": "1" } },
+    { name: "as an unknown flag", flags: { Database: secret } },
+  ];
+  for (const { name, content = {}, flags = {} } of rows) {
+    test(name, () => {
+      const load = (): unknown => loadConfig({ file: file(content), env: {}, flags });
+      expect(load).toThrow(ConfigError);
+      expect(load).not.toThrow("hunter2");
+    });
+  }
+});
+
+describe("listening beyond this machine needs TLS or somebody who insists", () => {
+  for (const host of ["0.0.0.0", "::", "192.168.0.1", "127.0.0.1.evil.test"]) {
+    test(`${host} alone is a mistake`, () => {
+      expect(() => loadConfig({ ...nothing(), flags: { "listen.host": host } })).toThrow(ConfigError);
+    });
+  }
+
+  const rows: { host: string; more?: Record<string, string> }[] = [
+    { host: "0.0.0.0", more: { "tls.certFile": "cert.pem", "tls.keyFile": "key.pem" } },
+    { host: "0.0.0.0", more: { "listen.insecure": "true" } },
+    { host: "127.0.0.2" },
+    { host: "::1" },
+    { host: "[::1]" },
+    { host: "localhost" },
+  ];
+  for (const { host, more = {} } of rows) {
+    test(`${[host, ...Object.keys(more)].join(" with ")} is fine`, () => {
+      expect(loadConfig({ ...nothing(), flags: { "listen.host": host, ...more } }).listen.host).toBe(host);
+    });
+  }
+});
+
 for (const key of ["__proto__.polluted", "listen.__proto__.polluted", "constructor.prototype.polluted"]) {
   test(`a flag ${key} is a mistake, and changes nothing else`, () => {
     onTestFinished(() => void Reflect.deleteProperty(Object.prototype, "polluted"));

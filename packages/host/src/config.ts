@@ -72,8 +72,19 @@ export function loadConfig(options: { file?: string | undefined; env: NodeJS.Pro
   const config = readFile(options.file);
   for (const [key, text] of Object.entries({ ...settingsIn(options.env), ...options.flags })) assign(config, key, text);
   const parsed = ConfigSchema.safeParse(config);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) return refuseOpenListening(parsed.data);
   throw new ConfigError(parsed.error.issues.flatMap((issue) => mistakes(issue, config)).join("\n"));
+}
+
+/** Credentials travel with every request: beyond this machine only over TLS, unless somebody insists. */
+function refuseOpenListening(config: Config): Config {
+  const { listen, tls } = config;
+  const isLoopback = /^(127\.\d+\.\d+\.\d+|\[?::1\]?|localhost)$/.test(listen.host);
+  if (isLoopback || tls !== undefined || listen.insecure) return config;
+  throw new ConfigError(
+    `Listening on ${listen.host} without TLS would show credentials to the network. ` +
+      "Configure tls.certFile and tls.keyFile, or set listen.insecure when something in front terminates TLS.",
+  );
 }
 
 /** One line a mistake: the key, what was found, what is expected. */
@@ -82,17 +93,19 @@ function mistakes(issue: z.core.$ZodIssue, config: unknown): string[] {
   return paths.map((path) => {
     let found: unknown = config;
     for (const name of path) found = (found as Record<PropertyKey, unknown> | undefined)?.[name];
-    const shown = path[0] === "database" ? "a text" : (JSON.stringify(found)?.slice(0, 60) ?? "nothing");
+    const isUnknown = issue.code === "unrecognized_keys";
+    const shown = isUnknown ? "something" : hidePasswords(JSON.stringify(found) ?? "nothing").slice(0, 60);
     return `${path.map(String).join(".") || "configuration"}: found ${shown}, ${describeExpectation(issue)}.`;
   });
 }
 
 /** The configuration as it may be shown: without the password in a database URL. */
 export function withoutSecrets(config: Config): Config {
-  const hidden = config.database
-    .replace(/^(\w+:\/\/[^:/@]*):.*@/, "$1:***@")
-    .replaceAll(/([?&]password=)[^&]*/gi, "$1***");
-  return { ...config, database: hidden };
+  return { ...config, database: hidePasswords(config.database) };
+}
+
+function hidePasswords(text: string): string {
+  return text.replaceAll(/(\w+:\/\/[^:@]*):.*@/g, "$1:***@").replaceAll(/([?&]password=)[^&]*/gi, "$1***");
 }
 
 const defaultFile = "turnpike.config.json";
@@ -150,7 +163,7 @@ function assign(config: Record<string, unknown>, key: string, text: string): voi
   for (const name of path) {
     const folder = Object.hasOwn(place, name) ? place[name] : {};
     if (typeof folder !== "object" || folder === null) {
-      throw new ConfigError(`${key}: found ${JSON.stringify(folder)} at ${name}, expected object.`);
+      throw new ConfigError(`${key}: found something else than an object at ${name}.`);
     }
     define(place, name, folder);
     place = folder as Record<string, unknown>;

@@ -113,3 +113,27 @@ test("asking makes no secret readable", async () => {
   await ask({ database });
   expect(existsSync(database) ? statSync(database).mode & 0o077 : 0).toBe(0);
 });
+
+const missingTls = { "tls.certFile": "/nowhere/cert.pem", "tls.keyFile": "/nowhere/key.pem" };
+const missingKeys = { "jwt.jwks": "/nowhere/keys.json", "jwt.issuer": "i", "jwt.audience": "a" };
+const mistakes: { name: string; flags: Record<string, string>; check: string; says: string[] }[] = [
+  { name: "a key set that is not there", flags: missingKeys, check: "jwt", says: ["/nowhere/keys.json"] },
+  {
+    name: "a certificate that is not there",
+    flags: missingTls,
+    check: "tls",
+    says: ["/nowhere/cert.pem", "/nowhere/key.pem"],
+  },
+  {
+    name: "listening beyond this machine without TLS",
+    flags: { "listen.host": "0.0.0.0" },
+    check: "configuration",
+    says: ["Listening on 0.0.0.0 without TLS"],
+  },
+];
+for (const { name, flags, check, says } of mistakes) {
+  test(`${name} is found`, async () => {
+    const findings = await ask({ database: await newLocation("sqlite"), ...flags });
+    expect(said(findings, check)).toEqual(says.map((words) => expect.stringContaining(words) as string));
+  });
+}

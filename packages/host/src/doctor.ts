@@ -2,6 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { sql } from "kysely";
+import { readKeySet } from "./access/jwt.ts";
 import { adminTokenFile, dataFolder } from "./admin/admin-token.ts";
 import { loadConfig, type Config } from "./config.ts";
 import { isPostgres } from "./database/location.ts";
@@ -28,6 +29,7 @@ export async function examine(options: Parameters<typeof loadConfig>[0]): Promis
     await checkPort(config),
     ...(await checkDatabase(config)),
     ...secretFiles(config).map(checkSecretFile),
+    ...(config.jwt === undefined ? [] : [checkKeySet(config.jwt.jwks)]),
     ...(config.tls === undefined ? [] : [config.tls.certFile, config.tls.keyFile].map(checkTlsFile)),
   ];
 }
@@ -80,6 +82,16 @@ function checkSecretFile(path: string): Finding {
   if (mode === undefined) return good("secrets", `${path} does not exist yet`);
   if ((mode & 0o077) === 0) return good("secrets", `${path} is readable by its owner alone`);
   return bad("secrets", `${path} is readable by others. Run: chmod 600 ${path}`);
+}
+
+function checkKeySet(jwks: string): Finding {
+  if (/^https?:\/\//.test(jwks)) return good("jwt", `${jwks} is fetched when the first token comes`);
+  try {
+    readKeySet(jwks);
+    return good("jwt", `${jwks} is a key set`);
+  } catch (error) {
+    return bad("jwt", `${messageOf(error)} Correct jwt.jwks.`);
+  }
 }
 
 function checkTlsFile(path: string): Finding {

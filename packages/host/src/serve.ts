@@ -6,7 +6,8 @@ import { createJwtVerifier } from "./access/jwt.ts";
 import { createAdminHandler } from "./admin/admin-handler.ts";
 import { ensureAdminToken } from "./admin/admin-token.ts";
 import { createContextResolver } from "./access/resolve-context.ts";
-import { ConfigError, type Config } from "./config.ts";
+import type { Config } from "./config.ts";
+import type { Database } from "./database/database.ts";
 import { openDatabase } from "./database/open-database.ts";
 import { createRateLimit } from "./limits/rate-limit.ts";
 import { limitTurns } from "./limits/turn-limit.ts";
@@ -38,10 +39,19 @@ export interface HostOptions {
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 
-/** The wiring of the whole host, from the database up to the socket. */
-export async function startHost(config: Config, { log, runtime, tools = [] }: HostOptions): Promise<Host> {
-  refuseOpenListening(config);
+/** Starts a host; one that cannot start leaves nothing open. */
+export async function startHost(config: Config, options: HostOptions): Promise<Host> {
   const database = await openDatabase(config.database);
+  try {
+    return await wire(config, options, database);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** The wiring of the whole host, from the database up to the socket. */
+async function wire(config: Config, { log, runtime, tools = [] }: HostOptions, database: Database): Promise<Host> {
   const stores = openStores(database);
   const kernel = createKernel({
     grants: stores.grants,
@@ -84,16 +94,17 @@ export async function startHost(config: Config, { log, runtime, tools = [] }: Ho
   await ensureAdminToken(stores, config);
   const app = createApp({
     service,
-    admin: createAdminHandler(stores, (error) => log.error(errorFacts(error), "operator not served")),
+    admin: createAdminHandler(
+      stores,
+      (error) => log.error(errorFacts(error), "operator not served"),
+      (facts) => log.warn(facts, "changed by an operator"),
+    ),
     checkReady,
     openApi,
     docsPage: renderDocs(openApi),
     log,
   });
-  const server = await startServer(config, app).catch(async (error: unknown) => {
-    await database.close();
-    throw error;
-  });
+  const server = await startServer(config, app);
 
   const forget = async (): Promise<void> => {
     const before = new Date(Date.now() - config.replay.keepResultsDays * dayMs).toISOString();
@@ -113,14 +124,4 @@ export async function startHost(config: Config, { log, runtime, tools = [] }: Ho
       await database.close();
     },
   };
-}
-
-/** Credentials travel with every request: beyond this machine only over TLS, unless somebody insists. */
-function refuseOpenListening({ listen, tls }: Config): void {
-  const isLoopback = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/.test(listen.host);
-  if (isLoopback || tls !== undefined || listen.insecure) return;
-  throw new ConfigError(
-    `Listening on ${listen.host} without TLS would show credentials to the network. ` +
-      "Configure tls.certFile and tls.keyFile, or set listen.insecure when something in front terminates TLS.",
-  );
 }

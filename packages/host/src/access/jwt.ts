@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createLocalJWKSet, createRemoteJWKSet, jwtVerify, type JSONWebKeySet, type JWTPayload } from "jose";
 import { IdentifierSchema, PurposeSchema } from "turnpike/contracts";
-import type { JwtConfig } from "../config.ts";
+import { ConfigError, type JwtConfig } from "../config.ts";
 import { parsePrincipal, type Credential } from "../stores/credential-store.ts";
 
 /** Verifies tokens of an identity provider. */
@@ -16,7 +16,7 @@ const maxCached = 10_000;
 export function createJwtVerifier(config: JwtConfig): JwtVerifier {
   const keys = /^https?:\/\//.test(config.jwks)
     ? createRemoteJWKSet(new URL(config.jwks))
-    : createLocalJWKSet(JSON.parse(readFileSync(config.jwks, "utf8")) as JSONWebKeySet);
+    : createLocalJWKSet(readKeySet(config.jwks));
   const verified = new Map<string, { credential: Credential; expiresAt: number }>();
   return {
     async verify(token, now) {
@@ -69,4 +69,13 @@ function credentialOf(payload: JWTPayload, { claims }: JwtConfig): Credential | 
 function purposesOf(claim: unknown): string[] {
   const list: unknown[] = typeof claim === "string" ? claim.split(" ") : Array.isArray(claim) ? claim : [];
   return list.filter((purpose): purpose is string => PurposeSchema.safeParse(purpose).success);
+}
+
+/** Throws `ConfigError` when the file is no key set. */
+export function readKeySet(file: string): JSONWebKeySet {
+  try {
+    return JSON.parse(readFileSync(file, "utf8")) as JSONWebKeySet;
+  } catch (cause) {
+    throw new ConfigError(`jwt.jwks: ${file} cannot be read as a key set.`, { cause });
+  }
 }

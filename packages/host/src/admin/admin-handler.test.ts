@@ -26,14 +26,19 @@ async function office() {
     return (await stores.credentials.create({ namespaceId: "acme", access: made })).token;
   };
   const tokens = { operator: await token(true), agent: await token(false), nobody: "tp_none" };
-  const handler = createAdminHandler(stores, () => {});
+  const changes: string[] = [];
+  const handler = createAdminHandler(
+    stores,
+    () => {},
+    (facts) => void changes.push(facts.changed),
+  );
   const send = async (as: keyof typeof tokens, path: string, body: unknown, method = "POST") => {
     const headers = { authorization: `Bearer ${tokens[as]}` };
     const init = method === "GET" ? { method, headers } : { method, headers, body: JSON.stringify(body) };
     const response = await handler(new Request(`http://host${path}`, init));
     return { status: response?.status, body: (await response?.json()) as Record<string, unknown> };
   };
-  return { stores, send, tokens };
+  return { stores, send, tokens, changes };
 }
 
 async function verifies({ credentials }: Stores, token: unknown): Promise<boolean> {
@@ -54,8 +59,8 @@ test("an operator makes a credential that works, and revokes it at once", async 
   expect((await send("operator", "/admin/v1/credentials/revoke", { id })).status).toBe(404);
 });
 
-test("an operator issues a grant once, and revokes it once", async () => {
-  const { stores, send } = await office();
+test("an operator issues a grant once, and revokes it once, and each change is told", async () => {
+  const { stores, send, changes } = await office();
   expect(await send("operator", "/admin/v1/grants", grant)).toEqual({ status: 201, body: grant });
   expect((await send("operator", "/admin/v1/grants", grant)).status).toBe(409);
   const ref = { namespaceId: "acme", id: "grant-1" };
@@ -63,6 +68,7 @@ test("an operator issues a grant once, and revokes it once", async () => {
   expect((await stores.grants.find("acme", "grant-1"))?.revokedAt).toEqual(expect.any(String));
   expect((await send("operator", "/admin/v1/grants/revoke", ref)).status).toBe(404);
   expect((await send("operator", "/admin/v1/grants/revoke", { ...ref, namespaceId: "other" })).status).toBe(404);
+  expect(changes).toEqual(["grant-1", "grant-1"]);
 });
 
 describe("everything here is refused", () => {
@@ -130,5 +136,11 @@ describe("everything here is refused", () => {
 
 test("what is not the operators' is left to others", async () => {
   const { stores } = await office();
-  expect(await createAdminHandler(stores, () => {})(new Request("http://host/v1/tools"))).toBeUndefined();
+  expect(
+    await createAdminHandler(
+      stores,
+      () => {},
+      () => {},
+    )(new Request("http://host/v1/tools")),
+  ).toBeUndefined();
 });

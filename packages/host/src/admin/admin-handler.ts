@@ -27,8 +27,9 @@ const GrantRefSchema = z.strictObject({ namespaceId: IdentifierSchema, id: Ident
 export function createAdminHandler(
   stores: Stores,
   onError: (error: unknown) => void,
+  onChange: (facts: { operator: string; path: string; changed: string }) => void,
 ): (request: Request) => Promise<Response | undefined> {
-  const operations: Record<string, (body: unknown) => Promise<unknown>> = {
+  const operations: Record<string, (body: unknown) => Promise<{ id: string } | { revoked: string }>> = {
     async [adminPaths.credentials](body) {
       const { namespaceId, access, expiresAt } = read(NewCredentialSchema, body);
       return stores.credentials.create({ namespaceId, access, ...(expiresAt !== undefined && { expiresAt }) });
@@ -55,12 +56,14 @@ export function createAdminHandler(
     if (!path.startsWith("/admin/")) return undefined;
     const requestId = crypto.randomUUID();
     try {
-      await requireOperator(stores, request.headers);
+      const operator = await requireOperator(stores, request.headers);
       const operation = operations[path];
       if (operation === undefined) throw new ServiceHttpError(404, "not_found", "There is nothing at this path.");
       if (request.method !== "POST")
         throw new ServiceHttpError(405, "method_not_allowed", "This path knows POST.", { headers: { allow: "POST" } });
-      return reply(201, await operation(await readJsonBody(request)), requestId);
+      const changed = await operation(await readJsonBody(request));
+      onChange({ operator, path, changed: "id" in changed ? changed.id : changed.revoked });
+      return reply(201, changed, requestId);
     } catch (error) {
       if (!(error instanceof ServiceHttpError)) onError(error);
       const { status, code, message, headers } = error instanceof ServiceHttpError ? error : unavailable;
@@ -74,7 +77,8 @@ function revoked(id: string, isRevoked: boolean): { revoked: string } {
   throw new ServiceHttpError(404, "not_found", "There is nothing of this id that could be revoked.");
 }
 
-async function requireOperator({ credentials }: Stores, headers: Headers): Promise<void> {
+/** The id of the operator's credential; throws when it is not one. */
+async function requireOperator({ credentials }: Stores, headers: Headers): Promise<string> {
   const [, token = ""] = /^bearer +([^ ]+)$/i.exec(headers.get("authorization") ?? "") ?? [];
   const credential = await credentials.verify(token, new Date());
   if (credential === undefined) {
@@ -89,6 +93,7 @@ async function requireOperator({ credentials }: Stores, headers: Headers): Promi
   }
   if (credential.access.admin !== true)
     throw new ServiceHttpError(403, "permission_denied", "This credential is not an operator's.");
+  return credential.id;
 }
 
 async function readJsonBody(request: Request): Promise<unknown> {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Config } from "../config.ts";
 import { isPostgres } from "../database/location.ts";
@@ -20,9 +20,16 @@ export function adminTokenFile(config: Pick<Config, "database">): string {
 export async function ensureAdminToken({ credentials }: Stores, config: Config): Promise<void> {
   const file = adminTokenFile(config);
   const kept = existsSync(file) ? readFileSync(file, "utf8").trim() : "";
-  if ((await credentials.verify(kept, new Date())) !== undefined) return;
+  if ((await credentials.verify(kept, new Date())) !== undefined) return chmodSync(file, 0o600);
   const access = { actor: operator, owner: operator, purposes: ["operate"], admin: true };
   const { token } = await credentials.create({ namespaceId: "operators", access });
+  writePrivate(file, `${token}\n`);
+}
+
+/** Writes a file for its owner's eyes alone, also when it was there before with other permissions. */
+export function writePrivate(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  writeFileSync(file, `${token}\n`, { mode: 0o600 });
+  writeFileSync(file, "", { mode: 0o600 });
+  chmodSync(file, 0o600);
+  writeFileSync(file, text);
 }

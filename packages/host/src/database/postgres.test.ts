@@ -6,6 +6,7 @@ import { newLocation, openHost, openPair } from "../../../../tests/support/datab
 import { opening, otherProcess } from "../../../../tests/support/host/other-process.ts";
 import { createReplayStore } from "../stores/replay-store.ts";
 import type { Database } from "./database.ts";
+import { openDatabase } from "./open-database.ts";
 
 test("hosts that run see each other alive; a host that never was is not", async () => {
   const [here, there] = await openPair();
@@ -90,6 +91,17 @@ test("while the server is away a host knocks about once a second, not as fast as
   const until = Date.now() + 2500;
   await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(until), { timeout: 4000, interval: 50 });
   expect(door.knocks() - started).toBeLessThanOrEqual(5);
+});
+
+test("a server that accepts and never answers is an outage within seconds", async () => {
+  const silent = createServer((socket) => void socket.on("error", () => {}).resume());
+  silent.listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  onTestFinished(() => void silent.close());
+  const { port } = silent.address() as AddressInfo;
+  const started = Date.now();
+  await expect(openDatabase(`postgres://user:secret@127.0.0.1:${port}/none`)).rejects.toThrow(/timeout/);
+  expect(Date.now() - started).toBeLessThan(7000);
 });
 
 /** The server notices with a moment's delay that a connection is gone. */

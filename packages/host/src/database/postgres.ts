@@ -7,10 +7,12 @@ import type { Schema } from "./schema.ts";
 /** The first half of the advisory locks by which hosts show that they live; the second is the host's id. */
 const presenceLock = 7443;
 const bigintOid = 20;
+/** A server that went silent is an outage, not a wait. */
+const patience = { connectionTimeoutMillis: 5_000, query_timeout: 15_000, statement_timeout: 15_000 };
 
 /** Opens a PostgreSQL database that any number of hosts may share. */
 export async function openPostgres(url: string): Promise<Database> {
-  const pool = new pg.Pool({ connectionString: url, max: 10, types: { getTypeParser } });
+  const pool = new pg.Pool({ connectionString: url, max: 10, types: { getTypeParser }, ...patience });
   // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
   pool.on("error", () => {});
   pool.on("connect", (client) => void client.on("error", () => {}));
@@ -62,7 +64,7 @@ async function showPresence(url: string, hostId: number): Promise<{ end(): Promi
 }
 
 async function holdLock(url: string, hostId: number): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url, keepAlive: true });
+  const client = new pg.Client({ connectionString: url, keepAlive: true, ...patience });
   client.on("error", () => {});
   try {
     await client.connect();

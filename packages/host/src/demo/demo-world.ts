@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
 import type { Capability, Grant, PrincipalRef } from "turnpike/contracts";
+import { writePrivate } from "../admin/admin-token.ts";
 import type { Stores } from "../stores/stores.ts";
 import type { CredentialAccess } from "../stores/credential-store.ts";
 
@@ -45,7 +45,8 @@ const grants: readonly Pick<Grant, "id" | "subject" | "capabilities">[] = [
 
 /** Fills an empty database with the demo, once, and returns its tokens. */
 export async function openDemoWorld(stores: Stores, tokenFile: string): Promise<DemoTokens> {
-  if (existsSync(tokenFile)) return JSON.parse(readFileSync(tokenFile, "utf8")) as DemoTokens;
+  const kept = existsSync(tokenFile) ? (JSON.parse(readFileSync(tokenFile, "utf8")) as DemoTokens) : undefined;
+  if (kept !== undefined && (await stores.credentials.verify(kept.assistant, new Date())) !== undefined) return kept;
   for (const [path, content] of Object.entries(files)) {
     await stores.files.write({ namespaceId: tenant, owner: alice }, path.split("/"), content);
   }
@@ -57,8 +58,7 @@ export async function openDemoWorld(stores: Stores, tokenFile: string): Promise<
   }
   for (const actor of [alice, assistant]) await switchOn(stores, actor);
   const tokens = { alice: await credential(stores, alice), assistant: await credential(stores, assistant) };
-  mkdirSync(dirname(tokenFile), { recursive: true, mode: 0o700 });
-  writeFileSync(tokenFile, JSON.stringify(tokens), { mode: 0o600 });
+  writePrivate(tokenFile, JSON.stringify(tokens));
   return tokens;
 }
 

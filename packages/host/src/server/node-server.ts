@@ -7,6 +7,9 @@ import type { Config } from "../config.ts";
 import { checkTarget, type Refusal } from "./check-target.ts";
 import { readLimited, tooLarge } from "./read-limited.ts";
 
+const longestTurnMs = 600_000;
+const lastWordsMs = 1000;
+
 /** A server that listens. */
 export interface RunningServer {
   url: string;
@@ -21,12 +24,23 @@ export async function startServer(
 ): Promise<RunningServer> {
   const { listen, tls, limits } = config;
   // Node looks for requests that are too slow only so often, and refuses a missing Host in its own words.
-  const options = { connectionsCheckingInterval: Math.min(1000, limits.headersMs), requireHostHeader: false };
+  const options = {
+    connectionsCheckingInterval: Math.min(1000, limits.headersMs),
+    requireHostHeader: false,
+    handshakeTimeout: limits.headersMs,
+  };
   const server = tls === undefined ? createHttpServer(options) : createHttpsServer({ ...options, ...readPair(tls) });
   server.headersTimeout = limits.headersMs;
   server.requestTimeout = limits.headersMs + limits.bodyMs;
   server.keepAliveTimeout = limits.idleMs;
   server.maxConnections = limits.sockets;
+  // Nothing takes longer than the longest turn; whoever does not read for that long is gone.
+  server.timeout = longestTurnMs + limits.headersMs;
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
   const running = new Set<Promise<void>>();
   const exchanges = new WeakMap<Socket, Exchange>();
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
@@ -42,15 +56,16 @@ export async function startServer(
   server.on("clientError", (error: { code?: string }, socket) => refuseBroken(error, socket as Socket, exchanges));
   server.on("connect", (_request, socket) => refuseBroken({}, socket as Socket, exchanges));
   server.on("upgrade", (_request, socket) => refuseBroken({}, socket as Socket, exchanges));
+  const address = listen.host.replaceAll(/^\[|\]$/g, "");
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
-    server.listen(listen.port, listen.host, resolve);
+    server.listen(listen.port, address, resolve);
   });
   const { port } = server.address() as AddressInfo;
-  const host = listen.host.includes(":") ? `[${listen.host}]` : listen.host;
+  const host = address.includes(":") ? `[${address}]` : address;
   return {
     url: `${tls === undefined ? "http" : "https"}://${host}:${port}`,
-    close: () => closeServer(server, running, limits.shutdownMs),
+    close: () => closeServer(server, sockets, running, limits.shutdownMs),
   };
 }
 
@@ -104,6 +119,8 @@ interface Exchange {
 
 /** For what never became a request: bytes that are not HTTP, headers too large or too slow. */
 function refuseBroken(error: { code?: string }, socket: Socket, exchanges: WeakMap<Socket, Exchange>): void {
+  // A socket that was taken out of HTTP's hands has no listener left, and its reset would end the process.
+  socket.on("error", () => socket.destroy());
   const { incoming, outgoing } = exchanges.get(socket) ?? {};
   // An answer to a request that arrived whole goes out whole; nothing that would be read as another follows it.
   if (incoming?.complete === true && outgoing?.writableFinished === false) {
@@ -120,14 +137,24 @@ function refuseBroken(error: { code?: string }, socket: Socket, exchanges: WeakM
   const body = JSON.stringify({ error: { code, message: `${reason}.`, requestId: crypto.randomUUID() } });
   const head = `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\ncache-control: no-store`;
   socket.end(`${head}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`);
+  // Read or not, the answer is the last thing on this socket.
+  const end = setTimeout(() => socket.destroy(), lastWordsMs);
+  socket.once("close", () => clearTimeout(end));
 }
 
-async function closeServer(server: Server, running: ReadonlySet<Promise<void>>, graceMs: number): Promise<void> {
+async function closeServer(
+  server: Server,
+  sockets: ReadonlySet<Socket>,
+  running: ReadonlySet<Promise<void>>,
+  graceMs: number,
+): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
   // Keep-alive connections become idle as their requests finish.
   const sweep = setInterval(() => server.closeIdleConnections(), 50);
-  const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+  const cut = setTimeout(() => {
+    for (const socket of sockets) socket.destroy();
+  }, graceMs);
   await closed;
   clearInterval(sweep);
   clearTimeout(cut);

@@ -4,6 +4,7 @@ import { ServiceHttpError } from "turnpike/http";
 /** The body of a request, up to a limit, whatever length it declares. Throws `413 payload_too_large`. */
 export function readLimited(incoming: IncomingMessage, limit: number): Promise<ArrayBuffer> {
   return new Promise((resolve, reject) => {
+    if (incoming.destroyed && !incoming.readableEnded) return reject(new Error("The request broke off."));
     const chunks: Buffer[] = [];
     let size = 0;
     incoming.on("data", (chunk: Buffer) => {

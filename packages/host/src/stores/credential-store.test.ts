@@ -116,6 +116,24 @@ describe.each(databaseKinds)("credentials on %s", (kind) => {
     await credentials.verify(token, at(now));
     expect(statements.filter((statement) => statement.includes("credentials"))).toEqual([]);
   });
+
+  test("a revoked token and a wrong secret are read as often as an unknown id, also when they are known", async () => {
+    const { database, statements } = recordStatements(await open());
+    const { credentials } = openStores(database);
+    const kept = await credentials.create({ namespaceId: "tenant-1", access });
+    const gone = await credentials.create({ namespaceId: "tenant-1", access });
+    await credentials.revoke(gone.id, now);
+    const reads: string[][] = [];
+    for (const token of [`tp_${"0".repeat(16)}_${"0".repeat(64)}`, gone.token, `tp_${kept.id}_${"0".repeat(64)}`]) {
+      await credentials.verify(token, at(now));
+      statements.length = 0;
+      expect(await credentials.verify(token, at(now))).toBeUndefined();
+      reads.push([...statements]);
+    }
+    const [unknown, revoked, wrong] = reads;
+    expect(unknown?.filter((statement) => statement.includes("credentials"))).toHaveLength(1);
+    expect([revoked, wrong]).toEqual([unknown, unknown]);
+  });
 });
 
 test("a token revoked through one host is nobody's on the next call on another", async () => {

@@ -1,5 +1,5 @@
 import { principalKey, type PrincipalRef } from "turnpike/contracts";
-import type { ToolNamespaceSettingsStore } from "turnpike/kernel";
+import { KernelError, type ToolNamespaceSettingsStore } from "turnpike/kernel";
 import { columnText } from "../database/column-text.ts";
 import type { Database } from "../database/database.ts";
 import type { ReadCache } from "./read-cache.ts";
@@ -9,6 +9,9 @@ import type { Revisions } from "./revisions.ts";
 export interface NamespaceSettingsStore extends ToolNamespaceSettingsStore {
   enabled(namespaceId: string, actor: PrincipalRef): Promise<readonly string[]>;
 }
+
+/** As many as an access context holds. */
+const maxEnabled = 256;
 
 /** Patches run one after the other for an actor: the first write of a patch locks its row. */
 export function createNamespaceSettingsStore(
@@ -44,6 +47,7 @@ export function createNamespaceSettingsStore(
           .executeTakeFirstOrThrow();
         const selection = new Set([...(JSON.parse(row.enabled) as string[]), ...enable]);
         for (const namespace of disable) selection.delete(namespace);
+        if (selection.size > maxEnabled) throw new KernelError("invalid_request");
         const enabled = [...selection].toSorted();
         await transaction
           .updateTable("namespace_settings")

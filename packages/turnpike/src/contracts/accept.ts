@@ -40,19 +40,20 @@ class AcceptanceMark extends Given {
 
 /**
  * Takes a value in at the boundary: checks it once, and knows it again further in.
- * INVARIANT: only what `check` froze to its last leaf is marked, so what was accepted stays true.
+ * INVARIANT: what is marked is frozen to its last leaf, so what was accepted stays true.
  */
 export function accept<T>(schema: z.ZodType<T>, value: unknown): Accepted<T> {
   if (isObject(value) && AcceptanceMark.schemaOf(value) === schema) return { ok: true, value: value as T };
-  const checked = check(schema, value);
-  if (checked.ok) remember(schema, checked.value);
-  return checked;
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return { ok: true, value: remember(schema, parsed.data) };
+  return { ok: false, message: describeIssues(parsed.error.issues) };
 }
 
-/** For values made inside this room from accepted parts: `accept` knows them again. They must be frozen to the last leaf. */
-export function remember<T>(schema: z.ZodType<T>, frozen: T): T {
-  if (isObject(frozen)) AcceptanceMark.put(frozen, schema);
-  return frozen;
+/** For fresh values made inside this room from accepted parts: marks and freezes them, so that `accept` knows them again. */
+export function remember<T>(schema: z.ZodType<T>, fresh: T): T {
+  // Marked first: engines may come to refuse new private fields on frozen objects.
+  if (isObject(fresh)) AcceptanceMark.put(fresh, schema);
+  return deepFreeze(fresh);
 }
 
 /** Freezes a JSON-like value to its last leaf. The value must not be cyclic. */

@@ -32,10 +32,9 @@ export function amendContext<Context extends DiscoveryContext>(
   changes: { now?: string; executionId?: string },
 ): Context | undefined {
   const accepted = accept(DiscoveryContextSchema, context);
-  const fits = accepted.ok && AmendmentSchema.safeParse(changes).success;
-  return fits
-    ? (remember(DiscoveryContextSchema, Object.freeze({ ...accepted.value, ...changes })) as Context)
-    : undefined;
+  const amendment = AmendmentSchema.safeParse(changes);
+  if (!accepted.ok || !amendment.success) return undefined;
+  return remember(DiscoveryContextSchema, { ...accepted.value, ...amendment.data }) as Context;
 }
 
 const AmendmentSchema = z.strictObject({ now: TimestampSchema.optional(), executionId: IdentifierSchema.optional() });

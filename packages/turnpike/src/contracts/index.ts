@@ -80,6 +80,7 @@ export {
   type AgentRef,
   type PrincipalRef,
 } from "./principal.ts";
+export { quietly } from "./quietly.ts";
 export { ReachEntrySchema, ReachResultSchema, type ReachEntry, type ReachResult } from "./reach.ts";
 export { ResourceRefSchema, type ResourceRef } from "./resource.ts";
 export {

@@ -40,11 +40,9 @@ type Operation = (
 const health: Health = { status: "ok", protocolVersion: "1" };
 
 /** One row a route; `matchRoute` and `readBody` vouch for the types. */
-const operations: Record<RouteName, Operation> = {
-  health: () => Promise.resolve(health),
+const operations: Record<Exclude<RouteName, "health" | "listTools">, Operation> = {
   authorize: (api, context, body, options) => api.authorize(context, body as AuthorizationRequest, options),
   reach: (api, context, _body, options) => api.reach(context, options),
-  listTools: (api, context, _body, options) => api.listTools(context, options),
   listToolNamespaces: (api, context, _body, options) => api.listToolNamespaces(context, options),
   updateToolNamespaces: (api, context, body, options) =>
     api.updateToolNamespaces(context, body as NamespaceUpdate, options),
@@ -94,6 +92,7 @@ async function answer(options: ServiceHandlerOptions, request: Request, requestI
     const stream = await streamTurn(run, signal, (error) => void tell(options, error, request, requestId));
     return replyStream(stream, { requestId });
   }
+  if (name === "health") return replyJson(health, { requestId });
   if (name === "listTools") return replyCatalog(await options.api.listTools(context, { signal }), { requestId });
   const result = await operations[name](options.api, context, body, { signal });
   return replyJson(result, { requestId, status: name === "sendMessage" && isAccepted(result) ? 202 : 200 });

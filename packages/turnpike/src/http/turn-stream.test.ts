@@ -351,6 +351,16 @@ test("a turn that fails after its first event breaks the stream, and the host is
   expect(told).toStrictEqual([{ error, request, requestId: "request-1" }]);
 });
 
+test("a turn that fails after its first event tells the host once, also when nobody reads on", async () => {
+  const { read, end, told, request } = await openStream();
+  const error = new Error("torn");
+  end(error);
+  await vi.waitFor(() => expect(told).toStrictEqual([{ error, request, requestId: "request-1" }]));
+  expect(await read()).toBe(written(eventOf(0)));
+  expect(await rejection(read())).toBe(error);
+  expect(told).toHaveLength(1);
+});
+
 test("a result that is no JSON breaks the stream, and the host is told", async () => {
   const { read, end, told } = await openStream();
   end(untyped({ output: 1n }));

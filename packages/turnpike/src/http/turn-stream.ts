@@ -24,14 +24,18 @@ export async function streamTurn(
   if (caller.aborted) onCallerAbort();
 
   const chunks = createQueue();
+  let hasStarted = false;
   const running = new Promise<void>((resolve, reject) => {
     const onEvent = (event: TurnEvent): void => {
       chunks.push(`event: turn.event\nid: ${event.sequence}\ndata: ${JSON.stringify(event)}\n\n`);
+      hasStarted = true;
       resolve();
     };
     (async () => run({ signal: turn.signal, onEvent }))()
       .then((result) => chunks.end(`event: turn.result\ndata: ${JSON.stringify(result)}\n\n`))
       .then(resolve, (error: unknown) => {
+        // A turn whose reader left is cancelled, which is no failure.
+        if (hasStarted && !turn.signal.aborted) onFailure(error);
         chunks.fail(error);
         reject(error);
       })
@@ -46,10 +50,7 @@ export async function streamTurn(
         if (chunk.kind === "text") stream.enqueue(encoder.encode(chunk.text));
         else if (chunk.kind === "silence") stream.enqueue(encoder.encode(":\n\n"));
         else if (chunk.kind === "end") stream.close();
-        else {
-          onFailure(chunk.error);
-          stream.error(chunk.error);
-        }
+        else stream.error(chunk.error);
       },
       cancel(reason) {
         turn.abort(reason ?? new Error("The reader of the stream went away."));

@@ -120,6 +120,23 @@ describe("at noon, for reporting, a grant", () => {
   }
 });
 
+for (const row of [
+  { name: "without constraints", changes: {} },
+  { name: "with a window", changes: { constraints: { notBefore: justBefore, expiresAt: justAfter } } },
+  { name: "for this purpose", changes: { constraints: { purposes: ["reporting"] } } },
+  { name: "revoked later", changes: { revokedAt: justAfter } },
+] satisfies { name: string; changes: Partial<Grant> }[]) {
+  test(`a grant ${row.name} is not live at a time that is no number`, () => {
+    expect(inactivity(compiled(row.changes), Number.NaN, "reporting")).toBeDefined();
+  });
+}
+
+for (const bound of ["issuedAt", "notBefore", "expiresAt", "revokedAt"] as const) {
+  test(`a grant whose ${bound} is no number is not live`, () => {
+    expect(inactivity({ ...compiled(), [bound]: Number.NaN }, noon, "reporting")).toBeDefined();
+  });
+}
+
 describe("compiling a grant", () => {
   const misfits: { name: string; value: unknown }[] = [
     { name: "nothing", value: undefined },

@@ -33,10 +33,11 @@ export type Inactivity = "not-issued" | "not-yet-valid" | "expired" | "revoked" 
 
 /** Why the grant is not live at this instant for this purpose; undefined when it is. */
 export function inactivity(grant: CompiledGrant, now: number, purpose: string): Inactivity | undefined {
-  if (now < grant.issuedAt) return "not-issued";
-  if (now < grant.notBefore) return "not-yet-valid";
-  if (now >= grant.expiresAt) return "expired";
-  if (now >= grant.revokedAt) return "revoked";
+  // Written so that a time that is no number is never within any window.
+  if (!(now >= grant.issuedAt)) return "not-issued";
+  if (!(now >= grant.notBefore)) return "not-yet-valid";
+  if (!(now < grant.expiresAt)) return "expired";
+  if (!(now < grant.revokedAt)) return "revoked";
   if (grant.purposes !== undefined && !grant.purposes.has(purpose)) return "purpose";
   return undefined;
 }

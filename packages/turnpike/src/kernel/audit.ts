@@ -1,5 +1,11 @@
-import type { AuditEvent, AuditEventType, AuditOutcome, DiscoveryContext } from "../contracts/index.ts";
-import { quietly, type Ports } from "./call-port.ts";
+import {
+  quietly,
+  type AuditEvent,
+  type AuditEventType,
+  type AuditOutcome,
+  type DiscoveryContext,
+} from "../contracts/index.ts";
+import type { Ports } from "./call-port.ts";
 
 /** What one event says beyond the context it happened in. */
 export type AuditFacts = { type: AuditEventType; outcome: AuditOutcome } & Partial<

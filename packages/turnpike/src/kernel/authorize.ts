@@ -90,7 +90,10 @@ async function decideAndRecord(
   const view = request && (await gate.view(context, signal));
   const decided = decideOn(gate.ports, context, request, view, spend, signal);
   const decision = decided instanceof Promise ? await decided : decided;
-  if (gate.ports.audit === "none") return decision;
+  if (gate.ports.audit === "none") {
+    signal.throwIfAborted();
+    return decision;
+  }
   const recorded = await record(gate.ports, context, () => ({
     type: "authorization.checked",
     outcome: decision.kind === "allow" ? "allowed" : "denied",

@@ -1,3 +1,4 @@
+import { quietly } from "../contracts/index.ts";
 import type { KernelOptions, PortFailure } from "./ports.ts";
 
 /** The host's ports as the operations use them. */
@@ -32,16 +33,6 @@ export async function callPort<T>(
 /** Tells the operator; an observer that throws changes nothing. */
 export function reportPortError(ports: Ports, error: unknown, failure: PortFailure): void {
   quietly(() => ports.onPortError?.(error, failure));
-}
-
-/** Calls an observer: what it throws, or rejects with, has nobody left to go to. */
-export function quietly(observe: () => unknown): void {
-  try {
-    const told = observe();
-    if (told instanceof Promise) told.catch(() => {});
-  } catch {
-    // See above.
-  }
 }
 
 /** For operations called without a signal. It never fires, so listeners on it are not kept. */

@@ -36,7 +36,8 @@ function asAdmitted(
   }
   return found.flatMap((grant) => {
     const admitted = before.get(grant.grant.id);
-    if (admitted === undefined || admitted.grant.parentId !== grant.grant.parentId) return [];
+    if (admitted === undefined || admitted.grant.parentId !== grant.grant.parentId || !isLive(grant, admission))
+      return [];
     const isLooser = (grant.maxUses ?? Infinity) > (admitted.maxUses ?? Infinity);
     return isLooser ? [{ ...grant, maxUses: admitted.maxUses }] : [grant];
   });

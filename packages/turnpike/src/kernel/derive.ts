@@ -19,11 +19,11 @@ const knownLinks = new WeakMap<Grant, number>();
 export function deriveGrant(parent: Grant, ask: GrantAsk, parentLinks: number = linksOf(parent)): Derivation {
   const compiledParent = compileGrant(parent);
   if (compiledParent === undefined) return refuse("invalid_parent");
-  if (parentLinks >= maxLinks) return refuse("chain_too_long");
-  const asked = check(GrantSchema, childOf(parent, ask));
+  if (!(parentLinks < maxLinks)) return refuse("chain_too_long");
+  const asked = check(GrantSchema, childOf(compiledParent.grant, ask));
   if (!asked.ok || asked.value.id === parent.id) return refuse("invalid_ask");
 
-  const constraints = { ...inheritedFrom(parent), ...stated(asked.value.constraints) };
+  const constraints = { ...inheritedFrom(compiledParent.grant), ...stated(asked.value.constraints) };
   const child = compileGrant({ ...asked.value, constraints });
   if (child === undefined || startOf(child) >= child.expiresAt) return refuse("empty_window");
   if (!isLiveAt(compiledParent, child.issuedAt)) return refuse("parent_inactive");

@@ -14,15 +14,18 @@ import {
   untyped,
   worldOf,
 } from "../../../../tests/support/tool-world.ts";
+import { ticks } from "../../../../tests/support/turn-world.ts";
 import {
   ResourceResultSchema,
   type AccessContext,
+  type AuditEvent,
+  type AuthorizationRequest,
   type Grant,
   type ResourceOperation,
   type ResourceOperationRequest,
   type ResourceResult,
 } from "../contracts/index.ts";
-import { memoryResources } from "../testing/index.ts";
+import { memoryAudit, memoryResources } from "../testing/index.ts";
 import type { ResourceProvider } from "./ports.ts";
 
 const grants = [grantOf("grant-1")];
@@ -387,3 +390,59 @@ test("a decision that the sink refuses fails the operation, and the provider is 
   expect(result).toMatchObject({ status: "failed", error: { code: "audit_unavailable" } });
   expect(provider.operations).toStrictEqual([]);
 });
+
+test("a policy or a sink that changes the resource it is handed changes nothing for the provider", async () => {
+  const changed: boolean[] = [];
+  const tamper = (resource: object): void => {
+    changed.push(Reflect.set(resource, "path", ["private"]), Reflect.set(resource, "owner", bob));
+  };
+  const policy = {
+    narrow(request: AuthorizationRequest): undefined {
+      changed.push(Reflect.set(request, "action", "write"));
+      tamper(request.resource);
+    },
+  };
+  const audit = {
+    record({ resource }: AuditEvent): Promise<void> {
+      if (resource !== undefined) tamper(resource);
+      return Promise.resolve();
+    },
+  };
+  const provider = answering(done);
+  await worldOf({ grants, policy, audit, resources: [provider] }).kernel.invokeResource(contextOf(), operationOf());
+  // Three attempts by the policy, two on each of the sink's two events.
+  expect(changed).toStrictEqual([false, false, false, false, false, false, false]);
+  expect(provider.operations).toMatchObject([
+    { action: "read", resource: { namespace: "files", owner: alice, path: ["notes", "today"] } },
+  ]);
+});
+
+for (const row of [
+  { name: "without a trail", audit: () => "none" as const },
+  { name: "with a sink", audit: memoryAudit },
+]) {
+  for (const count of [0, 1, 2, 3, 4, 5, 6, 7, 8]) {
+    test(`aborted ${count} microtasks after the call, ${row.name}, the provider runs before the abort or not at all`, async () => {
+      const controller = new AbortController();
+      const reason = new Error("the caller went away");
+      const ranAborted: boolean[] = [];
+      const provider: ResourceProvider = {
+        namespace: "files",
+        invoke(_operation, signal) {
+          ranAborted.push(signal.aborted);
+          return Promise.resolve(untyped<ResourceResult>(done));
+        },
+      };
+      const { kernel } = worldOf({ grants, resources: [provider], audit: row.audit() });
+      const ended = kernel.invokeResource(contextOf(), operationOf(), { signal: controller.signal }).then(
+        ({ status }) => status,
+        (error: unknown) => error,
+      );
+      await ticks(count);
+      controller.abort(reason);
+      const end = await ended;
+      expect([reason, "succeeded"]).toContain(end);
+      expect(ranAborted).toStrictEqual(end === reason ? [] : [false]);
+    });
+  }
+}

@@ -76,8 +76,8 @@ async function carryOut(
   signal: AbortSignal,
 ): Promise<ResourceResult> {
   const { resource, action, operationId } = request;
-  const owned = { ...resource, owner: context.owner };
-  const asked = namesContextOwner(resource, context) ? { resource: owned, action } : undefined;
+  const owned = Object.freeze({ ...resource, owner: context.owner });
+  const asked = namesContextOwner(resource, context) ? Object.freeze({ resource: owned, action }) : undefined;
   const decision = await authorizeEffect(gate, context, asked, { operationId }, signal);
   if (decision.kind === "deny") {
     const refuse = decision.reason === "audit_unavailable" ? failed : denied;
@@ -96,6 +96,7 @@ async function run(
   signal: AbortSignal,
 ): Promise<ResourceResult> {
   const failure = { port: "resources", id: provider.namespace } as const;
+  signal.throwIfAborted();
   let returned: unknown;
   try {
     returned = await provider.invoke(operation, signal);

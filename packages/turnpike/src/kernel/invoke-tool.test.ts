@@ -624,3 +624,70 @@ test("a decision that the sink refuses fails the call, and nothing runs", async 
   });
   expect(tool.calls).toStrictEqual([]);
 });
+
+for (const row of [
+  { name: "throws", invoke: raises(new ToolError("note_locked", "Try tomorrow.")) },
+  { name: "rejects with", invoke: () => Promise.reject(new ToolError("note_locked", "Try tomorrow.")) },
+]) {
+  test(`a plain handler that ${row.name} a ToolError fails with its code and words, and no port is to blame`, async () => {
+    const { kernel, portErrors } = worldOf({ grants, tools: [noteTool({ invoke: row.invoke })] });
+    const result = await kernel.invokeTool(contextOf(), callOf());
+    expect(result).toMatchObject({
+      status: "failed",
+      callId: "call-1",
+      tool: "files.read",
+      error: { code: "note_locked", message: "Try tomorrow." },
+    });
+    expect(ToolResultSchema.safeParse(result).success).toBe(true);
+    expect(portErrors).toStrictEqual([]);
+  });
+}
+
+test("the trail of a tool that is not granted names each grant with the first condition it failed", async () => {
+  const { kernel, events } = worldOf({
+    tools: [noteTool()],
+    grants: [
+      grantOf("old", { constraints: { expiresAt: "2026-01-01T11:00:00Z" } }),
+      grantOf("revoked", { revokedAt: "2026-01-01T11:00:00Z" }),
+      grantOf("other-purpose", { constraints: { purposes: ["billing"] } }),
+      grantOf("other-place", { capabilities: [capability("mail", [], "read")] }),
+      grantOf("other-action", { capabilities: [capability("files", ["notes"], "write")] }),
+    ],
+  });
+  expect(said(await kernel.invokeTool(contextOf(), callOf()))).toBe("tool_unavailable");
+  expect(events.at(-1)).toMatchObject({ type: "tool.invoked", outcome: "denied", reason: "tool_unavailable" });
+  expect(events.at(-1)?.metadata).toStrictEqual({
+    hidden: "not-granted",
+    grants: [
+      { grantId: "old", failed: "expired" },
+      { grantId: "revoked", failed: "revoked" },
+      { grantId: "other-purpose", failed: "purpose" },
+      { grantId: "other-place", failed: "namespace" },
+      { grantId: "other-action", failed: "action" },
+    ],
+  });
+});
+
+for (const row of [
+  { name: "parse", part: { parse: untyped<ToolHandler["parse"]>(fails) }, code: "invalid_tool_arguments" },
+  {
+    name: "requirement",
+    part: { requirement: untyped<NonNullable<ToolHandler["requirement"]>>(fails) },
+    code: "invalid_tool_requirement",
+  },
+]) {
+  test(`an async ${row.name} that rejects is refused with ${row.code} and leaves no unhandled rejection`, async () => {
+    const unhandled: unknown[] = [];
+    const onUnhandled = (error: unknown): void => void unhandled.push(error);
+    process.on("unhandledRejection", onUnhandled);
+    try {
+      const tool = noteTool(row.part);
+      const result = await worldOf({ grants, tools: [tool] }).kernel.invokeTool(contextOf(), callOf());
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(result).toMatchObject({ status: "failed", error: { code: row.code } });
+      expect([tool.calls, unhandled]).toStrictEqual([[], []]);
+    } finally {
+      process.off("unhandledRejection", onUnhandled);
+    }
+  });
+}

@@ -17,11 +17,13 @@ import { record } from "./audit.ts";
 import { acceptContext, authorizeEffect, type Gate } from "./authorize.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
 import { momentOf } from "./candidates.ts";
+import { deny } from "./decide.ts";
+import { denialMetadata } from "./diagnose.ts";
 import { errorObject } from "./kernel-error.ts";
 import { hiddenBecause } from "./list-tools.ts";
 import { isWithinCeiling } from "./match.ts";
 import { InvalidToolOutput, ToolError } from "./tool.ts";
-import { isNamedIn, type Tool, type ToolCatalog } from "./tool-catalog.ts";
+import { isUnavailable, type Tool, type ToolCatalog } from "./tool-catalog.ts";
 
 /** Where tools are called: the gate, and the tools there are. */
 export interface ToolGate extends Gate {
@@ -38,6 +40,9 @@ interface Outcome {
   result: ToolResult;
   metadata?: JsonObject;
 }
+
+/** For a tool that no grant makes visible: nothing was decided, but the operator learns what each grant lacks. */
+const unseen = deny("no_matching_grant");
 
 /** The operation `invokeTool`. */
 export async function invokeTool(
@@ -81,14 +86,16 @@ async function carryOut(gate: ToolGate, context: AccessContext, call: ToolCall, 
 
   const catalog = await gate.catalog(call.tool, context, signal);
   const tool = catalog.tools.get(call.tool);
-  if (tool === undefined && [...catalog.unavailable].some((namespace) => isNamedIn(call.tool, namespace))) {
+  if (isUnavailable(catalog, call.tool)) {
     return { result: failed(call, context, "tool_catalog_unavailable") };
   }
   const view = await gate.view(context, signal);
   if (view === undefined) return { result: denied(call, context, "authority_unavailable") };
   const hidden = hiddenBecause(tool, context, view, momentOf(context));
   if (hidden !== undefined || tool === undefined) {
-    return { result: denied(call, context, "tool_unavailable"), metadata: { hidden: hidden ?? "not-registered" } };
+    const grants = hidden === "not-granted" && tool ? denialMetadata(view, context, tool.ceiling, unseen) : {};
+    const metadata = { hidden: hidden ?? "not-registered", ...grants };
+    return { result: denied(call, context, "tool_unavailable"), metadata };
   }
 
   const prepared = prepare(gate.ports, tool, context, call);
@@ -118,7 +125,8 @@ type Prepared =
 /** The call with its arguments as the tool parsed them, and exactly what it needs. */
 function prepare(ports: Ports, tool: Tool, context: AccessContext, call: ToolCall): Prepared {
   const { descriptor, ceiling, handler } = tool;
-  const misbehaved = (code: ErrorCode, error: unknown): Prepared => {
+  const misbehaved = (code: ErrorCode, error: unknown, returned?: unknown): Prepared => {
+    if (returned instanceof Promise) returned.catch(() => {});
     reportPortError(ports, error, { port: "tools", id: descriptor.name });
     return { ok: false, code };
   };
@@ -130,7 +138,8 @@ function prepare(ports: Ports, tool: Tool, context: AccessContext, call: ToolCal
     return { ok: false, code: "invalid_tool_arguments", message: error.message };
   }
   const checked = check(JsonObjectSchema, args);
-  if (!checked.ok) return misbehaved("invalid_tool_arguments", new TypeError(`No JSON was parsed: ${checked.message}`));
+  if (!checked.ok)
+    return misbehaved("invalid_tool_arguments", new TypeError(`No JSON was parsed: ${checked.message}`), args);
   const parsed = Object.freeze({ ...call, arguments: checked.value });
   if (handler.requirement === undefined) return { ok: true, call: parsed, requirement: ceiling };
 
@@ -141,7 +150,7 @@ function prepare(ports: Ports, tool: Tool, context: AccessContext, call: ToolCal
     return misbehaved("tool_requirement_resolution_failed", error);
   }
   const requirement = check(AuthorizationRequestSchema, required);
-  if (!requirement.ok) return misbehaved("invalid_tool_requirement", new TypeError(requirement.message));
+  if (!requirement.ok) return misbehaved("invalid_tool_requirement", new TypeError(requirement.message), required);
   if (!isWithinCeiling(requirement.value, ceiling, context.owner)) {
     return misbehaved("invalid_tool_requirement", new RangeError("The requirement exceeds the declared capability."));
   }
@@ -159,9 +168,15 @@ async function run(
   try {
     returned = await tool.handler.invoke(context, call, signal);
   } catch (error) {
+    if (error instanceof ToolError) return checkResult(ports, call, context, error.toResult(call));
     reportPortError(ports, error, { port: "tools", id: call.tool });
     return failed(call, context, error instanceof InvalidToolOutput ? "invalid_tool_result" : "tool_execution_failed");
   }
+  return checkResult(ports, call, context, returned);
+}
+
+/** A tool's result if it is one, and of this very call. */
+function checkResult(ports: Ports, call: ToolCall, context: AccessContext, returned: unknown): ToolResult {
   const accepted = check(ToolResultSchema, returned);
   if (accepted.ok && accepted.value.callId === call.id && accepted.value.tool === call.tool) return accepted.value;
   const problem = accepted.ok ? "it names another call or tool" : accepted.message;

@@ -86,6 +86,7 @@ async function applyUpdate(
     if (applied.ok) return applied.value;
     throw new TypeError(`The settings store returned no usable selection: ${applied.message}`);
   } catch (error) {
+    if (error instanceof KernelError && error.code === "invalid_request") throw error;
     reportPortError(ports, error, { port: "namespaceSettings" });
     return undefined;
   }

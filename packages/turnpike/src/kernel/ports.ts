@@ -51,7 +51,10 @@ export interface HostPolicy {
 
 /** Keeps which tool namespaces are switched on. */
 export interface ToolNamespaceSettingsStore {
-  /** Applies the patch atomically on fresh state and returns the selection now in force. Throw on an outage. */
+  /**
+   * Applies the patch atomically on fresh state and returns the selection now in force. Throw on an outage, and a
+   * `KernelError` of code `invalid_request`, changing nothing, when more than 256 namespaces would be on.
+   */
   applyUpdate(context: AccessContext, update: NamespaceUpdate, signal: AbortSignal): Promise<readonly string[]>;
 }
 
@@ -114,7 +117,7 @@ export interface KernelOptions {
   audit: AuditSink | "none";
   /** Gets the real error of a port that failed; callers only ever see a code. */
   onPortError?(error: unknown, failure: PortFailure): void;
-  /** Gets the error of a sink that refused an event whose effect had already happened. */
+  /** Gets the error of a sink that refused an event: a decision, which then has no effect, or an outcome. */
   onAuditError?(error: unknown, event: AuditEvent): void;
 }
 

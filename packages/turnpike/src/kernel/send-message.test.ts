@@ -15,6 +15,7 @@ import {
   untyped,
   worldOf,
 } from "../../../../tests/support/tool-world.ts";
+import { ticks } from "../../../../tests/support/turn-world.ts";
 import {
   MessageResultSchema,
   type AccessContext,
@@ -24,7 +25,7 @@ import {
   type MessageResult,
   type PrincipalRef,
 } from "../contracts/index.ts";
-import { memoryMessages } from "../testing/index.ts";
+import { memoryAudit, memoryMessages } from "../testing/index.ts";
 import type { MessageTransport } from "./ports.ts";
 
 const sendToBob: Capability = capability("service.messaging", ["human", "bob"], "send", { scope: "exact" });
@@ -349,3 +350,33 @@ test("a decision that the sink refuses fails the message, and nothing is deliver
   });
   expect(messages.delivered).toStrictEqual([]);
 });
+
+for (const row of [
+  { name: "without a trail", audit: () => "none" as const },
+  { name: "with a sink", audit: memoryAudit },
+]) {
+  for (const count of [0, 1, 2, 3, 4, 5, 6, 7, 8]) {
+    test(`aborted ${count} microtasks after the call, ${row.name}, a message is delivered before the abort or not at all`, async () => {
+      const controller = new AbortController();
+      const reason = new Error("the caller went away");
+      const deliveredAborted: boolean[] = [];
+      const messages: MessageTransport = {
+        deliver(_context, _envelope, signal) {
+          deliveredAborted.push(signal.aborted);
+          return Promise.resolve(untyped<MessageResult>(receipt));
+        },
+      };
+      const grants = [grantOf("grant-1", { capabilities: [sendToBob] })];
+      const { kernel } = worldOf({ grants, messages, audit: row.audit() });
+      const ended = kernel.sendMessage(contextOf(), envelopeOf(), { signal: controller.signal }).then(
+        ({ status }) => status,
+        (error: unknown) => error,
+      );
+      await ticks(count);
+      controller.abort(reason);
+      const end = await ended;
+      expect([reason, "delivered"]).toContain(end);
+      expect(deliveredAborted).toStrictEqual(end === reason ? [] : [false]);
+    });
+  }
+}

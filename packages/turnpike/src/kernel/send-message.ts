@@ -75,6 +75,7 @@ async function deliver(
   signal: AbortSignal,
 ): Promise<MessageResult> {
   if (ports.messages === undefined) return failed(envelope, context, "message_transport_not_configured");
+  signal.throwIfAborted();
   let returned: unknown;
   try {
     returned = await ports.messages.deliver(context, envelope, signal);

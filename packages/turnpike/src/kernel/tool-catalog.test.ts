@@ -60,6 +60,23 @@ for (const row of [
   });
 }
 
+const sound = { id: "post", namespaces: ["mail"], tools: serving("mail.find") };
+
+for (const row of [
+  { name: "without an id", provider: { ...sound, id: undefined } },
+  { name: "with an empty id", provider: { ...sound, id: "" } },
+  { name: "without namespaces", provider: { ...sound, namespaces: undefined } },
+  { name: "with an empty list of namespaces", provider: { ...sound, namespaces: [] } },
+  { name: "with a namespace without a name", provider: { ...sound, namespaces: ["mail", ""] } },
+  { name: "without tools", provider: { ...sound, tools: undefined } },
+  { name: "with tools that are no function", provider: { ...sound, tools: [] } },
+]) {
+  test(`a provider ${row.name} cannot be registered; its sound twin can`, () => {
+    expect(() => worldOf({ toolProviders: [untyped<ToolProvider>(row.provider)] })).toThrow(TypeError);
+    expect(() => worldOf({ toolProviders: [sound] })).not.toThrow();
+  });
+}
+
 function canRegister(tools: readonly ToolHandler[]): boolean {
   try {
     worldOf({ tools });

@@ -1,5 +1,7 @@
 import {
   accept,
+  check,
+  IdentifierSchema,
   ToolDescriptorSchema,
   type AuthorizationRequest,
   type DiscoveryContext,
@@ -55,7 +57,18 @@ export function createToolRegistry(
   if (namespaces.size > maxNamespaces) {
     throw new RangeError(`There are at most ${maxNamespaces} tool namespaces; ${namespaces.size} are registered.`);
   }
-  return { fixed: { tools: fixed, unavailable: none }, providers: [...providers] };
+  return { fixed: { tools: fixed, unavailable: none }, providers: providers.map(checkProvider) };
+}
+
+/** Throws when a provider could only ever fail, or would break the namespace catalog. */
+function checkProvider(provider: ToolProvider): ToolProvider {
+  const namespaces = Array.isArray(provider.namespaces) ? provider.namespaces : [];
+  const names = [provider.id, ...namespaces];
+  const isSound = namespaces.length > 0 && names.every((name) => check(IdentifierSchema, name).ok);
+  if (!isSound || typeof provider.tools !== "function") {
+    throw new TypeError(`Tool provider ${provider.id} needs an id, one namespace or more, and the function \`tools\`.`);
+  }
+  return provider;
 }
 
 function compileTool(handler: ToolHandler): Tool {
@@ -94,6 +107,11 @@ export async function resolveCatalogFor(
 /** True when a name is of the form `<namespace>.<name>`. */
 export function isNamedIn(name: string, namespace: string): boolean {
   return name.length > namespace.length + 1 && name.startsWith(`${namespace}.`);
+}
+
+/** True when the tool would come from a provider that gave no usable answer. */
+export function isUnavailable({ tools, unavailable }: ToolCatalog, name: string): boolean {
+  return !tools.has(name) && [...unavailable].some((namespace) => isNamedIn(name, namespace));
 }
 
 async function askProviders(

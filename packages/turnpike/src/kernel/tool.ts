@@ -27,6 +27,13 @@ export class ToolError extends Error {
     this.code = code;
     this.retryable = options?.retryable;
   }
+
+  /** The failed result that says so. */
+  toResult({ id: callId, tool }: ToolCall): ToolResult {
+    const { code, message, retryable } = this;
+    const error = { code, message, ...(retryable !== undefined && { retryable }) };
+    return { status: "failed", callId, tool, completedAt: currentTimestamp(), error };
+  }
 }
 
 /** Thrown by a tool whose output does not fit its own schema. */
@@ -75,17 +82,10 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType = z
       requirement: (context: AccessContext, args: JsonObject) => requires.of(args as z.output<Input>, context),
     }),
     async invoke(context, call, signal): Promise<ToolResult> {
-      const about = { callId: call.id, tool: call.tool };
-      try {
-        const returned = await definition.run(call.arguments as z.output<Input>, { context, call, signal });
-        const checked = output === undefined ? (returned as JsonValue) : checkOutput(output, returned);
-        return { status: "succeeded", ...about, completedAt: currentTimestamp(), output: checked };
-      } catch (error) {
-        if (!(error instanceof ToolError)) throw error;
-        const { code, message, retryable } = error;
-        const errorObject = { code, message, ...(retryable !== undefined && { retryable }) };
-        return { status: "failed", ...about, completedAt: currentTimestamp(), error: errorObject };
-      }
+      const returned = await definition.run(call.arguments as z.output<Input>, { context, call, signal });
+      const checked = output === undefined ? (returned as JsonValue) : checkOutput(output, returned);
+      const about = { callId: call.id, tool: call.tool, completedAt: currentTimestamp() };
+      return { status: "succeeded", ...about, output: checked };
     },
   };
 }

@@ -262,7 +262,16 @@ test("a provider that is down at admission takes only its own tools out of the t
   });
   const scope = await admit(world, {}, both);
   expect(scope.tools.map((tool) => tool.name)).toStrictEqual(["files.read"]);
-  expect(said(await scope.invokeTool(callOf({ tool: "mail.find" }), now, signal))).toBe("tool_catalog_unavailable");
+  expect(["files.read", "files.none", "mail.find", "mailbox.find"].map((name) => scope.offers(name))).toStrictEqual([
+    true,
+    false,
+    true,
+    false,
+  ]);
+  expect(await scope.invokeTool(callOf({ tool: "mail.find" }), now, signal)).toMatchObject({
+    status: "failed",
+    error: { code: "tool_catalog_unavailable" },
+  });
   expect(said(await scope.invokeTool(callOf(), now, signal))).toBe("succeeded");
 });
 
@@ -363,6 +372,15 @@ const shrinking: ShrinkRow[] = [
     name: "a grant that was revoked at admission and is restored under the same id does not widen",
     before: [grantOf("diary", { capabilities: diary, revokedAt: "2026-01-01T11:00:00Z" })],
     change: ({ grants }) => grants.issue(grantOf("diary", { capabilities: diary })),
+    allowed: false,
+  },
+  {
+    name: "a grant revoked in the turn and issued anew under the same id does not come back",
+    before: [grantOf("diary", { capabilities: diary })],
+    change({ grants }) {
+      grants.revoke("demo", "diary", "2026-01-01T12:04:00Z");
+      grants.issue(grantOf("diary", { capabilities: diary, issuedAt: "2026-01-01T12:05:00Z" }));
+    },
     allowed: false,
   },
   {

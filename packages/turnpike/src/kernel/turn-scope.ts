@@ -24,7 +24,7 @@ import { denied, invokeTool, recordToolOutcome, type ToolGate } from "./invoke-t
 import { visibleTools, type ListedCatalogs } from "./list-tools.ts";
 import { establishReach } from "./reach.ts";
 import { mintAuthorityRequest } from "./required-authority.ts";
-import { resolveCatalog, type ToolCatalog, type ToolRegistry } from "./tool-catalog.ts";
+import { isUnavailable, resolveCatalog, type ToolCatalog, type ToolRegistry } from "./tool-catalog.ts";
 
 /** A turn that asks to run. */
 export interface TurnToAdmit {
@@ -53,6 +53,8 @@ export type EscalationOutcome =
 export interface TurnScope {
   readonly tools: readonly ToolDescriptor[];
   readonly reach: ReachResult;
+  /** Whether the turn may call this tool, or the kernel has something better to say of it than that it may not. */
+  offers(tool: string): boolean;
   /** True once a tool that writes, and cannot safely be called twice, may have had its effect. */
   readonly mayHaveTakenEffect: boolean;
   /** True once a decision could not be recorded: the turn must end. */
@@ -131,7 +133,7 @@ function isSameAccess(one: DiscoveryContext, other: DiscoveryContext): boolean {
     one.authority !== undefined &&
     other.authority !== undefined &&
     samePrincipal(one.authority, other.authority) &&
-    one.enabledToolNamespaces.join("\n") === other.enabledToolNamespaces.join("\n")
+    JSON.stringify(one.enabledToolNamespaces) === JSON.stringify(other.enabledToolNamespaces)
   );
 }
 
@@ -162,6 +164,7 @@ function openScope(
   reach: ReachResult,
 ): TurnScope {
   const { ports } = gate;
+  const offeredNames = new Set(tools.map(({ name }) => name));
   let isOpen = true;
   let mayHaveTakenEffect = false;
   let hasLostAudit = false;
@@ -173,6 +176,7 @@ function openScope(
       return fresh && { current: fresh.current, admitted };
     },
     onEffect({ readWrite, annotations }) {
+      if (!isOpen) throw new Error("The turn has ended.");
       mayHaveTakenEffect ||= readWrite === "write" && annotations?.idempotent !== true;
     },
     onAuditOutage() {
@@ -194,6 +198,7 @@ function openScope(
   return {
     tools,
     reach,
+    offers: (tool) => offeredNames.has(tool) || isUnavailable(catalog, tool),
     get mayHaveTakenEffect() {
       return mayHaveTakenEffect;
     },

@@ -1,5 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { grantOf, later, portSecret, refusingAudit, runAgent } from "../../../../tests/support/tool-world.ts";
+import {
+  deferred,
+  fails,
+  grantOf,
+  later,
+  portSecret,
+  refusingAudit,
+  runAgent,
+} from "../../../../tests/support/tool-world.ts";
 import {
   calling,
   callsInTurn,
@@ -7,6 +15,7 @@ import {
   escalationGrant,
   runGrant,
   saidOf,
+  ticks,
   toolGrant,
   toolOf,
   toolsOf,
@@ -181,6 +190,28 @@ describe("the trail of a turn", () => {
       error: { code: "audit_unavailable", retryable: true },
     });
     expect([read, write, put].flatMap((tool) => tool.calls)).toStrictEqual([]);
+  });
+
+  test("a plugin that completes while the outcome of an unrecorded decision is still being recorded has failed", async () => {
+    const read = toolOf("files.read");
+    const gate = deferred<void>();
+    const audit = {
+      record({ type, tool }: AuditEvent): Promise<void> {
+        if (type === "authorization.checked" && tool !== undefined) return fails();
+        return type === "tool.invoked" ? gate.promise : Promise.resolve();
+      },
+    };
+    const world = turnWorldOf(
+      async (_turn, host) => {
+        void host.invokeTool(calling("call-1"));
+        await ticks(100);
+        return completed();
+      },
+      { tools: [read], audit },
+    );
+    expect(await world.run()).toMatchObject({ status: "failed", error: { code: "audit_unavailable" } });
+    expect(read.calls).toStrictEqual([]);
+    gate.resolve();
   });
 
   test("a tool that fails with the code audit_unavailable is a tool that failed, not an outage", async () => {

@@ -22,6 +22,7 @@ import {
 } from "../../../../tests/support/turn-world.ts";
 import type { JsonValue, PrincipalRef, TurnEvent } from "../contracts/index.ts";
 import type { RuntimeOutcome, RuntimePlugin, RuntimeTurn } from "./plugin.ts";
+import { standardRuntime, type TurnDriver } from "./standard.ts";
 
 describe("a plugin that misbehaves", () => {
   const throwing: { name: string; run: RuntimePlugin["run"] }[] = [
@@ -60,6 +61,41 @@ describe("a plugin that misbehaves", () => {
     });
     expect(saidOf(await world.run())).toBe("runtime_failed");
   });
+
+  test("an onTurnError that rejects changes nothing and leaves no unhandled rejection", async () => {
+    const unhandled: unknown[] = [];
+    const onUnhandled = (error: unknown): void => void unhandled.push(error);
+    process.on("unhandledRejection", onUnhandled);
+    try {
+      const world = turnWorldOf(() => fails(), { executor: { onTurnError: () => fails() } });
+      expect(saidOf(await world.run())).toBe("runtime_failed");
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(unhandled).toStrictEqual([]);
+    } finally {
+      process.off("unhandledRejection", onUnhandled);
+    }
+  });
+
+  const broken = new Error(portSecret);
+  const throwsIt = (): never => {
+    throw broken;
+  };
+  const drivers: { name: string; open: TurnDriver["open"] }[] = [
+    { name: "open throws", open: throwsIt },
+    { name: "open rejects", open: () => Promise.reject(broken) },
+    { name: "next throws", open: () => Promise.resolve({ next: throwsIt }) },
+    { name: "next rejects", open: () => Promise.resolve({ next: () => Promise.reject(broken) }) },
+  ];
+  for (const { name, open } of drivers) {
+    test(`a driver whose ${name}: failed driver_failed; the operator gets the driver's own error`, async () => {
+      const world = turnWorldOf(standardRuntime({ open }));
+      const result = await world.run();
+      expect(result).toMatchObject({ status: "failed", error: { code: "driver_failed" } });
+      expect(JSON.stringify([result, world.events])).not.toContain(portSecret);
+      expect(world.turnErrors).toHaveLength(1);
+      expect(world.turnErrors[0]?.error).toBe(broken);
+    });
+  }
 
   const nonsense: { name: string; outcome: unknown }[] = [
     { name: "nothing", outcome: undefined },

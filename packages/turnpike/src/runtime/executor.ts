@@ -3,6 +3,7 @@ import {
   check,
   currentTimestamp,
   deepFreeze,
+  quietly,
   samePrincipal,
   TurnOptionsSchema,
   TurnRequestSchema,
@@ -19,6 +20,7 @@ import type { Kernel, TurnScope } from "../kernel/index.ts";
 import { openDeadline, type Deadline } from "./deadline.ts";
 import { escalationToolName } from "./escalate.ts";
 import type { RuntimePlugin, TurnLimits } from "./plugin.ts";
+import { DriverFailure } from "./plugin.ts";
 import { endWith, readOutcome, terminalEvents, withTruthfulRetry, type Ending } from "./settle.ts";
 import { openTurnEvents, type TurnEvents, type TurnTools } from "./turn-events.ts";
 import { createTurnHost } from "./turn-host.ts";
@@ -64,13 +66,7 @@ export function createTurnExecutor(options: TurnExecutorOptions): TurnExecutionP
     manifest: Object.freeze({ id, version }),
     defaults: defaults.value,
     tools: { clock, createId },
-    reportError(error, executionId) {
-      try {
-        options.onTurnError?.(error, executionId);
-      } catch {
-        // The observer's own failure has nobody left to go to.
-      }
-    },
+    reportError: (error, executionId) => quietly(() => options.onTurnError?.(error, executionId)),
   };
   return { execute: (turn, execution) => execute(executor, turn, execution) };
 }
@@ -199,10 +195,11 @@ async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Prom
     outcome = await deadline.orEnd(Promise.race([running, auditOutage]));
   } catch (error) {
     deadline.signal.throwIfAborted();
-    executor.reportError(error, request.executionId);
-    return endWith("failed", "runtime_failed");
+    const isDriver = error instanceof DriverFailure;
+    executor.reportError(isDriver ? error.cause : error, request.executionId);
+    return endWith("failed", isDriver ? "driver_failed" : "runtime_failed");
   }
-  if (outcome === auditLost) return endWith("failed", "audit_unavailable");
+  if (outcome === auditLost || scope.hasLostAudit) return endWith("failed", "audit_unavailable");
   const read = readOutcome(outcome);
   if (read.kind === "ending") return read.ending;
   if (!scope.tools.some(({ name }) => name === escalationToolName)) return endWith("failed", "tool_unavailable");

@@ -6,7 +6,14 @@ export {
   type TurnExecutorOptions,
   type TurnToExecute,
 } from "./executor.ts";
-export type { RuntimeHost, RuntimeOutcome, RuntimePlugin, RuntimeTurn, TurnLimits } from "./plugin.ts";
+export {
+  DriverFailure,
+  type RuntimeHost,
+  type RuntimeOutcome,
+  type RuntimePlugin,
+  type RuntimeTurn,
+  type TurnLimits,
+} from "./plugin.ts";
 export {
   standardRuntime,
   type DriverDecision,

@@ -25,11 +25,12 @@ export interface RuntimeTurn extends Readonly<TurnRequest> {
 export interface RuntimeHost {
   readonly limits: TurnLimits;
   /**
-   * Calls a tool of the turn's catalog. A refusal is a `denied` result; rejects only for something that is no tool call
-   * and when the turn is over. `step` counts from 0: calls of step `maxSteps` and later are refused.
+   * Calls a tool of the turn's catalog. A refusal is a `denied` result; rejects only for something that is no tool call,
+   * when the turn is over, and after a thousand calls that the turn's own limits refused. `step` counts from 0: calls of
+   * step `maxSteps` and later are refused.
    */
   invokeTool(call: ToolCall, options?: { step?: number }): Promise<ToolResult>;
-  /** Adds a `runtime.event` to the turn. Throws when `data` is no JSON. */
+  /** Adds a `runtime.event` to the turn. Throws when `data` is no JSON, and after 20,000 events. */
   emit(event: { type: string; data: JsonValue }): void;
 }
 
@@ -44,4 +45,13 @@ export interface RuntimePlugin {
   manifest: { id: string; version: string };
   /** Runs one turn. When `signal` fires the turn is over: what is returned later is dropped, what is called later refused. */
   run(turn: RuntimeTurn, host: RuntimeHost, signal: AbortSignal): Promise<RuntimeOutcome>;
+}
+
+/** Thrown by a runtime whose driver failed: the turn ends `driver_failed`, and `onTurnError` gets the cause. */
+export class DriverFailure extends Error {
+  override readonly name = "DriverFailure";
+
+  constructor(cause: unknown) {
+    super("The driver failed.", { cause });
+  }
 }

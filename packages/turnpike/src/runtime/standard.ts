@@ -13,7 +13,13 @@ import {
 import { errorObject } from "../kernel/index.ts";
 import { escalationToolName } from "./escalate.ts";
 import { readEscalationAsk } from "./settle.ts";
-import type { RuntimeHost, RuntimeOutcome, RuntimePlugin, RuntimeTurn } from "./plugin.ts";
+import {
+  DriverFailure,
+  type RuntimeHost,
+  type RuntimeOutcome,
+  type RuntimePlugin,
+  type RuntimeTurn,
+} from "./plugin.ts";
 
 /** What a driver is told: that the turn begins, or what became of the calls it asked for, in their order. */
 export type DriverInput = { type: "start" } | { type: "tool_results"; results: ToolResult[] };
@@ -49,9 +55,9 @@ export function standardRuntime(driver: TurnDriver): RuntimePlugin {
       let session: TurnSession;
       try {
         session = await orAbort(opening, signal);
-      } catch {
+      } catch (error) {
         void opening.then(closeSession, () => {});
-        return fail("driver_failed");
+        throw new DriverFailure(error);
       }
       try {
         return await converse(session, turn, host, signal);
@@ -75,8 +81,8 @@ async function converse(
     try {
       signal.throwIfAborted();
       decision = await orAbort(session.next(input, signal), signal);
-    } catch {
-      return fail("driver_failed");
+    } catch (error) {
+      throw new DriverFailure(error);
     }
     const read = readDecision(decision);
     if (read.type !== "tools") return read;

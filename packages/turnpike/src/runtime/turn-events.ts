@@ -1,5 +1,6 @@
 import {
   deepFreeze,
+  quietly,
   type JsonValue,
   type TurnEvent,
   type TurnEventType,
@@ -43,7 +44,7 @@ export function openTurnEvents(
       occurredAt: clock(),
     };
     all.push(deepFreeze(event));
-    show(onEvent, event);
+    quietly(() => onEvent?.(event));
   };
   return {
     all,
@@ -53,13 +54,4 @@ export function openTurnEvents(
       isOpen = false;
     },
   };
-}
-
-function show(onEvent: ((event: TurnEvent) => unknown) | undefined, event: TurnEvent): void {
-  try {
-    const shown = onEvent?.(event);
-    if (shown instanceof Promise) shown.catch(() => {});
-  } catch {
-    // Watching a turn is not taking part in it.
-  }
 }

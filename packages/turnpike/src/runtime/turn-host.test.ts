@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { contextOf, deferred, untyped } from "../../../../tests/support/tool-world.ts";
+import { contextOf, deferred, fails, providerOf, untyped } from "../../../../tests/support/tool-world.ts";
 import {
   calling,
   completed,
@@ -147,6 +147,22 @@ describe("each call passes the turn's own catalog and limits, is on the trail, a
     });
     expect(write.calls).toStrictEqual([]);
     expect(await world.run({ tools })).toMatchObject({ output: "succeeded" });
+  });
+
+  test("a tool of a provider that failed is tool_catalog_unavailable, an unknown one tool_unavailable", async () => {
+    const world = turnWorldOf(
+      async (_turn, host) => {
+        await host.invokeTool(calling("call-1", "mail.find"));
+        await host.invokeTool(calling("call-2", "mailbox.find"));
+        return completed();
+      },
+      { toolProviders: [providerOf("post", ["mail"], fails)] },
+    );
+    const result = await world.run({ context: { enabledToolNamespaces: ["files", "mail"] } });
+    expect(dataOf(result, "tool.completed")).toStrictEqual([
+      { callId: "call-1", tool: "mail.find", status: "failed", code: "tool_catalog_unavailable" },
+      { callId: "call-2", tool: "mailbox.find", status: "denied", code: "tool_unavailable" },
+    ]);
   });
 
   test("a refusal is a denied result with the code's own words", async () => {
@@ -308,5 +324,32 @@ describe("what is no call and no event", () => {
       return completed(saidOf(await invokeTool(calling("call-1"))));
     });
     expect(await world.run()).toMatchObject({ output: "succeeded" });
+  });
+});
+
+describe("what a turn leaves behind is bounded", () => {
+  test("after 1,000 refused calls the next one rejects with a RangeError and is no event", async () => {
+    const world = turnWorldOf(async (_turn, host) => {
+      for (let place = 0; place < 1_000; place += 1) {
+        expect(saidOf(await host.invokeTool(calling(`call-${place}`, "files.none")))).toBe("tool_unavailable");
+      }
+      await expect(host.invokeTool(calling("one-too-many", "files.none"))).rejects.toThrow(RangeError);
+      return completed();
+    });
+    const result = await world.run();
+    expect(result.status).toBe("succeeded");
+    expect(dataOf(result, "tool.requested")).toHaveLength(1_000);
+    expect(dataOf(result, "tool.completed")).toHaveLength(1_000);
+  });
+
+  test("after 20,000 events of a plugin the next one throws a RangeError and adds nothing", async () => {
+    const world = turnWorldOf((_turn, host) => {
+      for (let place = 0; place < 20_000; place += 1) host.emit({ type: "thought", data: place });
+      expect(() => host.emit({ type: "thought", data: "one too many" })).toThrow(RangeError);
+      return Promise.resolve(completed());
+    });
+    const result = await world.run();
+    expect(result.status).toBe("succeeded");
+    expect(dataOf(result, "runtime.event")).toHaveLength(20_000);
   });
 });

@@ -12,6 +12,10 @@ import type { Deadline } from "./deadline.ts";
 import type { RuntimeHost, TurnLimits } from "./plugin.ts";
 import type { TurnEvents } from "./turn-events.ts";
 
+/** A turn is bounded in what it leaves behind, too. */
+const maxRefusals = 1_000;
+const maxEmitted = 20_000;
+
 /** What the envelope of a turn is made of. */
 export interface Envelope {
   scope: TurnScope;
@@ -26,15 +30,16 @@ export interface Envelope {
 /** The host a plugin gets: every call passes the turn's own catalog and limits, then the kernel. */
 export function createTurnHost(envelope: Envelope): RuntimeHost {
   const { scope, limits, events, deadline, clock } = envelope;
-  const offered = new Set(scope.tools.map(({ name }) => name));
   const seen = new Set<string>();
   let calls = 0;
+  let refusals = 0;
+  let emitted = 0;
 
   /** Why the envelope refuses a call before the kernel is asked; undefined when it does not. */
   const refusal = (call: ToolCall, step: number): ErrorCode | undefined => {
     if (seen.has(call.id)) return "duplicate_call_id";
     seen.add(call.id);
-    if (!offered.has(call.tool)) return "tool_unavailable";
+    if (!scope.offers(call.tool)) return "tool_unavailable";
     if (!(step < limits.maxSteps)) return "step_limit_exceeded";
     if (calls === limits.maxToolCalls) return "tool_call_limit_exceeded";
     calls += 1;
@@ -48,6 +53,8 @@ export function createTurnHost(envelope: Envelope): RuntimeHost {
     const call = accepted.value;
     const { id: callId, tool } = call;
     const refused = refusal(call, step);
+    if (refused !== undefined && (refusals += 1) > maxRefusals)
+      throw new RangeError("This turn was refused too often.");
     events.append("tool.requested", { callId, tool });
     const result = await deadline.orEnd(
       refused === undefined
@@ -74,6 +81,7 @@ export function createTurnHost(envelope: Envelope): RuntimeHost {
       if (typeof type !== "string") throw new TypeError("An event needs a type.");
       const checked = check(JsonObjectSchema, { type, data });
       if (!checked.ok) throw new TypeError(`This is no event: ${checked.message}`);
+      if ((emitted += 1) > maxEmitted) throw new RangeError(`A turn emits at most ${maxEmitted} events.`);
       events.append("runtime.event", checked.value);
     },
   });

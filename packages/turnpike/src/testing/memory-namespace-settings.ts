@@ -1,5 +1,5 @@
 import { principalKey, type AccessContext } from "../contracts/index.ts";
-import type { ToolNamespaceSettingsStore } from "../kernel/index.ts";
+import { KernelError, type ToolNamespaceSettingsStore } from "../kernel/index.ts";
 
 /** Whose selection it is: settings belong to one actor in one tenant. */
 export type SettingsHolder = Pick<AccessContext, "namespaceId" | "actor">;
@@ -10,21 +10,23 @@ export interface MemoryNamespaceSettings extends ToolNamespaceSettingsStore {
   enabled(holder: SettingsHolder): string[];
 }
 
+const maxEnabled = 256;
+
+function keyOf({ namespaceId, actor }: SettingsHolder): string {
+  return JSON.stringify([namespaceId, principalKey(actor)]);
+}
+
 /** Keeps which tool namespaces are on, per tenant and actor; everyone starts with `initial`. */
 export function memoryNamespaceSettings(initial: readonly string[] = []): MemoryNamespaceSettings {
   const selections = new Map<string, Set<string>>();
-  const selectionOf = ({ namespaceId, actor }: SettingsHolder): Set<string> => {
-    const key = JSON.stringify([namespaceId, principalKey(actor)]);
-    const selection = selections.get(key) ?? new Set(initial);
-    selections.set(key, selection);
-    return selection;
-  };
+  const selectionOf = (holder: SettingsHolder): Set<string> => selections.get(keyOf(holder)) ?? new Set(initial);
   return {
     enabled: (holder) => [...selectionOf(holder)].toSorted(),
     applyUpdate(context, { enable = [], disable = [] }) {
-      const selection = selectionOf(context);
-      for (const namespace of enable) selection.add(namespace);
+      const selection = new Set([...selectionOf(context), ...enable]);
       for (const namespace of disable) selection.delete(namespace);
+      if (selection.size > maxEnabled) return Promise.reject(new KernelError("invalid_request"));
+      selections.set(keyOf(context), selection);
       return Promise.resolve([...selection].toSorted());
     },
   };

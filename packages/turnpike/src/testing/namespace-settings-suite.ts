@@ -65,6 +65,18 @@ export function namespaceSettingsSuite(open: () => Promise<ToolNamespaceSettings
       },
     },
     {
+      name: "keeps 256 namespaces, and refuses a patch that would make them more without changing anything",
+      async run() {
+        const store = await open();
+        const names = Array.from({ length: 256 }, (_, place) => `n${String(place).padStart(3, "0")}`);
+        await apply(store, { enable: names });
+        const code = await apply(store, { enable: ["one-more"] }).catch((error: { code?: string }) => error.code);
+        expectSame(code, "invalid_request", "the 257th namespace");
+        expectSame(await apply(store, {}), names, "what is still on");
+        expectSame((await apply(store, { enable: ["one-more"], disable: ["n000"] })).length, 256, "one for another");
+      },
+    },
+    {
       name: "fifty patches at once lose nothing",
       async run() {
         const store = await open();

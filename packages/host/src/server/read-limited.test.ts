@@ -1,0 +1,28 @@
+import { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
+import { expect, test } from "vitest";
+import { readLimited } from "./read-limited.ts";
+
+test("a request that broke off before anybody read it is an error at once", async () => {
+  const incoming = new IncomingMessage(new Socket());
+  const closed = new Promise((resolve) => incoming.once("close", resolve));
+  incoming.destroy();
+  await closed;
+  await expect(readLimited(incoming, 10)).rejects.toThrow("The request broke off.");
+});
+
+test("a body as long as the limit is read", async () => {
+  expect(new TextDecoder().decode(await readLimited(bringing("0123456789"), 10))).toBe("0123456789");
+});
+
+test("a body longer than the limit is refused", async () => {
+  const refusal = { status: 413, code: "payload_too_large" };
+  await expect(readLimited(bringing("0123456789a"), 10)).rejects.toMatchObject(refusal);
+});
+
+function bringing(body: string): IncomingMessage {
+  const incoming = new IncomingMessage(new Socket());
+  incoming.push(body);
+  incoming.push(null);
+  return incoming;
+}

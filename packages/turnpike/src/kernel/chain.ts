@@ -33,8 +33,9 @@ export async function walkChain(
     parents.push(child.grant.parentId);
     if (!found.ok) return { kind: "unverified", parents };
     const parent = found.value;
-    const rule = parent === undefined ? "parent_missing" : brokenRule(child, parent, moment);
-    if (parent === undefined || rule !== undefined) return { kind: "invalid", parents, rule: rule ?? "parent_missing" };
+    if (parent === undefined) return { kind: "invalid", parents, rule: "parent_missing" };
+    const rule = brokenRule(child, parent, moment);
+    if (rule !== undefined) return { kind: "invalid", parents, rule };
     child = parent;
   }
   return { kind: "valid", parents };

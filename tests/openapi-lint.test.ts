@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, expect, test } from "vitest";
+import { hostOpenApi } from "../packages/host/src/openapi.ts";
 import { openApiDocument } from "../packages/turnpike/src/http/index.ts";
 import { repository } from "./support/repository.ts";
 
@@ -27,6 +28,12 @@ async function brokenRules(document: unknown): Promise<string[]> {
 
 test("the document is sound OpenAPI 3.1, its examples included", { timeout }, async () => {
   expect(await brokenRules(openApiDocument(host))).toEqual([]);
+});
+
+test("the host's document is too, with what operators do in it", { timeout }, async () => {
+  const document = hostOpenApi() as { paths: object };
+  expect(Object.keys(document.paths)).toEqual(expect.arrayContaining(["/v1/turns", "/admin/v1/grants"]));
+  expect(await brokenRules(document)).toEqual([]);
 });
 
 test(

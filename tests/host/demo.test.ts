@@ -6,7 +6,8 @@ import { describe, expect, test } from "vitest";
 import { databaseKinds } from "../support/databases.ts";
 import { placeFor, serveArgs } from "../support/effect-host.ts";
 import { ask, eventually } from "../support/host-calls.ts";
-import { makeFolder, runTurnpike, startHostProcess, turnpike, type HostProcess } from "../support/host-process.ts";
+import { makeFolder, runTurnpike, startHostProcess, type HostProcess } from "../support/host-process.ts";
+import { command, paste, said, steady, words } from "../support/terminal.ts";
 
 const run = promisify(execFile);
 
@@ -19,9 +20,9 @@ function commandsOn(host: HostProcess, name: string): string[] {
     .filter((line) => line.startsWith(`${name} `));
 }
 
-async function paste(line: string | undefined): Promise<unknown> {
-  const { stdout } = await run("bash", ["-c", line ?? "false"]);
-  return JSON.parse(stdout);
+/** The answer to a line of `curl`. */
+async function curl(line = "false"): Promise<unknown> {
+  return JSON.parse((await run("bash", ["-c", line])).stdout);
 }
 
 for (const kind of databaseKinds) {
@@ -34,27 +35,31 @@ for (const kind of databaseKinds) {
       expect(lines).toHaveLength(5);
       const [tools, allowed, denied, namespaces, turn] = lines;
 
-      expect(await paste(tools)).toMatchObject([
+      expect(await curl(tools)).toMatchObject([
         { name: "files.list" },
         { name: "files.read" },
+        { name: "files.search" },
+        { name: "messages.inbox" },
+        { name: "messages.send" },
         { name: "service.escalate" },
       ]);
-      expect(await paste(allowed)).toMatchObject({
+      expect(await curl(allowed)).toMatchObject({
         status: "succeeded",
         output: { content: "- water the plants\n- call Bob\n", version: 1 },
       });
-      expect(await paste(denied)).toMatchObject({
+      expect(await curl(denied)).toMatchObject({
         status: "denied",
         error: { code: "no_matching_grant", message: "No grant covers the act.", retryable: false },
       });
-      expect(await paste(namespaces)).toEqual({
+      expect(await curl(namespaces)).toEqual({
         namespaces: [
-          { namespace: "files", sources: ["host"], toolCount: 2, enabled: true },
-          { namespace: "service", sources: ["turnpike"], toolCount: 1, enabled: false },
+          { namespace: "files", sources: ["host"], toolCount: 12, enabled: true },
+          { namespace: "messages", sources: ["host"], toolCount: 2, enabled: false },
+          { namespace: "service", sources: ["turnpike"], toolCount: 1, enabled: true },
         ],
-        summary: { enabled: 1, disabled: 1, total: 2 },
+        summary: { enabled: 2, disabled: 1, total: 3 },
       });
-      const result = await paste(turn);
+      const result = await curl(turn);
       expect(result).toMatchObject({
         status: "succeeded",
         output: [{ content: "- water the plants\n- call Bob\n", version: 1 }],
@@ -65,18 +70,53 @@ for (const kind of databaseKinds) {
           { sequence: 3, type: "turn.completed" },
         ],
       });
-      expect(await paste(turn)).toEqual(result);
-      expect(await paste(tools)).toMatchObject([{ name: "files.list" }, { name: "files.read" }]);
+      expect(await curl(turn)).toEqual(result);
+      expect(await curl(tools)).toMatchObject([
+        { name: "files.list" },
+        { name: "files.read" },
+        { name: "files.search" },
+        { name: "service.escalate" },
+      ]);
       expect(await host.stop("SIGINT")).toEqual({ code: 0, signal: null });
       expect(host.stderr()).toBe("");
 
       const again = await startHostProcess({ folder, args });
       const moved = (line: string | undefined) => line?.replace(host.url, again.url);
-      expect(await paste(moved(tools))).toHaveLength(2);
-      expect(await paste(moved(turn))).toEqual(result);
-      for (const line of commandsOn(again, "curl")) expect(await paste(line)).not.toHaveProperty("error.requestId");
+      expect(await curl(moved(tools))).toHaveLength(4);
+      expect(await curl(moved(turn))).toEqual(result);
+      for (const line of commandsOn(again, "curl")) expect(await curl(line)).not.toHaveProperty("error.requestId");
       expect(tokensOn(again)).toEqual(tokensOn(host));
       expect(await again.stop("SIGINT")).toEqual({ code: 0, signal: null });
+    });
+  });
+
+  describe(`an agent of the demo on ${kind}`, { timeout: 30_000 }, () => {
+    test("is denied, asks, is approved with one command, succeeds, and is denied again after the one use", async () => {
+      const folder = makeFolder();
+      const host = await startHostProcess({ folder, args: serveArgs(await placeFor(kind), "--demo") });
+      const [token] = commandsOn(host, "export");
+      const [turn, approve, again, ...rest] = commandsOn(host, "npx");
+      expect(rest).toEqual([]);
+      expect(again).toBe(turn);
+      const type = async (line = "false") => steady(await paste(folder, `${token}\n${line}`));
+      const question = said(
+        "The turn ended with a question: I was asked to read private/diary.md.",
+        "It asks for: read files/private/diary.md",
+        "An operator answers it: turnpike escalation list --tenant <tenant>",
+      );
+      expect(await type(turn)).toEqual(question);
+      expect(await type(approve)).toEqual(
+        said(
+          "Approved. agent:assistant may read files/private/diary.md of human:alice, for demo, until 2026-01-01T00:00:00.000Z, 1 use (approved-q0000000000000000).",
+        ),
+      );
+      expect(await type(again)).toEqual(
+        said("[", "  {", '    "content": "Nobody but Alice reads this.\\n",', '    "version": 1', "  }", "]"),
+      );
+      // npx takes its time, and finds what is on the path too.
+      expect(await type(again?.replace(/^npx /, ""))).toEqual(question);
+      expect(await command(host, words`audit verify --tenant demo`)).toEqual(said("The audit trail of demo is whole."));
+      expect(host.stderr()).toBe("");
     });
   });
 
@@ -86,7 +126,7 @@ for (const kind of databaseKinds) {
       const host = await startHostProcess({ folder, args: serveArgs(await placeFor(kind)) });
       const [credential, grant, ...rest] = commandsOn(host, "turnpike");
       expect(rest).toEqual([]);
-      const { stdout } = await shell(folder, credential);
+      const { stdout } = await paste(folder, credential ?? "false");
       const [, token = ""] = /^The token, shown this once:\n(tp_[0-9a-f]{16}_[0-9a-f]{64})\n$/.exec(stdout) ?? [];
       expect(token).not.toBe("");
       const invoke = (id: string) =>
@@ -104,8 +144,8 @@ for (const kind of databaseKinds) {
       await ask(host.url, "/v1/tools/namespaces", { token, method: "PUT", body: { enable: ["files"] } });
       expect((await invoke("before")).body).toMatchObject({ status: "denied", error: { code: "tool_unavailable" } });
 
-      expect((await shell(folder, grant)).stdout).toMatch(/^Issued grant-[0-9a-f]{12}\.\n$/);
-      expect((await invoke("after")).body).toMatchObject({ status: "succeeded", output: { paths: [] } });
+      expect((await paste(folder, grant ?? "false")).stdout).toMatch(/^Issued grant-[0-9a-f]{12}\.\n$/);
+      expect((await invoke("after")).body).toMatchObject({ status: "succeeded", output: { entries: [] } });
       expect(await host.stop("SIGINT")).toEqual({ code: 0, signal: null });
     });
   });
@@ -115,7 +155,16 @@ test("the printed commands work as they are when the database is kept elsewhere"
   const folder = makeFolder();
   const host = await startHostProcess({ folder, args: ["serve", "--port", "0", "--database", "data/elsewhere.db"] });
   const [credential] = commandsOn(host, "turnpike");
-  expect((await shell(folder, credential)).stdout).toMatch(/^The token, shown this once:\n/);
+  expect((await paste(folder, credential ?? "false")).stdout).toMatch(/^The token, shown this once:\n/);
+});
+
+test("the demo's commands work as they are when its database is kept elsewhere", { timeout: 30_000 }, async () => {
+  const folder = makeFolder();
+  const host = await startHostProcess({ folder, args: serveArgs({ database: "data/elsewhere.db" }, "--demo") });
+  const lines = [...commandsOn(host, "export"), ...commandsOn(host, "npx").map((line) => line.replace(/^npx /, ""))];
+  const { code, stdout, stderr } = await paste(folder, ["set -e", ...lines].join("\n"));
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(stdout).toContain("Nobody but Alice reads this.");
 });
 
 test("tokens of the demo that cannot be read end the command with 1", { timeout: 30_000 }, async () => {
@@ -131,7 +180,7 @@ test("a second database in the same folder gets demo tokens that work on it", { 
   const shown: string[] = [];
   for (const database of ["data/one.db", "data/two.db"]) {
     const host = await startHostProcess({ folder, args: serveArgs({ database }, "--demo") });
-    for (const line of commandsOn(host, "curl")) expect(await paste(line)).not.toHaveProperty("error.requestId");
+    for (const line of commandsOn(host, "curl")) expect(await curl(line)).not.toHaveProperty("error.requestId");
     shown.push(...tokensOn(host));
     expect(await host.stop("SIGINT")).toEqual({ code: 0, signal: null });
   }
@@ -182,13 +231,4 @@ async function stopOnce(child: ChildProcess, file: string): Promise<void> {
 
 function tokensOn(host: HostProcess): string[] {
   return [...new Set(host.stdout().match(/tp_[0-9a-f]{16}_[0-9a-f]{64}/g))];
-}
-
-/** Runs a line in a shell that finds `turnpike`. */
-function shell(folder: string, line: string | undefined): Promise<{ stdout: string }> {
-  const bin = join(folder, "bin");
-  mkdirSync(bin, { recursive: true });
-  writeFileSync(join(bin, "turnpike"), `#!/bin/sh\nexec '${process.execPath}' '${turnpike}' "$@"\n`);
-  chmodSync(join(bin, "turnpike"), 0o755);
-  return run("bash", ["-c", line ?? "false"], { cwd: folder, env: { PATH: `${bin}:${process.env["PATH"] ?? ""}` } });
 }

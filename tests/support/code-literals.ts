@@ -16,7 +16,8 @@ export interface KnownCodes {
 }
 
 /** Files that name codes without producing them, and files whose snake_case words are columns. */
-const otherwise = /\/contracts\/error-codes\.ts$|\/http\/openapi[^/]*\.ts$|^packages\/host\/src\/(database|stores)\//;
+const otherwise =
+  /\/contracts\/error-codes\.ts$|\/http\/openapi[^/]*\.ts$|^packages\/host\/src\/(database\/|stores\/|.*-store\.ts$)/;
 
 /** The sources of the packages that may produce codes; tests do not. */
 export function readSources(root: string): Source[] {

@@ -1,21 +1,36 @@
-import { join } from "node:path";
 import { Command, Option } from "commander";
-import { openApiDocument } from "turnpike/http";
-import { dataFolder } from "./admin/admin-token.ts";
-import { addAccessCommands } from "./commands/access-commands.ts";
-import { ConfigError, loadConfig, withoutSecrets, type Config, type Settings } from "./config.ts";
-import { isPostgres } from "./database/location.ts";
-import { demoRuntime } from "./demo/demo-runtime.ts";
-import { demoScreen } from "./demo/demo-screen.ts";
-import { openDemoWorld } from "./demo/demo-world.ts";
-import { examine } from "./doctor.ts";
-import { createLog } from "./log.ts";
-import { noRuntime } from "./runtimes.ts";
-import { startHost } from "./serve.ts";
+import { ServiceClientError } from "turnpike/client";
+import { addAuditCommands } from "./commands/audit-commands.ts";
+import type { Show } from "./commands/connection.ts";
+import { addCredentialCommands } from "./commands/credential-commands.ts";
+import { addEscalationCommands } from "./commands/escalation-commands.ts";
+import { addFilesCommands } from "./commands/files-commands.ts";
+import { addGrantCommands } from "./commands/grant-commands.ts";
+import { addMessageCommands } from "./commands/message-commands.ts";
+import { addNamespaceCommands } from "./commands/namespace-commands.ts";
+import { jsonText } from "./commands/table.ts";
+import { addToolsCommands } from "./commands/tools-commands.ts";
+import { addTurnCommand } from "./commands/turn-command.ts";
+import { addWhyCommand } from "./commands/why-command.ts";
+import { ConfigError, loadConfig, withoutSecrets, type Settings } from "./config.ts";
 import { version } from "./version.ts";
 
 const refused = 1;
 const misused = 2;
+
+/** The commands that talk to a running host. */
+const talkingCommands: readonly ((program: Command, show: Show) => void)[] = [
+  addCredentialCommands,
+  addGrantCommands,
+  addNamespaceCommands,
+  addToolsCommands,
+  addEscalationCommands,
+  addAuditCommands,
+  addWhyCommand,
+  addFilesCommands,
+  addMessageCommands,
+  addTurnCommand,
+];
 
 interface ConfigFlags {
   config?: string;
@@ -25,76 +40,67 @@ interface ConfigFlags {
   set: Settings;
 }
 
-/** The `turnpike` command. Resolves with the exit code; `serve` resolves when it was told to stop. */
+/**
+ * The `turnpike` command. Resolves with the exit code; `serve` resolves when it was told to stop. What runs the host is
+ * loaded when it runs: the other commands start without it.
+ */
 export async function runCommand(args: readonly string[]): Promise<number> {
   let code = 0;
   const program = new Command("turnpike")
     .description("The gate that every agent turn, tool call, resource operation and message passes.")
     .version(version)
+    .showHelpAfterError("Add --help to see how it is used.")
     .exitOverride();
   withConfigFlags(program.command("serve"))
-    .description("Run the host. Example: turnpike serve --demo")
+    .description("Run the host.")
+    .addHelpText("after", "\nExample:\n  turnpike serve --demo")
     .option("--demo", "fill an empty database with a small world to try things on")
     .option("--print-config", "show the configuration in force, without secrets, and stop")
     .action(async (flags: ConfigFlags & { demo?: boolean; printConfig?: boolean }) => {
       const config = loadConfig(sourcesOf(flags));
       if (flags.printConfig === true) print(JSON.stringify(withoutSecrets(config), null, 2));
-      else await serve(config, flags.demo === true);
+      else {
+        const { runHost } = await import("./run-host.ts");
+        await runHost(config, flags.demo === true, print);
+      }
     });
   withConfigFlags(program.command("doctor"))
-    .description("Check everything the host needs. Example: turnpike doctor --port 9000")
+    .description("Check everything the host needs.")
+    .addHelpText("after", "\nExample:\n  turnpike doctor --port 9000")
     .option("--json", "print JSON")
     .action(async (flags: ConfigFlags & { json?: boolean }) => {
+      const { examine } = await import("./doctor.ts");
       const findings = await examine(sourcesOf(flags));
       const lines = findings.map(({ check, isOk, says }) => `${isOk ? "ok " : "BAD"} ${check}: ${says}`);
       print(flags.json === true ? JSON.stringify(findings, null, 2) : lines.join("\n"));
       if (findings.some(({ isOk }) => !isOk)) code = refused;
     });
-  addAccessCommands(program, print);
+  for (const addCommands of talkingCommands) addCommands(program, show);
   program
     .command("openapi")
-    .description("Print the API description. Example: turnpike openapi > openapi.json")
-    .action(() => print(JSON.stringify(openApiDocument({ title: "Turnpike", version }), null, 2)));
+    .description("Print the API description.")
+    .addHelpText("after", "\nExample:\n  turnpike openapi > openapi.json")
+    .action(async () => {
+      const { hostOpenApi } = await import("./openapi.ts");
+      print(JSON.stringify(hostOpenApi(), null, 2));
+    });
 
   try {
     await program.parseAsync([...args], { from: "user" });
     return code;
   } catch (error) {
     if (isCommanderExit(error)) return error.exitCode === 0 ? 0 : misused;
-    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`${inWords(error)}\n`);
     return error instanceof ConfigError ? misused : refused;
   }
 }
 
-/** Runs until SIGTERM or SIGINT, whenever that comes. */
-async function serve(config: Config, isDemo: boolean): Promise<void> {
-  const told = new Promise<void>((resolve) => {
-    process.on("SIGTERM", resolve);
-    process.on("SIGINT", resolve);
-  });
-  const log = createLog(isDemo ? { level: "warn" } : config.log);
-  const host = await startHost(config, { log, runtime: isDemo ? demoRuntime : noRuntime });
-  try {
-    if (isDemo) print(demoScreen(host.url, await openDemoWorld(host.stores, tokenFile(config))));
-    else print(emptyScreen(host.url, config));
-    await told;
-  } finally {
-    await host.close();
-  }
-}
-
-function tokenFile(config: Config): string {
-  return join(dataFolder(config), "demo-tokens.json");
-}
-
-function emptyScreen(url: string, { database }: Config): string {
-  const where = `--url ${url}${isPostgres(database) ? "" : ` --database ${database}`}`;
-  return `Turnpike runs at ${url}
-  health ${url}/health   ready ${url}/ready   api ${url}/docs
-
-Nobody may do anything yet. The first credential and the first grant, from another terminal:
-  turnpike credential create ${where} --tenant acme --actor agent:assistant --owner human:alice --purpose support
-  turnpike grant create ${where} --tenant acme --to agent:assistant --from human:alice --resource files/notes --action read list`;
+/** What a person reads when a command did not do what it was told. */
+function inWords(error: unknown): string {
+  if (!(error instanceof ServiceClientError)) return error instanceof Error ? error.message : String(error);
+  if (error.status === 0) return "No host answers there. Start one with: turnpike serve";
+  const next = error.code === "unauthenticated" ? "\nThe token is unknown, expired or revoked." : "";
+  return `Refused (${error.code}): ${error.message}${next}`;
 }
 
 function withConfigFlags(command: Command): Command {
@@ -130,6 +136,8 @@ function isCommanderExit(error: unknown): error is { exitCode: number } {
     error instanceof Error && "exitCode" in error && "code" in error && String(error.code).startsWith("commander.")
   );
 }
+
+const show: Show = ({ json }, answer, text) => print(json === true ? jsonText(answer) : text);
 
 function print(text: string): void {
   process.stdout.write(`${text}\n`);

@@ -29,6 +29,7 @@ test("with nothing said, everything has the value that is written down", () => {
     },
     turns: {},
     replay: { keepResultsDays: 7 },
+    escalations: { expireHours: 24 },
     log: { level: "info" },
   });
 });

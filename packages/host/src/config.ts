@@ -53,6 +53,7 @@ const ConfigSchema = z.strictObject({
     .prefault({}),
   turns: TurnOptionsSchema.prefault({}),
   replay: z.strictObject({ keepResultsDays: positive.default(7) }).prefault({}),
+  escalations: z.strictObject({ expireHours: positive.default(24) }).prefault({}),
   log: z.strictObject({ level: z.enum(["debug", "info", "warn", "error", "silent"]).default("info") }).prefault({}),
 });
 
@@ -138,7 +139,7 @@ function settingsIn(env: NodeJS.ProcessEnv): Settings {
 }
 
 /** Variables of the command itself. */
-const notSettings = new Set(["TURNPIKE_ADMIN_TOKEN"]);
+const notSettings = new Set(["TURNPIKE_ADMIN_TOKEN", "TURNPIKE_TOKEN"]);
 
 /** The name of a setting in the environment. */
 export function environmentName(key: string): string {

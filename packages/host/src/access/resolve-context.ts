@@ -29,6 +29,7 @@ export function createContextResolver(ports: AccessPorts): (request: Request) =>
     for (const [name, value] of Object.entries(allowance.headers)) scope?.headers.set(name, value);
     if (!allowance.isGranted)
       throw new ServiceHttpError(429, "rate_limited", "Too many requests with this credential.");
+    if (access.admin === true) throw new ServiceHttpError(403, "permission_denied", operatorsOwn);
 
     const authority = authorityOf(headers, credential);
     return {
@@ -43,6 +44,9 @@ export function createContextResolver(ports: AccessPorts): (request: Request) =>
     };
   };
 }
+
+const operatorsOwn =
+  "This is an operator's credential, which acts for nobody. `turnpike credential create` makes one that does.";
 
 /** A store that does not answer lets nobody in, and says that it may answer later. */
 async function orUnavailable<T>(answer: Promise<T>): Promise<T> {

@@ -1,114 +1,90 @@
-import { check, GrantSchema, IdentifierSchema, TimestampSchema, type Grant } from "turnpike/contracts";
-import { ServiceHttpError } from "turnpike/http";
-import { z } from "zod";
-import type { Stores } from "../stores/stores.ts";
-import { CredentialAccessSchema } from "../stores/credential-store.ts";
+import { check, describeIssues } from "turnpike/contracts";
+import { readBody, requestIdOf, ServiceHttpError } from "turnpike/http";
+import { requireOperator, type OperatorPorts } from "./require-operator.ts";
+import { adminRoutes, type AdminRoute, type AdminRouteName } from "./admin-routes.ts";
+import { auditOperations } from "./audit-operations.ts";
+import { credentialOperations } from "./credential-operations.ts";
+import type { AdminOperations, Desk } from "./desk.ts";
+import { escalationOperations } from "./escalation-operations.ts";
+import { explainOperations } from "./explain-operations.ts";
+import { grantOperations } from "./grant-operations.ts";
+import { namespaceOperations } from "./namespace-operations.ts";
+import type { Operator } from "./operator.ts";
 
-/** Where operators make and revoke credentials and grants. */
-export const adminPaths = {
-  credentials: "/admin/v1/credentials",
-  revokeCredential: "/admin/v1/credentials/revoke",
-  grants: "/admin/v1/grants",
-  revokeGrant: "/admin/v1/grants/revoke",
-} as const;
+/** What the handler needs besides the desk. */
+export interface AdminPorts extends OperatorPorts {
+  /** Gets every error that is not an operator's own mistake. */
+  onError(error: unknown): void;
+  /** Further pages that only operators may read, by path. */
+  pages?: Readonly<Record<string, () => Promise<Response>>>;
+}
 
 const unavailable = new ServiceHttpError(503, "authority_unavailable", "The stores cannot be reached right now.");
 
-const NewCredentialSchema = z.strictObject({
-  namespaceId: IdentifierSchema,
-  access: CredentialAccessSchema.omit({ admin: true }),
-  expiresAt: TimestampSchema.optional(),
-});
-
-const CredentialRefSchema = z.strictObject({ id: IdentifierSchema });
-const GrantRefSchema = z.strictObject({ namespaceId: IdentifierSchema, id: IdentifierSchema });
-
 /** Answers operators; undefined for paths that are not theirs. Only an operator's credential is let in. */
-export function createAdminHandler(
-  stores: Stores,
-  onError: (error: unknown) => void,
-  onChange: (facts: { operator: string; path: string; changed: string }) => void,
-): (request: Request) => Promise<Response | undefined> {
-  const operations: Record<string, (body: unknown) => Promise<{ id: string } | { revoked: string }>> = {
-    async [adminPaths.credentials](body) {
-      const { namespaceId, access, expiresAt } = read(NewCredentialSchema, body);
-      return stores.credentials.create({ namespaceId, access, ...(expiresAt !== undefined && { expiresAt }) });
-    },
-    async [adminPaths.grants](body) {
-      const grant = read<Grant>(GrantSchema, body);
-      if ((await stores.grants.find(grant.namespaceId, grant.id)) !== undefined) {
-        throw new ServiceHttpError(409, "invalid_request", "/id: expected an id that no grant of this tenant has.");
-      }
-      await stores.grants.issue(grant);
-      return grant;
-    },
-    async [adminPaths.revokeCredential](body) {
-      const { id } = read(CredentialRefSchema, body);
-      return revoked(id, await stores.credentials.revoke(id, new Date().toISOString()));
-    },
-    async [adminPaths.revokeGrant](body) {
-      const { namespaceId, id } = read(GrantRefSchema, body);
-      return revoked(id, await stores.grants.revoke(namespaceId, id, new Date().toISOString()));
-    },
+export function createAdminHandler(desk: Desk, ports: AdminPorts): (request: Request) => Promise<Response | undefined> {
+  const { pages = {} } = ports;
+  const operations: AdminOperations = {
+    ...credentialOperations(desk),
+    ...grantOperations(desk),
+    ...escalationOperations(desk),
+    ...auditOperations(desk),
+    ...explainOperations(desk),
+    ...namespaceOperations(desk),
   };
   return async (request) => {
-    const path = new URL(request.url).pathname;
-    if (!path.startsWith("/admin/")) return undefined;
-    const requestId = crypto.randomUUID();
+    const url = new URL(request.url);
+    const openPage = pages[url.pathname];
+    if (openPage === undefined && !url.pathname.startsWith("/admin/")) return undefined;
+    const requestId = requestIdOf(request.headers.get("x-request-id"));
     try {
-      const operator = await requireOperator(stores, request.headers);
-      const operation = operations[path];
-      if (operation === undefined) throw new ServiceHttpError(404, "not_found", "There is nothing at this path.");
-      if (request.method !== "POST")
-        throw new ServiceHttpError(405, "method_not_allowed", "This path knows POST.", { headers: { allow: "POST" } });
-      const changed = await operation(await readJsonBody(request));
-      onChange({ operator, path, changed: "id" in changed ? changed.id : changed.revoked });
-      return reply(201, changed, requestId);
+      const operator = await requireOperator(ports, request.headers, requestId);
+      if (openPage !== undefined) return await answerPage(openPage, request.method);
+      const name = findRoute(url.pathname, request.method);
+      const route: AdminRoute = adminRoutes[name];
+      const input = await readInput(route, request, url.searchParams);
+      // The input was read by the schema of this very row.
+      const operation = operations[name] as (input: unknown, operator: Operator) => Promise<unknown>;
+      return reply(route.status ?? 200, await operation(input, operator), requestId);
     } catch (error) {
-      if (!(error instanceof ServiceHttpError)) onError(error);
+      if (!(error instanceof ServiceHttpError) || error.status >= 500) ports.onError(error);
       const { status, code, message, headers } = error instanceof ServiceHttpError ? error : unavailable;
       return reply(status, { error: { code, message, requestId } }, requestId, headers);
     }
   };
 }
 
-function revoked(id: string, isRevoked: boolean): { revoked: string } {
-  if (isRevoked) return { revoked: id };
-  throw new ServiceHttpError(404, "not_found", "There is nothing of this id that could be revoked.");
+function findRoute(path: string, method: string): AdminRouteName {
+  const rows = Object.entries<AdminRoute>(adminRoutes).filter(([, route]) => route.path === path);
+  if (rows.length === 0) throw new ServiceHttpError(404, "not_found", "There is nothing at this path.");
+  const found = rows.find(([, route]) => route.method === method);
+  if (found === undefined) throw methodNotAllowed(rows.map(([, route]) => route.method));
+  return found[0] as AdminRouteName;
 }
 
-/** The id of the operator's credential; throws when it is not one. */
-async function requireOperator({ credentials }: Stores, headers: Headers): Promise<string> {
-  const [, token = ""] = /^bearer +([^ ]+)$/i.exec(headers.get("authorization") ?? "") ?? [];
-  const credential = await credentials.verify(token, new Date());
-  if (credential === undefined) {
-    throw new ServiceHttpError(
-      401,
-      "unauthenticated",
-      "Send an operator's credential: authorization: Bearer <token>.",
-      {
-        headers: { "www-authenticate": 'Bearer realm="turnpike"' },
-      },
-    );
-  }
-  if (credential.access.admin !== true)
-    throw new ServiceHttpError(403, "permission_denied", "This credential is not an operator's.");
-  return credential.id;
+function methodNotAllowed(methods: readonly string[]): ServiceHttpError {
+  const allow = methods.toSorted().join(", ");
+  return new ServiceHttpError(405, "method_not_allowed", `This path knows ${allow}.`, { headers: { allow } });
 }
 
-async function readJsonBody(request: Request): Promise<unknown> {
-  const bytes = await request.arrayBuffer();
-  try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-  } catch {
-    throw new ServiceHttpError(400, "invalid_json", "The body is not JSON.");
-  }
+async function answerPage(open: () => Promise<Response>, method: string): Promise<Response> {
+  if (method !== "GET") throw methodNotAllowed(["GET"]);
+  return open();
 }
 
-function read<T>(schema: z.ZodType<T>, body: unknown): T {
-  const checked = check(schema, body);
-  if (!checked.ok) throw new ServiceHttpError(400, "invalid_request", checked.message);
-  return checked.value;
+const onceOnly = { code: "custom", message: "expected one value", input: undefined } as const;
+
+async function readInput(route: AdminRoute, request: Request, query: URLSearchParams): Promise<unknown> {
+  if (route.request !== undefined) return readBody(request, route.request);
+  const repeated = [...query.keys()].find((name) => query.getAll(name).length > 1);
+  if (repeated !== undefined) throw refuse(describeIssues([{ ...onceOnly, path: [repeated] }]));
+  const checked = route.query && check(route.query, Object.fromEntries(query));
+  if (checked?.ok === false) throw refuse(checked.message);
+  return checked?.value;
+}
+
+function refuse(message: string): ServiceHttpError {
+  return new ServiceHttpError(400, "invalid_request", message);
 }
 
 function reply(

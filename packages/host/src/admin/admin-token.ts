@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "n
 import { dirname, join } from "node:path";
 import type { Config } from "../config.ts";
 import { isPostgres } from "../database/location.ts";
+import { operatorsTenant } from "../stores/credential-store.ts";
 import type { Stores } from "../stores/stores.ts";
 
 const operator = { kind: "service", serviceId: "operator" } as const;
@@ -22,7 +23,7 @@ export async function ensureAdminToken({ credentials }: Stores, config: Config):
   const kept = existsSync(file) ? readFileSync(file, "utf8").trim() : "";
   if ((await credentials.verify(kept, new Date())) !== undefined) return chmodSync(file, 0o600);
   const access = { actor: operator, owner: operator, purposes: ["operate"], admin: true };
-  const { token } = await credentials.create({ namespaceId: "operators", access });
+  const { token } = await credentials.create({ namespaceId: operatorsTenant, access });
   writePrivate(file, `${token}\n`);
 }
 

@@ -1,9 +1,10 @@
+import type { Logger } from "kysely";
 import type { Database } from "./database.ts";
 import { isPostgres } from "./location.ts";
 import { openPostgres } from "./postgres.ts";
 import { openSqlite } from "./sqlite.ts";
 
-/** Opens and migrates the database: a `postgres://` URL, or the path of an SQLite file. */
-export function openDatabase(location: string): Promise<Database> {
-  return isPostgres(location) ? openPostgres(location) : openSqlite(location);
+/** Opens and migrates the database: a `postgres://` URL, or the path of an SQLite file. `log` is told of each statement. */
+export function openDatabase(location: string, log?: Logger): Promise<Database> {
+  return isPostgres(location) ? openPostgres(location, log) : openSqlite(location, log);
 }

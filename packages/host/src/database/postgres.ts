@@ -1,4 +1,4 @@
-import { Kysely, PostgresDialect, sql } from "kysely";
+import { Kysely, PostgresDialect, sql, type Logger } from "kysely";
 import pg from "pg";
 import type { Database } from "./database.ts";
 import { migrate } from "./migrate.ts";
@@ -11,13 +11,16 @@ const bigintOid = 20;
 const patience = { connectionTimeoutMillis: 5_000, query_timeout: 15_000, statement_timeout: 15_000 };
 
 /** Opens a PostgreSQL database that any number of hosts may share. */
-export async function openPostgres(url: string): Promise<Database> {
+export async function openPostgres(url: string, log?: Logger): Promise<Database> {
   const pool = new pg.Pool({ connectionString: url, max: 10, types: { getTypeParser }, ...patience });
   // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
   pool.on("error", () => {});
   pool.on("connect", (client) => void client.on("error", () => {}));
-  const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
-  const hostId = await migrate(db, { countingKey: "integer generated always as identity primary key" });
+  const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }), ...(log && { log }) });
+  const hostId = await migrate(db, {
+    kind: "postgres",
+    countingKey: "integer generated always as identity primary key",
+  });
   const presence = await showPresence(url, hostId);
   return {
     kind: "postgres",

@@ -39,12 +39,48 @@ export interface Schema {
     result: ColumnType<string | null, string | null, string | null>;
     finished_at: string | null;
   };
+  escalations: {
+    namespace_id: string;
+    id: string;
+    ask: string;
+    status: "pending" | "approved" | "denied" | "expired";
+    expires_at: string;
+    content: string;
+  };
   files: {
+    id: GeneratedAlways<number>;
     namespace_id: string;
     owner: string;
     path: string;
+    shelf: string;
+    path_key: string;
+    path_start: string;
     version: number;
-    content: string;
+    size: number;
+    digest: string | null;
     updated_at: string;
+  };
+  contents: { namespace_id: string; owner: string; digest: string; content: string };
+  owners: { namespace_id: string; owner: string };
+  snapshots: {
+    namespace_id: string;
+    owner: string;
+    sequence: number;
+    id: string;
+    path: string;
+    label: string | null;
+    created_at: string;
+  };
+  captures: { namespace_id: string; owner: string; snapshot: string; file: number; digest: string | null };
+  inboxes: { namespace_id: string; receiver: string; sequence: number; unacknowledged: number };
+  messages: {
+    namespace_id: string;
+    receiver: string;
+    sequence: number;
+    sender: string;
+    id: string;
+    content: string;
+    received_at: string;
+    acknowledged_at: string | null;
   };
 }

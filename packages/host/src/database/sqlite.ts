@@ -1,6 +1,6 @@
 import { closeSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
-import { Kysely, SqliteDialect } from "kysely";
+import { Kysely, SqliteDialect, type Logger } from "kysely";
 import SqliteDatabase from "libsql";
 import type { Database } from "./database.ts";
 import { migrate } from "./migrate.ts";
@@ -16,7 +16,7 @@ function makePrivate(path: string): void {
  * Opens an SQLite file for this process alone: the lock is the operating system's, so it goes with the process however
  * that ends. `synchronous = full` lets an acknowledged write survive a power cut.
  */
-export async function openSqlite(path: string): Promise<Database> {
+export async function openSqlite(path: string, log?: Logger): Promise<Database> {
   if (path !== ":memory:") makePrivate(path);
   const file = new SqliteDatabase(path);
   try {
@@ -27,8 +27,8 @@ export async function openSqlite(path: string): Promise<Database> {
     file.close();
     throw new Error(`The database ${path} is in use by another process, or cannot be written.`, { cause });
   }
-  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: file }) });
-  const hostId = await migrate(db, { countingKey: "integer primary key autoincrement" });
+  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: file }), ...(log && { log }) });
+  const hostId = await migrate(db, { kind: "sqlite", countingKey: "integer primary key autoincrement" });
   return {
     kind: "sqlite",
     db,

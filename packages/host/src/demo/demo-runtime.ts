@@ -1,36 +1,54 @@
-import type { JsonValue, ToolCall, ToolResult } from "turnpike/contracts";
-import { standardRuntime, type RuntimePlugin, type RuntimeTurn, type TurnDriver } from "turnpike/runtime";
+import type { Capability, JsonValue, ToolCall, ToolResult } from "turnpike/contracts";
+import {
+  escalationToolName,
+  standardRuntime,
+  type RuntimePlugin,
+  type RuntimeTurn,
+  type TurnDriver,
+} from "turnpike/runtime";
 
 /**
  * The demo's driver, without a model: reads the file that the message asks for (`{ "read": "notes/todo.md" }`) and says
- * what became of it.
+ * what became of it. A file that it may not read it asks for, if it may ask.
  */
 const driver: TurnDriver = {
   manifest: { id: "scripted", version: "1" },
-  open: (turn) =>
-    Promise.resolve({
-      next: (input) =>
-        Promise.resolve(
-          input.type === "start"
-            ? { type: "tools", calls: [readCall(turn)] }
-            : { type: "complete", output: input.results.map(summary) },
-        ),
-    }),
+  open(turn) {
+    const path = wishOf(turn);
+    const mayAsk = turn.tools.some(({ name }) => name === escalationToolName);
+    return Promise.resolve({
+      next(input) {
+        if (input.type === "start") return Promise.resolve({ type: "tools", calls: [readCall(turn, path)] });
+        const isDenied = input.results.some(({ status }) => status === "denied");
+        if (!isDenied || !mayAsk) return Promise.resolve({ type: "complete", output: input.results.map(summary) });
+        const requestedAuthority = { capabilities: [toRead(path)] };
+        return Promise.resolve({ type: "escalate", reason: `I was asked to read ${path}.`, requestedAuthority });
+      },
+    });
+  },
 };
 
 /** Runs the demo's turns. */
 export const demoRuntime: RuntimePlugin = standardRuntime(driver);
 
-function readCall({ message, executionId }: RuntimeTurn): ToolCall {
-  const { payload } = message;
+function wishOf({ message: { payload } }: RuntimeTurn): string {
   const wish = typeof payload === "object" && payload !== null && !Array.isArray(payload) ? payload["read"] : undefined;
+  return typeof wish === "string" ? wish : "notes/todo.md";
+}
+
+function readCall({ message, executionId }: RuntimeTurn, path: string): ToolCall {
   return {
     id: `${executionId}-read`,
     tool: "files.read",
-    arguments: { path: typeof wish === "string" ? wish : "notes/todo.md" },
+    arguments: { path },
     requestedAt: message.createdAt,
     traceId: message.traceId,
   };
+}
+
+function toRead(path: string): Capability {
+  const segments = path.split("/").filter((segment) => segment !== "");
+  return { resource: { namespace: "files", path: segments }, actions: ["read"], scope: "exact" };
 }
 
 function summary(result: ToolResult): JsonValue {

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { DemoTokens } from "./demo-world.ts";
 
-/** What the demo prints when it runs: five lines that work as they are pasted. */
-export function demoScreen(url: string, { assistant }: DemoTokens): string {
+/** What the demo prints when it runs: lines that work as they are pasted. */
+export function demoScreen(url: string, operatorFlags: string, { assistant }: DemoTokens): string {
   const run = randomBytes(3).toString("hex");
   const now = new Date().toISOString();
   const curl = (path: string, options = ""): string =>
@@ -31,14 +31,22 @@ export function demoScreen(url: string, { assistant }: DemoTokens): string {
     ["The tools that Alice's assistant may use", curl("/v1/tools")],
     ["An allowed call", send("POST", "/v1/tools/invoke", read("allowed", "notes/todo.md"))],
     ["A denied call, and why", send("POST", "/v1/tools/invoke", read("denied", "private/diary.md"))],
-    ["A tool namespace switched off", send("PUT", "/v1/tools/namespaces", { disable: ["service"] })],
+    ["A tool namespace switched off", send("PUT", "/v1/tools/namespaces", { disable: ["messages"] })],
     ["A whole turn", send("POST", "/v1/turns", { version: 1, executionId: `turn-${run}`, agent, message })],
   ];
+  const asking = { read: "private/diary.md" };
+  const askTurn = `npx turnpike turn --url ${url} --agent assistant --from human:alice --purpose demo --message '${JSON.stringify(asking)}'`;
   return [
     `Turnpike runs at ${url}`,
     `  health ${url}/health   ready ${url}/ready   api ${url}/docs`,
     "",
     ...lines.map(([title, line]) => `# ${title}\n${line}\n`),
+    "# What is denied can be asked for: the turn ends with a question, one command answers it, the same turn then succeeds",
+    `export TURNPIKE_TOKEN=${assistant}`,
+    askTurn,
+    `npx turnpike escalation approve ${operatorFlags} --tenant demo --expires 10m --uses 1`,
+    askTurn,
+    "",
     "Ctrl-C stops it; the data stays.",
   ].join("\n");
 }

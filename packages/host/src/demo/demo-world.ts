@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import type { Capability, Grant, PrincipalRef } from "turnpike/contracts";
+import { principalId, type Capability, type Grant, type PrincipalRef } from "turnpike/contracts";
 import { writePrivate } from "../admin/admin-token.ts";
 import type { Stores } from "../stores/stores.ts";
 import type { CredentialAccess } from "../stores/credential-store.ts";
@@ -32,13 +32,25 @@ const mayAsk: Capability = {
   scope: "exact",
 };
 
+/** Sending to somebody, and reading one's own inbox. */
+function messaging(action: "send" | "receive", whose: PrincipalRef): Capability {
+  const path = [whose.kind, principalId(whose)];
+  return { resource: { namespace: "service.messaging", path }, actions: [action], scope: "exact" };
+}
+
 function under(path: string[], actions: string[]): Capability {
   return { resource: { namespace: "files", path }, actions, scope: "descendants" };
 }
 
 const grants: readonly Pick<Grant, "id" | "subject" | "capabilities">[] = [
   { id: "alice-files", subject: alice, capabilities: [under([], ["*"])] },
-  { id: "assistant-notes", subject: assistant, capabilities: [under(["notes"], ["read", "list"])] },
+  { id: "alice-messages", subject: alice, capabilities: [messaging("receive", alice), messaging("send", assistant)] },
+  { id: "assistant-notes", subject: assistant, capabilities: [under(["notes"], ["read", "list", "search"])] },
+  {
+    id: "assistant-messages",
+    subject: assistant,
+    capabilities: [messaging("receive", assistant), messaging("send", alice)],
+  },
   { id: "assistant-turns", subject: assistant, capabilities: [mayRun, mayAsk] },
   { id: "bob-shared", subject: bob, capabilities: [under(["shared"], ["read"])] },
 ];
@@ -79,5 +91,5 @@ async function switchOn({ settings }: Stores, actor: PrincipalRef): Promise<void
     traceId: "demo",
     enabledToolNamespaces: [],
   };
-  await settings.applyUpdate(context, { enable: ["files", "service"] }, new AbortController().signal);
+  await settings.applyUpdate(context, { enable: ["files", "messages", "service"] }, new AbortController().signal);
 }

@@ -1,7 +1,8 @@
 import { performance } from "node:perf_hooks";
 import { routes } from "turnpike/contracts";
-import { adminPaths } from "../admin/admin-handler.ts";
+import { adminRoutes } from "../admin/admin-routes.ts";
 import type { Log } from "../log.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import { withRequestScope, type RequestScope } from "./request-scope.ts";
 
 /** What the host serves besides the service itself. Nobody has to log in for these. */
@@ -14,31 +15,38 @@ export interface AppOptions {
   openApi: object;
   docsPage: string;
   log: Log;
+  metrics: Metrics;
 }
+
+const openPaths = ["/ready", "/openapi.json", "/docs"] as const;
+
+/** Everything that answers here; logs and figures call any other path "other". */
+export const knownPaths: ReadonlySet<string> = new Set([
+  ...openPaths,
+  "/metrics",
+  ...[...Object.values(adminRoutes), ...Object.values(routes)].map(({ path }) => path),
+]);
 
 /** One Fetch handler for everything, with a line in the log for each request. */
 export function createApp(options: AppOptions): (request: Request) => Promise<Response> {
   const openApi = JSON.stringify(options.openApi);
-  const open: Record<string, () => Promise<Response>> = {
+  const open: Record<(typeof openPaths)[number], () => Promise<Response>> = {
     "/ready": () => ready(options),
     "/openapi.json": () => Promise.resolve(page(openApi, "application/json")),
     "/docs": () => Promise.resolve(page(options.docsPage, "text/html; charset=utf-8")),
   };
-  const known = new Set([
-    ...Object.keys(open),
-    ...Object.values(adminPaths),
-    ...Object.values(routes).map(({ path }) => path),
-  ]);
-
   return (request) =>
     withRequestScope(async (scope) => {
       const started = performance.now();
       const path = new URL(request.url).pathname;
-      const isOpen = request.method === "GET" && open[path] !== undefined;
+      const openPage = request.method === "GET" ? openPaths.find((one) => one === path) : undefined;
       const response =
-        (isOpen ? await open[path]?.() : await options.admin(request)) ?? (await options.service(request));
+        (openPage ? await open[openPage]() : await options.admin(request)) ?? (await options.service(request));
       for (const [name, value] of scope.headers) response.headers.set(name, value);
-      options.log.info(requestFacts(request, known.has(path) ? path : "other", response, scope, started), "request");
+      const route = knownPaths.has(path) ? path : "other";
+      const ms = performance.now() - started;
+      options.metrics.request(route, response.status, ms / 1000);
+      options.log.info(requestFacts(request, route, response, scope, ms), "request");
       return response;
     });
 }
@@ -48,9 +56,9 @@ function requestFacts(
   route: string,
   { status, headers }: Response,
   scope: RequestScope,
-  started: number,
+  took: number,
 ): object {
-  const ms = Math.round((performance.now() - started) * 1000) / 1000;
+  const ms = Math.round(took * 1000) / 1000;
   return { requestId: headers.get("x-request-id") ?? undefined, ...scope.facts, method, route, status, ms };
 }
 

@@ -104,6 +104,78 @@ describe.each(databaseKinds)("audit on %s", (kind) => {
     expect(await recorded(working, one)).toHaveLength(3);
   });
 
+  test("a list has the events of a tenant, newest first, before the row that it is told", async () => {
+    const audit = createAuditStore(await open());
+    const all = events(newTenant(), 5);
+    const namespaceId = all[0]?.namespaceId ?? "";
+    await Promise.all([...all, ...events(newTenant(), 3)].map((event) => audit.record(event)));
+    const rows = all.map((event, place) => ({ sequence: place + 1, event })).toReversed();
+    expect(await audit.list(namespaceId, { limit: 9 })).toEqual(rows);
+    expect(await audit.list(namespaceId, { limit: 2 })).toEqual(rows.slice(0, 2));
+    expect(await audit.list(namespaceId, { limit: 2, before: 4 })).toEqual(rows.slice(2, 4));
+    expect(await audit.list(namespaceId, { limit: 2, before: 1 })).toEqual([]);
+    expect(await audit.list("no-such-tenant", { limit: 9 })).toEqual([]);
+  });
+
+  test("a list of tenants and traces that no column can hold as they are keeps them apart", async () => {
+    const audit = createAuditStore(await open());
+    const traces = ["same", "same\0", "same\ud800", "same\ud801"];
+    for (const [place, traceId] of traces.entries())
+      await audit.record(auditEvent(`event-${place}`, { namespaceId: "trail\0", traceId }));
+    for (const traceId of traces) {
+      const listed = await audit.list("trail\0", { traceId, limit: 9 });
+      expect(listed.map(({ event }) => event.traceId)).toEqual([traceId]);
+    }
+    expect(await audit.list("trail", { limit: 9 })).toEqual([]);
+  });
+
+  test("it says how many events wait: those of this moment, and none once they are kept or refused", async () => {
+    const working = await open();
+    for (const database of [working, failingAt(working, 1, "before")]) {
+      const audit = createAuditStore(database);
+      expect(audit.waiting).toBe(0);
+      const settled = Promise.allSettled(events(newTenant(), 3).map((event) => audit.record(event)));
+      expect(audit.waiting).toBe(3);
+      await settled;
+      expect(audit.waiting).toBe(0);
+    }
+  });
+
+  test("a trail that is verified while it is written is whole every time", async () => {
+    const audit = createAuditStore(await open());
+    const namespaceId = newTenant();
+    const progress = { isDone: false };
+    const write = async (): Promise<void> => {
+      for (let round = 0; round < 25; round += 1)
+        await Promise.all(events(namespaceId, 20, `round-${round}`).map((event) => audit.record(event)));
+      progress.isDone = true;
+    };
+    const verdicts: (number | undefined)[] = [];
+    const verify = async (): Promise<void> => {
+      do verdicts.push(await audit.verify(namespaceId));
+      while (!progress.isDone);
+    };
+    await Promise.all([write(), verify(), verify()]);
+    expect(new Set(verdicts)).toEqual(new Set([undefined]));
+    expect(await audit.list(namespaceId, { limit: 1 })).toMatchObject([{ sequence: 500 }]);
+  });
+
+  test("a trail that is written without a pause is verified all the same", async () => {
+    const audit = createAuditStore(await open());
+    const namespaceId = newTenant();
+    const progress = { rounds: 0, isVerified: false };
+    const write = async (): Promise<void> => {
+      for (; progress.rounds < 300 && !progress.isVerified; progress.rounds += 1)
+        await audit.record(auditEvent(`event-${progress.rounds}`, { namespaceId }));
+    };
+    const verify = async (): Promise<void> => {
+      expect(await audit.verify(namespaceId)).toBeUndefined();
+      progress.isVerified = true;
+    };
+    await Promise.all([write(), verify()]);
+    expect(progress.rounds).toBeLessThan(300);
+  });
+
   test("flush waits until everything recorded so far is kept", async () => {
     const database = await open();
     const audit = createAuditStore(database);
@@ -138,5 +210,27 @@ describe("audit on a PostgreSQL that two hosts share", () => {
       expect(ids).toHaveLength(200);
       expect(new Set(ids).size).toBe(200);
     }
+  });
+
+  test("a trail that one verifies while the other writes it is whole every time, and a broken one is broken", async () => {
+    const [here, there] = await openPair();
+    const [writer, reader] = [createAuditStore(here), createAuditStore(there)];
+    const progress = { isDone: false };
+    const write = async (): Promise<void> => {
+      for (let round = 0; round < 40; round += 1)
+        await Promise.all(events("tenant-1", 10, `round-${round}`).map((event) => writer.record(event)));
+      progress.isDone = true;
+    };
+    const verdicts: (number | undefined)[] = [];
+    const verify = async (): Promise<void> => {
+      do verdicts.push(await reader.verify("tenant-1"));
+      while (!progress.isDone);
+    };
+    await Promise.all([write(), verify()]);
+    expect(new Set(verdicts)).toEqual(new Set([undefined]));
+    await here.db.deleteFrom("audit").where("sequence", "=", 7).execute();
+    const more = events("tenant-1", 50, "more").map((event) => writer.record(event));
+    expect(await reader.verify("tenant-1")).toBe(7);
+    await Promise.all(more);
   });
 });

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { Transaction } from "kysely";
-import { canonicalJson, principalKey, type AuditEvent } from "turnpike/contracts";
+import type { Kysely, Transaction } from "kysely";
+import { canonicalJson, principalKey, type AuditEvent, type PrincipalRef } from "turnpike/contracts";
 import type { AuditSink } from "turnpike/kernel";
 import { columnText } from "../database/column-text.ts";
 import type { Database } from "../database/database.ts";
@@ -10,8 +10,30 @@ import type { Schema } from "../database/schema.ts";
 export interface AuditStore extends AuditSink {
   /** The number of the first row that was changed or removed; undefined when the chain is whole. */
   verify(namespaceId: string): Promise<number | undefined>;
+  /** Events of a tenant, newest first; those before the row `before`. */
+  list(namespaceId: string, filter: AuditFilter): Promise<AuditRow[]>;
+  /** How many events wait to be written. */
+  readonly waiting: number;
   /** Resolves when everything recorded so far is kept or refused. */
   flush(): Promise<void>;
+}
+
+/** One event and its place in the chain. */
+interface AuditRow {
+  sequence: number;
+  event: AuditEvent;
+}
+
+/** Which events to list; instants are UTC, as the host writes them. */
+interface AuditFilter {
+  from?: string | undefined;
+  until?: string | undefined;
+  actor?: PrincipalRef | undefined;
+  type?: string | undefined;
+  outcome?: string | undefined;
+  traceId?: string | undefined;
+  before?: number | undefined;
+  limit: number;
 }
 
 interface Waiting {
@@ -72,37 +94,81 @@ export function createAuditStore({ db, kind }: Database): AuditStore {
         writing ??= writeAll();
       });
     },
+    get waiting() {
+      return waiting.length;
+    },
+    async list(namespaceId, { from, until, actor, type, outcome, traceId, before, limit }) {
+      let rows = db
+        .selectFrom("audit")
+        .select(["sequence", "content"])
+        .where("namespace_id", "=", columnText(namespaceId))
+        .orderBy("sequence", "desc")
+        .limit(limit);
+      if (from !== undefined) rows = rows.where("at", ">=", from);
+      if (until !== undefined) rows = rows.where("at", "<", until);
+      if (actor !== undefined) rows = rows.where("actor", "=", columnText(principalKey(actor)));
+      if (type !== undefined) rows = rows.where("type", "=", type);
+      if (outcome !== undefined) rows = rows.where("outcome", "=", outcome);
+      if (traceId !== undefined) rows = rows.where("trace_id", "=", columnText(traceId));
+      if (before !== undefined) rows = rows.where("sequence", "<", before);
+      const found = await rows.execute();
+      return found.map(({ sequence, content }) => ({ sequence, event: JSON.parse(content) as AuditEvent }));
+    },
     async flush() {
       await writing;
     },
     async verify(namespaceId) {
-      let head: Head = { sequence: 0, hash: origin };
-      for (;;) {
-        const rows = await db
-          .selectFrom("audit")
-          .selectAll()
-          .where("namespace_id", "=", columnText(namespaceId))
-          .where("sequence", ">", head.sequence)
-          .orderBy("sequence")
-          .limit(1000)
-          .execute();
-        for (const row of rows) {
-          const expected = expectedRow(head, row.content);
-          if (expected === undefined || canonicalJson(row) !== canonicalJson(expected)) return head.sequence + 1;
-          head = expected;
-        }
-        if (rows.length < 1000) break;
-      }
-      const kept = await db
-        .selectFrom("audit_heads")
-        .selectAll()
-        .where("namespace_id", "=", columnText(namespaceId))
-        .executeTakeFirst();
-      const isWhole =
-        kept === undefined ? head.sequence === 0 : kept.hash === head.hash && kept.sequence === head.sequence;
-      return isWhole ? undefined : head.sequence + 1;
+      const head = await readHead(db, namespaceId);
+      const last = await walk(db, namespaceId, head.sequence);
+      if (last.sequence < head.sequence || last.hash !== head.hash) return last.sequence + 1;
+      // A row behind the head came with a newer head, or did not come from here.
+      const isEnd = !(await hasRowBehind(db, namespaceId, head.sequence));
+      if (isEnd || (await readHead(db, namespaceId)).sequence > head.sequence) return undefined;
+      return (await walk(db, namespaceId, Number.MAX_SAFE_INTEGER)).sequence + 1;
     },
   };
+}
+
+/** Follows the chain, no further than to a row, for as long as each is what it has to be. */
+async function walk(db: Kysely<Schema>, namespaceId: string, until: number): Promise<Head> {
+  let last: Head = { sequence: 0, hash: origin };
+  for (;;) {
+    const rows = await db
+      .selectFrom("audit")
+      .selectAll()
+      .where("namespace_id", "=", columnText(namespaceId))
+      .where("sequence", ">", last.sequence)
+      .where("sequence", "<=", until)
+      .orderBy("sequence")
+      .limit(1000)
+      .execute();
+    for (const row of rows) {
+      const expected = expectedRow(last, row.content);
+      if (expected === undefined || canonicalJson(row) !== canonicalJson(expected)) return last;
+      last = expected;
+    }
+    if (rows.length < 1000) return last;
+  }
+}
+
+async function hasRowBehind(db: Kysely<Schema>, namespaceId: string, sequence: number): Promise<boolean> {
+  const row = await db
+    .selectFrom("audit")
+    .select("sequence")
+    .where("namespace_id", "=", columnText(namespaceId))
+    .where("sequence", ">", sequence)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+async function readHead(db: Kysely<Schema>, namespaceId: string): Promise<Head> {
+  const head = await db
+    .selectFrom("audit_heads")
+    .select(["sequence", "hash"])
+    .where("namespace_id", "=", columnText(namespaceId))
+    .executeTakeFirst();
+  return head ?? { sequence: 0, hash: origin };
 }
 
 interface Head {

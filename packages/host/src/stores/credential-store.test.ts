@@ -98,6 +98,49 @@ describe.each(databaseKinds)("credentials on %s", (kind) => {
     expect(await openStores(await open()).credentials.revoke("0".repeat(16), now)).toBe(false);
   });
 
+  test("what an operator may know of a credential is who it belongs to and what became of it, and no secret", async () => {
+    const { credentials } = openStores(await open());
+    const namespaceId = newTenant();
+    const made = await credentials.create({ namespaceId, access, expiresAt: "2027-01-01T00:00:00Z" });
+    const known = {
+      id: made.id,
+      namespaceId,
+      access,
+      createdAt: expect.stringMatching(/Z$/),
+      expiresAt: "2027-01-01T00:00:00Z",
+    };
+    expect(await credentials.find(made.id)).toEqual(known);
+    await credentials.revoke(made.id, now);
+    expect(await credentials.find(made.id)).toEqual({ ...known, revokedAt: now });
+    expect(await credentials.list({ namespaceId, limit: 9 })).toEqual([{ ...known, revokedAt: now }]);
+  });
+
+  for (const id of ["", "0".repeat(16), "nul\0", "\ud800", "%"]) {
+    test(`the id ${JSON.stringify(id)} is nobody's: there is nothing to find and nothing to revoke`, async () => {
+      const { credentials } = openStores(await open());
+      expect(await credentials.find(id)).toBeUndefined();
+      expect(await credentials.revoke(id, now)).toBe(false);
+    });
+  }
+
+  test("a list has the credentials of a tenant by id, after the one that it is told, and no more than it is told", async () => {
+    const { credentials } = openStores(await open());
+    const [namespaceId, other] = [newTenant(), newTenant()];
+    const made: string[] = [];
+    for (const tenant of [namespaceId, other, namespaceId, other, namespaceId])
+      made.push((await credentials.create({ namespaceId: tenant, access })).id);
+    const own = made.filter((_, place) => place % 2 === 0).toSorted();
+    const listed = async (page: { after?: string; limit: number }) =>
+      (await credentials.list({ namespaceId, ...page })).map(({ id }) => id);
+    expect(await listed({ limit: 9 })).toEqual(own);
+    expect(await listed({ limit: 2 })).toEqual(own.slice(0, 2));
+    expect(await listed({ after: own[0] ?? "", limit: 9 })).toEqual(own.slice(1));
+    expect(await listed({ after: own[2] ?? "", limit: 9 })).toEqual([]);
+    const all = (await credentials.list({ limit: 10_000 })).map(({ id }) => id);
+    expect(all).toEqual(expect.arrayContaining(made));
+    expect(all).toEqual(all.toSorted());
+  });
+
   test("access that does not fit is refused, and no credential is made", async () => {
     const database = await open();
     const { credentials } = openStores(database);

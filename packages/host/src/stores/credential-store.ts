@@ -1,7 +1,15 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { PrincipalRefSchema, PurposeSchema, type PrincipalRef } from "turnpike/contracts";
+import {
+  IdentifierSchema,
+  PrincipalRefSchema,
+  PurposeSchema,
+  TimestampSchema,
+  type PrincipalRef,
+} from "turnpike/contracts";
 import { z } from "zod";
+import { columnText } from "../database/column-text.ts";
 import type { Database } from "../database/database.ts";
+import type { Schema } from "../database/schema.ts";
 import type { ReadCache } from "./read-cache.ts";
 import type { Revisions } from "./revisions.ts";
 
@@ -12,6 +20,9 @@ export const CredentialAccessSchema = z.strictObject({
   purposes: z.array(PurposeSchema).min(1),
   admin: z.boolean().optional(),
 });
+
+/** The tenant of the operators' own credentials; nothing else lives there. */
+export const operatorsTenant = "operators";
 
 /** Who the bearer of a credential is and what it may declare. The first purpose is the default one. */
 export type CredentialAccess = z.infer<typeof CredentialAccessSchema>;
@@ -25,17 +36,38 @@ export interface Credential {
 
 /** The credentials of every tenant. Only hashes of their secrets are kept. */
 export interface CredentialStore {
-  /** Makes a credential; the token is shown this once. */
+  /** Makes a credential; the token is shown this once. Throws when no column can hold the tenant as it is. */
   create(options: {
+    id?: string;
     namespaceId: string;
     access: CredentialAccess;
     expiresAt?: string;
   }): Promise<{ id: string; token: string }>;
   /** The credential behind a token, or undefined: unknown, expired and revoked ones are alike. */
   verify(token: string, now: Date): Promise<Credential | undefined>;
+  /** Who a credential belongs to; its secret is not kept anywhere. */
+  find(id: string): Promise<CredentialRecord | undefined>;
+  /** The credentials of a tenant, or of all, by id; those after the credential `after`. */
+  list(options: {
+    namespaceId?: string | undefined;
+    after?: string | undefined;
+    limit: number;
+  }): Promise<CredentialRecord[]>;
   /** Revokes a credential at once and for good; false when there is none to revoke. */
   revoke(id: string, at: string): Promise<boolean>;
 }
+
+export const CredentialRecordSchema = z.strictObject({
+  id: IdentifierSchema,
+  namespaceId: IdentifierSchema,
+  access: CredentialAccessSchema,
+  createdAt: TimestampSchema,
+  expiresAt: TimestampSchema.optional(),
+  revokedAt: TimestampSchema.optional(),
+});
+
+/** What an operator may know of a credential. */
+export type CredentialRecord = z.infer<typeof CredentialRecordSchema>;
 
 interface Stored extends Credential {
   secretHash: Buffer;
@@ -72,8 +104,9 @@ export function createCredentialStore({ db }: Database, cache: ReadCache, revisi
     );
   };
   return {
-    async create({ namespaceId, access, expiresAt }) {
-      const [id, secret] = [randomBytes(8).toString("hex"), randomBytes(32).toString("hex")];
+    async create({ id = freshCredentialId(), namespaceId, access, expiresAt }) {
+      if (!isKept(namespaceId)) throw new TypeError("The name of the tenant cannot be kept as it is.");
+      const secret = randomBytes(32).toString("hex");
       const row = {
         id,
         namespace_id: namespaceId,
@@ -102,17 +135,48 @@ export function createCredentialStore({ db }: Database, cache: ReadCache, revisi
       if (!isRead) await read(id);
       return undefined;
     },
+    async find(id) {
+      const row = await db.selectFrom("credentials").selectAll().where("id", "=", columnText(id)).executeTakeFirst();
+      return row && recordOf(row);
+    },
+    async list({ namespaceId, after, limit }) {
+      let all = db.selectFrom("credentials").selectAll().orderBy("id").limit(limit);
+      if (namespaceId !== undefined) all = all.where("namespace_id", "=", columnText(namespaceId));
+      if (after !== undefined) all = all.where("id", ">", columnText(after));
+      return (await all.execute()).map(recordOf);
+    },
     async revoke(id, at) {
       const { numUpdatedRows } = await revisions.write((transaction) =>
         transaction
           .updateTable("credentials")
           .set({ revoked_at: at })
-          .where("id", "=", id)
+          .where("id", "=", columnText(id))
           .where("revoked_at", "is", null)
           .executeTakeFirst(),
       );
       return numUpdatedRows > 0n;
     },
+  };
+}
+
+/** An id that no credential has. */
+export function freshCredentialId(): string {
+  return randomBytes(8).toString("hex");
+}
+
+/** Whether a column holds a name as it is: the tenant of a credential is read back from it. */
+export function isKept(name: string): boolean {
+  return columnText(name) === name;
+}
+
+function recordOf(row: Schema["credentials"]): CredentialRecord {
+  return {
+    id: row.id,
+    namespaceId: row.namespace_id,
+    access: CredentialAccessSchema.parse(JSON.parse(row.access)),
+    createdAt: row.created_at,
+    ...(row.expires_at !== null && { expiresAt: row.expires_at }),
+    ...(row.revoked_at !== null && { revokedAt: row.revoked_at }),
   };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { grantSourceSuite } from "turnpike/testing";
-import { databaseKinds, openFresh, openPair } from "../../../../tests/support/databases.ts";
+import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../../../tests/support/databases.ts";
 import { alice, assistant, grant, neverAborted, now, scope } from "../../../../tests/support/host/world.ts";
 import { recordStatements } from "../../../../tests/support/host/watched-database.ts";
 import { openStores } from "./stores.ts";
@@ -8,6 +8,8 @@ import { openStores } from "./stores.ts";
 const later = "2026-01-01T13:00:00Z";
 
 describe.each(databaseKinds)("grants on %s", (kind) => {
+  const open = sharedDatabase(kind);
+
   const cases = grantSourceSuite(async (grants) => {
     const { grants: source } = openStores(await openFresh(kind));
     for (const one of grants) await source.issue(one);
@@ -78,6 +80,93 @@ describe.each(databaseKinds)("grants on %s", (kind) => {
     expect(statements.filter((statement) => statement.includes('"grants"'))).toEqual([]);
   });
 
+  describe("a list of grants", () => {
+    const bob = { kind: "human", userId: "bob" } as const;
+    const held = [
+      grant("a"),
+      grant("b", { subject: bob }),
+      grant("c", { issuer: bob }),
+      grant("d", { subject: bob, issuer: bob, revokedAt: now }),
+    ];
+    const rows: { name: string; filter: { subject?: typeof bob; issuer?: typeof bob; after?: string }; ids: string }[] =
+      [
+        { name: "of a tenant has all of them, by id", filter: {}, ids: "abcd" },
+        { name: "of a subject", filter: { subject: bob }, ids: "bd" },
+        { name: "of an issuer", filter: { issuer: bob }, ids: "cd" },
+        { name: "of both", filter: { subject: bob, issuer: bob }, ids: "d" },
+        { name: "after one of them", filter: { after: "b" }, ids: "cd" },
+        { name: "after an id that is between two", filter: { after: "bb" }, ids: "cd" },
+        { name: "after the last", filter: { after: "d" }, ids: "" },
+        { name: "of a subject after one that is not his", filter: { subject: bob, after: "a" }, ids: "bd" },
+      ];
+    for (const { name, filter, ids } of rows) {
+      test(name, async () => {
+        const { grants } = openStores(await open());
+        const [namespaceId, elsewhere] = [newTenant(), newTenant()];
+        for (const one of held) {
+          await grants.issue({ ...one, namespaceId });
+          await grants.issue({ ...one, id: `${one.id}-elsewhere`, namespaceId: elsewhere });
+        }
+        const listed = await grants.list(namespaceId, { ...filter, limit: 9 });
+        expect(listed).toEqual(held.filter(({ id }) => ids.includes(id)).map((one) => ({ ...one, namespaceId })));
+        expect(await grants.list(namespaceId, { ...filter, limit: 1 })).toEqual(listed.slice(0, 1));
+      });
+    }
+
+    test("sees what was issued and revoked a moment before", async () => {
+      const { grants } = openStores(await open());
+      const namespaceId = newTenant();
+      expect(await grants.list(namespaceId, { limit: 9 })).toEqual([]);
+      await grants.issue(grant("a", { namespaceId }));
+      expect(await grants.list(namespaceId, { limit: 9 })).toEqual([grant("a", { namespaceId })]);
+      await grants.revoke(namespaceId, "a", now);
+      expect(await grants.list(namespaceId, { limit: 9 })).toEqual([grant("a", { namespaceId, revokedAt: now })]);
+    });
+  });
+
+  describe("the descendants of a grant", () => {
+    const derived = [
+      grant("root"),
+      grant("z-child", { parentId: "root" }),
+      grant("a-grandchild", { parentId: "z-child" }),
+      grant("great-grandchild", { parentId: "a-grandchild", revokedAt: now }),
+      grant("b-child", { parentId: "root" }),
+      grant("other-root"),
+      grant("other-child", { parentId: "other-root" }),
+      grant("root-2", { parentId: "root-1" }),
+      grant("talks-of-it", { metadata: { parentId: "root" } }),
+    ];
+    const rows: { of: string; isElsewhere?: true; ids: string[] }[] = [
+      { of: "root", ids: ["b-child", "z-child", "a-grandchild", "great-grandchild"] },
+      { of: "z-child", ids: ["a-grandchild", "great-grandchild"] },
+      { of: "great-grandchild", ids: [] },
+      { of: "other-root", ids: ["other-child"] },
+      { of: "root-1", ids: ["root-2"] },
+      { of: "nobody", ids: [] },
+      { of: "root", isElsewhere: true, ids: [] },
+      { of: "%", ids: [] },
+      { of: "nul\0", ids: [] },
+    ];
+    for (const { of, isElsewhere, ids } of rows) {
+      test(`${JSON.stringify(of)}${isElsewhere ? " of another tenant" : ""} are ${ids.length}, nearest first`, async () => {
+        const { grants } = openStores(await open());
+        const namespaceId = newTenant();
+        for (const one of derived) await grants.issue({ ...one, namespaceId });
+        const found = await grants.descendants(isElsewhere ? newTenant() : namespaceId, of);
+        expect(found).toEqual(ids.map((id) => ({ ...derived.find((one) => one.id === id), namespaceId })));
+      });
+    }
+
+    test("through a chain of many links are all of them", async () => {
+      const { grants } = openStores(await open());
+      const namespaceId = newTenant();
+      const ids = Array.from({ length: 40 }, (_, place) => `link-${place}`);
+      for (const [place, id] of ids.entries())
+        await grants.issue(grant(id, { namespaceId, ...(place > 0 && { parentId: `link-${place - 1}` }) }));
+      expect((await grants.descendants(namespaceId, "link-0")).map(({ id }) => id)).toEqual(ids.slice(1));
+    });
+  });
+
   test("subjects whose ids differ in one unpaired surrogate never see each other's grants", async () => {
     const { grants } = openStores(await openFresh(kind));
     const subject = { kind: "human", userId: "\ud800" } as const;
@@ -102,15 +191,24 @@ describe("grants on a PostgreSQL that two hosts share", () => {
     }
   });
 
-  test("of two revocations at once one counts, and it stays the one in force", async () => {
+  test("of two revocations at once the earlier one is in force", async () => {
     const hosts = (await openPair()).map((database) => openStores(database).grants);
     for (const id of Array.from({ length: 20 }, (_, place) => `grant-${place}`)) {
       await hosts[0]?.issue(grant(id, { issuer: alice }));
-      const [first, second] = await Promise.all(
+      const [earlier] = await Promise.all(
         hosts.map((grants, place) => grants.revoke("tenant-1", id, place === 0 ? now : later)),
       );
-      expect([first, second].filter(Boolean)).toHaveLength(1);
-      expect((await hosts[0]?.find("tenant-1", id))?.revokedAt).toBe(first === true ? now : later);
+      expect(earlier).toBe(true);
+      expect((await hosts[0]?.find("tenant-1", id))?.revokedAt).toBe(now);
+    }
+  });
+
+  test("of two revocations of the same moment one counts", async () => {
+    const hosts = (await openPair()).map((database) => openStores(database).grants);
+    for (const id of Array.from({ length: 20 }, (_, place) => `grant-${place}`)) {
+      await hosts[0]?.issue(grant(id, { issuer: alice }));
+      const revoked = await Promise.all(hosts.map((grants) => grants.revoke("tenant-1", id, now)));
+      expect(revoked.filter(Boolean)).toHaveLength(1);
     }
   });
 });

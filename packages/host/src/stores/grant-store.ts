@@ -1,5 +1,13 @@
-import { check, deepFreeze, GrantSchema, principalKey, type Grant } from "turnpike/contracts";
-import type { Kysely } from "kysely";
+import {
+  check,
+  deepFreeze,
+  GrantSchema,
+  parseInstant,
+  principalKey,
+  type Grant,
+  type PrincipalRef,
+} from "turnpike/contracts";
+import type { Kysely, Transaction } from "kysely";
 import type { GrantSource } from "turnpike/kernel";
 import { columnText } from "../database/column-text.ts";
 import type { Database } from "../database/database.ts";
@@ -14,6 +22,18 @@ export interface GrantStore extends GrantSource {
   issue(grant: Grant): Promise<void>;
   /** Revokes a grant from `at` on; false when there is none that could be revoked. */
   revoke(namespaceId: string, grantId: string, at: string): Promise<boolean>;
+  /** Grants of a tenant by id, those after the grant `after`. */
+  list(namespaceId: string, options: GrantFilter): Promise<Grant[]>;
+  /** Every grant that was derived from this one, directly or through others. */
+  descendants(namespaceId: string, grantId: string): Promise<Grant[]>;
+}
+
+/** Which grants to list. */
+interface GrantFilter {
+  subject?: PrincipalRef | undefined;
+  issuer?: PrincipalRef | undefined;
+  after?: string | undefined;
+  limit: number;
 }
 
 /** Reads are cached and frozen, so that the kernel compiles a set once a revision. */
@@ -35,28 +55,37 @@ export function createGrantStore({ db }: Database, cache: ReadCache, revisions: 
     },
     find: (namespaceId, grantId) =>
       cache.get(JSON.stringify(["grant", namespaceId, grantId]), () => read(db, namespaceId, grantId)),
-    async issue(grant) {
-      const checked = check(GrantSchema, grant);
-      if (!checked.ok) throw new TypeError(`The grant does not fit the contract: ${checked.message}`);
-      const { namespaceId, id, subject, issuer } = checked.value;
-      const row = {
-        namespace_id: columnText(namespaceId),
-        id: columnText(id),
-        subject: columnText(principalKey(subject)),
-        issuer: columnText(principalKey(issuer)),
-      };
-      await revisions.write((transaction) =>
-        transaction
-          .insertInto("grants")
-          .values({ ...row, content: JSON.stringify(checked.value) })
-          .execute(),
+    issue: (grant) => revisions.write((transaction) => insertGrant(transaction, grant)),
+    async list(namespaceId, { subject, issuer, after, limit }) {
+      let all = db
+        .selectFrom("grants")
+        .select("content")
+        .where("namespace_id", "=", columnText(namespaceId))
+        .orderBy("id")
+        .limit(limit);
+      if (subject !== undefined) all = all.where("subject", "=", columnText(principalKey(subject)));
+      if (issuer !== undefined) all = all.where("issuer", "=", columnText(principalKey(issuer)));
+      if (after !== undefined) all = all.where("id", ">", columnText(after));
+      return (await all.execute()).map(({ content }) => parse(content));
+    },
+    async descendants(namespaceId, grantId) {
+      const derived = await db
+        .selectFrom("grants")
+        .select("content")
+        .where("namespace_id", "=", columnText(namespaceId))
+        .where("content", "like", '%"parentId":%')
+        .orderBy("id")
+        .execute();
+      return below(
+        grantId,
+        derived.map(({ content }) => parse(content)),
       );
     },
     revoke: (namespaceId, grantId, at) =>
       // The write's own revision row is locked first, so that two revocations come one after the other.
       revisions.write(async (transaction) => {
         const grant = await read(transaction, namespaceId, grantId);
-        if (grant === undefined || grant.revokedAt !== undefined) return false;
+        if (grant === undefined || isRevokedAt(grant, at)) return false;
         await transaction
           .updateTable("grants")
           .set({ content: JSON.stringify({ ...grant, revokedAt: at }) })
@@ -66,6 +95,50 @@ export function createGrantStore({ db }: Database, cache: ReadCache, revisions: 
         return true;
       }),
   };
+}
+
+/** Keeps a new grant within a transaction that ends a revision. Throws when it does not fit or its id is taken. */
+export async function insertGrant(transaction: Transaction<Schema>, grant: Grant): Promise<void> {
+  const checked = check(GrantSchema, grant);
+  if (!checked.ok) throw new TypeError(`The grant does not fit the contract: ${checked.message}`);
+  const { namespaceId, id, subject, issuer } = checked.value;
+  const inserted = await transaction
+    .insertInto("grants")
+    .values({
+      namespace_id: columnText(namespaceId),
+      id: columnText(id),
+      subject: columnText(principalKey(subject)),
+      issuer: columnText(principalKey(issuer)),
+      content: JSON.stringify(checked.value),
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning("id")
+    .executeTakeFirst();
+  if (inserted === undefined) throw new GrantIdTaken("The id of a grant is unique in its tenant.");
+}
+
+/** Somebody else issued a grant of that id. */
+export class GrantIdTaken extends Error {
+  override readonly name = "GrantIdTaken";
+}
+
+/** A revocation that is still to come can be moved forward. */
+function isRevokedAt({ revokedAt }: Grant, at: string): boolean {
+  return revokedAt !== undefined && (parseInstant(revokedAt) ?? 0) <= (parseInstant(at) ?? 0);
+}
+
+/** Those of the derived grants that stand on one, nearest first. */
+function below(grantId: string, derived: readonly Grant[]): Grant[] {
+  const found = new Map<string, Grant>();
+  const parents = [grantId];
+  for (const parent of parents) {
+    for (const child of derived) {
+      if (child.parentId !== parent || child.id === grantId || found.has(child.id)) continue;
+      found.set(child.id, child);
+      parents.push(child.id);
+    }
+  }
+  return [...found.values()];
 }
 
 async function read(db: Kysely<Schema>, namespaceId: string, grantId: string): Promise<Grant | undefined> {

@@ -1,11 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { namespaceSettingsSuite } from "turnpike/testing";
-import { databaseKinds, openFresh, openPair } from "../../../../tests/support/databases.ts";
+import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../../../tests/support/databases.ts";
 import { alice, assistant, context, neverAborted } from "../../../../tests/support/host/world.ts";
 import { recordStatements } from "../../../../tests/support/host/watched-database.ts";
 import { openStores } from "./stores.ts";
 
 describe.each(databaseKinds)("namespace settings on %s", (kind) => {
+  const open = sharedDatabase(kind);
+
   for (const one of namespaceSettingsSuite(async () => openStores(await openFresh(kind)).settings)) {
     test(one.name, () => expect(one.run()).resolves.toBeUndefined());
   }
@@ -30,6 +32,45 @@ describe.each(databaseKinds)("namespace settings on %s", (kind) => {
     const { settings } = openStores(await openFresh(kind));
     const applied = await settings.applyUpdate(context(), { enable: ["files"], disable: ["files"] }, neverAborted);
     expect(applied).toEqual([]);
+  });
+
+  describe("a change that expects a selection", () => {
+    const rows: { name: string; before: string[]; expected?: string[]; changed: string[] | undefined }[] = [
+      { name: "none, where there is none", before: [], expected: [], changed: ["mail"] },
+      { name: "the one that is there", before: ["b", "a"], expected: ["a", "b"], changed: ["a", "b", "mail"] },
+      { name: "nothing of it", before: ["a"], changed: ["a", "mail"] },
+      { name: "one, where there is none", before: [], expected: ["a"], changed: undefined },
+      { name: "none, where there is one", before: ["a"], expected: [], changed: undefined },
+      { name: "a part of it", before: ["a", "b"], expected: ["a"], changed: undefined },
+      { name: "the same names otherwise cut", before: ["a,b"], expected: ["a", "b"], changed: undefined },
+    ];
+    for (const { name, before, expected, changed } of rows) {
+      test(`${name}: ${changed === undefined ? "nothing changes" : "is made"}`, async () => {
+        const { settings } = openStores(await open());
+        const of = { namespaceId: newTenant(), actor: assistant };
+        await settings.change(of, { enable: before });
+        const made = await settings.change(of, { enable: ["mail"] }, expected);
+        expect(made).toEqual(changed);
+        expect(await settings.enabled(of.namespaceId, assistant)).toEqual(changed ?? before.toSorted());
+      });
+    }
+
+    test("that would switch too many on is refused and changes nothing", async () => {
+      const { settings } = openStores(await open());
+      const of = { namespaceId: newTenant(), actor: assistant };
+      const many = Array.from({ length: 257 }, (_, place) => `namespace-${place}`);
+      await expect(settings.change(of, { enable: many }, [])).rejects.toMatchObject({ code: "invalid_request" });
+      expect(await settings.enabled(of.namespaceId, assistant)).toEqual([]);
+    });
+
+    test("is one of an actor of a tenant", async () => {
+      const { settings } = openStores(await open());
+      const of = { namespaceId: newTenant(), actor: assistant };
+      await settings.change(of, { enable: ["files"] });
+      expect(await settings.change({ ...of, actor: alice }, { enable: ["mail"] }, [])).toEqual(["mail"]);
+      expect(await settings.change({ ...of, namespaceId: newTenant() }, { enable: ["mail"] }, [])).toEqual(["mail"]);
+      expect(await settings.enabled(of.namespaceId, assistant)).toEqual(["files"]);
+    });
   });
 
   test("a second look does not read the settings again", async () => {
@@ -60,5 +101,19 @@ describe("namespace settings on a PostgreSQL that two hosts share", () => {
     );
     await Promise.all(patches);
     for (const settings of hosts) expect(await settings.enabled("tenant-1", assistant)).toEqual(names);
+  });
+
+  test("of two changes that expect the same selection one is made", async () => {
+    const hosts = (await openPair()).map((database) => openStores(database).settings);
+    const of = { namespaceId: "tenant-1", actor: assistant };
+    let selection: readonly string[] = [];
+    for (let round = 0; round < 10; round += 1) {
+      const made = await Promise.all(
+        hosts.map((settings, place) => settings.change(of, { enable: [`${round}-${place}`] }, selection)),
+      );
+      const [won, ...more] = made.filter((one) => one !== undefined);
+      expect([won?.length, more]).toEqual([round + 1, []]);
+      selection = won ?? [];
+    }
   });
 });

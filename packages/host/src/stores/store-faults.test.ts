@@ -39,6 +39,8 @@ const operations: Operation[] = [
     run: ({ grants }, { tenant }) => grants.load({ ...scope, namespaceId: tenant }, neverAborted),
   },
   { name: "grants.find", run: ({ grants }, { tenant }) => Promise.resolve(grants.find?.(tenant, "seeded")) },
+  { name: "grants.list", run: ({ grants }, { tenant }) => grants.list(tenant, { limit: 9 }) },
+  { name: "grants.descendants", run: ({ grants }, { tenant }) => grants.descendants(tenant, "seeded") },
   { name: "usage.consume, the first time", run: ({ usage }, { tenant }) => usage.consume(tenant, "new", 3) },
   { name: "usage.consume, again", run: ({ usage }, { tenant }) => usage.consume(tenant, "seeded", 3) },
   { name: "usage.used", run: ({ usage }, { tenant }) => usage.used(tenant, "seeded") },
@@ -47,10 +49,20 @@ const operations: Operation[] = [
     run: ({ settings }, { tenant }) =>
       settings.applyUpdate(context({ namespaceId: tenant }), { enable: ["new"], disable: ["seeded"] }, neverAborted),
   },
+  {
+    name: "settings.change",
+    run: ({ settings }, { tenant }) =>
+      settings.change({ namespaceId: tenant, actor: assistant }, { enable: ["new"], disable: ["seeded"] }),
+  },
   { name: "settings.enabled", run: ({ settings }, { tenant }) => settings.enabled(tenant, assistant) },
   {
     name: "credentials.create",
     run: ({ credentials }, { tenant }) => credentials.create({ namespaceId: tenant, access }),
+  },
+  { name: "credentials.find", run: ({ credentials }, { credential }) => credentials.find(credential.id) },
+  {
+    name: "credentials.list",
+    run: ({ credentials }, { tenant }) => credentials.list({ namespaceId: tenant, limit: 9 }),
   },
   { name: "credentials.revoke", run: ({ credentials }, { credential }) => credentials.revoke(credential.id, now) },
   {
@@ -58,6 +70,7 @@ const operations: Operation[] = [
     run: ({ credentials }, { credential }) => credentials.verify(credential.token, new Date(now)),
   },
   { name: "audit.record", run: ({ audit }, { tenant }) => audit.record(auditEvent("new", { namespaceId: tenant })) },
+  { name: "audit.list", run: ({ audit }, { tenant }) => audit.list(tenant, { limit: 9 }) },
   { name: "audit.verify", run: ({ audit }, { tenant }) => audit.verify(tenant) },
   { name: "replay.begin", run: ({ replay }, { tenant }) => replay.begin(replayKey(tenant, "new"), "one") },
   { name: "replay.begin, again", run: ({ replay }, { tenant }) => replay.begin(replayKey(tenant, "running"), "one") },
@@ -67,7 +80,7 @@ const operations: Operation[] = [
   { name: "files.write, the first time", run: ({ files }, { tenant }) => files.write(mine(tenant), ["new"], "new") },
   { name: "files.write, again", run: ({ files }, { tenant }) => files.write(mine(tenant), ["seeded"], "new") },
   { name: "files.read", run: ({ files }, { tenant }) => files.read(mine(tenant), ["seeded"]) },
-  { name: "files.list", run: ({ files }, { tenant }) => files.list(mine(tenant), []) },
+  { name: "files.walk", run: ({ files }, { tenant }) => files.walk(mine(tenant), []).next() },
 ];
 
 function mine(namespaceId: string) {

@@ -2,9 +2,11 @@ import type { UsageStore } from "turnpike/kernel";
 import type { Database } from "../database/database.ts";
 import { createAuditStore, type AuditStore } from "./audit-store.ts";
 import { createCredentialStore, type CredentialStore } from "./credential-store.ts";
-import { createFileStore, type FileStore } from "./file-store.ts";
+import { createEscalationStore, type EscalationStore } from "../escalations/escalation-store.ts";
+import { createFileStore, type FileStore } from "../files/file-store.ts";
 import { createGrantStore, type GrantStore } from "./grant-store.ts";
 import { createNamespaceSettingsStore, type NamespaceSettingsStore } from "./namespace-settings-store.ts";
+import { createMessageStore, type MessageStore } from "../messages/message-store.ts";
 import { createReadCache } from "./read-cache.ts";
 import { createReplayStore, type ReplayStore } from "./replay-store.ts";
 import { createRevisions } from "./revisions.ts";
@@ -19,10 +21,20 @@ export interface Stores {
   audit: AuditStore;
   replay: ReplayStore;
   files: FileStore;
+  escalations: EscalationStore;
+  messages: MessageStore;
 }
 
+/** Times after which the stores let go of something. */
+export interface StoreTimes {
+  /** How long a question waits for an answer. */
+  questionMs: number;
+}
+
+const usualTimes: StoreTimes = { questionMs: 86_400_000 };
+
 /** Opens every store of a database; those that are read on every call share one cache. */
-export function openStores(database: Database): Stores {
+export function openStores(database: Database, times: StoreTimes = usualTimes): Stores {
   const revisions = createRevisions(database);
   const cache = createReadCache(revisions);
   return {
@@ -33,5 +45,7 @@ export function openStores(database: Database): Stores {
     audit: createAuditStore(database),
     replay: createReplayStore(database),
     files: createFileStore(database),
+    messages: createMessageStore(database),
+    escalations: createEscalationStore(database, revisions, times.questionMs),
   };
 }

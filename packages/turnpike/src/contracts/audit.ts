@@ -16,6 +16,7 @@ export const AuditEventTypeSchema = z.enum([
   "turn.started",
   "turn.ended",
   "escalation.requested",
+  "operator.changed",
 ]);
 export type AuditEventType = z.infer<typeof AuditEventTypeSchema>;
 

@@ -27,7 +27,12 @@ export const errorCodes = {
   // Requests that never became an operation
   invalid_json: { families: ["http"], status: 400, meaning: "The body is not JSON.", retry: false },
   permission_denied: { families: ["http"], status: 403, meaning: "The host refused the request.", retry: false },
-  not_found: { families: ["http"], status: 404, meaning: "No such path.", retry: false },
+  not_found: {
+    families: ["http", "tool", "resource", "host"],
+    status: 404,
+    meaning: "There is nothing of that name or at that path.",
+    retry: false,
+  },
   method_not_allowed: { families: ["http"], status: 405, meaning: "The path does not know this verb.", retry: false },
   request_aborted: { families: ["http"], status: 499, meaning: "The caller went away before any effect.", retry: true },
   internal_error: {
@@ -248,6 +253,36 @@ export const errorCodes = {
     retry: false,
   },
   rate_limited: { families: ["host"], status: 429, meaning: "Too many requests with this credential.", retry: true },
+  conflict: {
+    families: ["host"],
+    status: 409,
+    meaning: "Somebody else was first; look again before you decide.",
+    retry: false,
+  },
+  escalation_unavailable: {
+    families: ["turn"],
+    meaning: "The question to the owner could not be kept, so it was not asked.",
+    retry: true,
+  },
+  already_exists: { families: ["tool", "resource"], meaning: "There is something at this path.", retry: false },
+  version_conflict: {
+    families: ["tool", "resource"],
+    meaning: "The file has another version than the one that was expected.",
+    retry: false,
+  },
+  content_too_large: { families: ["tool", "resource"], meaning: "The content is larger than allowed.", retry: false },
+  quota_exceeded: {
+    families: ["tool", "resource", "message"],
+    meaning: "There are as many as there may be.",
+    retry: false,
+  },
+  invalid_pattern: { families: ["tool", "resource"], meaning: "The pattern cannot be searched for.", retry: false },
+  invalid_cursor: {
+    families: ["tool", "resource", "host"],
+    status: 400,
+    meaning: "The cursor is not one.",
+    retry: false,
+  },
   overloaded: { families: ["host"], status: 503, meaning: "The host runs as many turns as it can.", retry: true },
 } as const satisfies Record<string, CodeEntry>;
 

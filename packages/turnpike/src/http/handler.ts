@@ -17,6 +17,7 @@ import { isHealthCheck, matchRoute, pathOf } from "./match-route.ts";
 import { readBody } from "./read-body.ts";
 import { replyCatalog, replyEmpty, replyJson, replyStream } from "./reply.ts";
 import type { ServiceApi, ServiceApiCallOptions } from "./service-api.ts";
+import { requestIdOf } from "./request-id.ts";
 import { ServiceHttpError } from "./service-http-error.ts";
 import { toHttpError } from "./to-http-error.ts";
 import { streamTurn } from "./turn-stream.ts";
@@ -96,11 +97,6 @@ async function answer(options: ServiceHandlerOptions, request: Request, requestI
   if (name === "listTools") return replyCatalog(await options.api.listTools(context, { signal }), { requestId });
   const result = await operations[name](options.api, context, body, { signal });
   return replyJson(result, { requestId, status: name === "sendMessage" && isAccepted(result) ? 202 : 200 });
-}
-
-/** Echoed when it is 1-128 visible ASCII characters, else made anew. */
-function requestIdOf(sent: string | null): string {
-  return sent !== null && /^[\x21-\x7e]{1,128}$/.test(sent) ? sent : crypto.randomUUID();
 }
 
 /** The one place where a context is checked and frozen. */

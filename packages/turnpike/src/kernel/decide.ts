@@ -35,7 +35,7 @@ interface Finding {
 
 /** A decision, with all that was looked at to reach it. */
 export type Decision = { findings: ReadonlyMap<CompiledGrant, Finding>; policy?: PolicyVerdict } & (
-  | { kind: "allow"; grant: CompiledGrant }
+  | { kind: "allow"; grant: CompiledGrant; view: AuthorityView }
   | { kind: "deny"; reason: Exclude<ReasonCode, "allowed">; metadata?: JsonObject }
 );
 
@@ -77,12 +77,12 @@ export function decide(question: Question): Decision | Promise<Decision> {
   const [first] = covering;
   if (first === undefined) return deny("no_matching_grant");
   if (ports.policy === undefined && isUnconditional(first))
-    return { kind: "allow", grant: first, findings: noFindings };
+    return { kind: "allow", grant: first, view, findings: noFindings };
   return tryEach(question, covering);
 }
 
 async function tryEach(question: Question, covering: readonly CompiledGrant[]): Promise<Decision> {
-  const { ports, moment } = question;
+  const { ports, view, moment } = question;
   const findings = new Map<CompiledGrant, Finding>();
   let policy: PolicyVerdict | undefined;
   for (const grant of covering) {
@@ -96,7 +96,7 @@ async function tryEach(question: Question, covering: readonly CompiledGrant[]): 
     if (refusal === undefined && grant.maxUses !== undefined)
       refusal = await question.spend(ports, grant, question.signal);
     findings.set(grant, { ...(chain && { chain }), ...(refusal && { refusal }) });
-    if (refusal === undefined) return { kind: "allow", grant, findings, ...(policy && { policy }) };
+    if (refusal === undefined) return { kind: "allow", grant, view, findings, ...(policy && { policy }) };
   }
 
   const reason =

@@ -1,5 +1,6 @@
 export type { Inactivity } from "./active.ts";
 export type { ChainVerdict } from "./chain.ts";
+export type { RunningAct } from "./covers.ts";
 export type { Refusal } from "./decide.ts";
 export { deriveGrant, type Derivation, type GrantAsk } from "./derive.ts";
 export type { Condition } from "./diagnose.ts";
@@ -10,6 +11,7 @@ export type { Mismatch } from "./match.ts";
 export type {
   AuditSink,
   CallOptions,
+  EscalationQueue,
   GrantScope,
   GrantSource,
   HostPolicy,

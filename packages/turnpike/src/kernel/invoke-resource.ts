@@ -13,6 +13,7 @@ import {
 import { record } from "./audit.ts";
 import { acceptContext, authorizeEffect, namesContextOwner, type Gate } from "./authorize.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
+import { standOn } from "./covers.ts";
 import { errorObject } from "./kernel-error.ts";
 import type { ResourceProvider } from "./ports.ts";
 
@@ -86,6 +87,7 @@ async function carryOut(
   const provider = registry.get(resource.namespace);
   if (provider === undefined) return failed(request, context, "resource_provider_not_found");
   const operation = deepFreeze({ ...request, resource: owned, context });
+  standOn(operation, { ports: gate.ports, context, grant: decision.grant, view: decision.view });
   return run(gate.ports, provider, operation, signal);
 }
 

@@ -17,6 +17,7 @@ import { record } from "./audit.ts";
 import { acceptContext, authorizeEffect, type Gate } from "./authorize.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
 import { momentOf } from "./candidates.ts";
+import { standOn } from "./covers.ts";
 import { deny } from "./decide.ts";
 import { denialMetadata } from "./diagnose.ts";
 import { errorObject } from "./kernel-error.ts";
@@ -115,6 +116,7 @@ async function carryOut(gate: ToolGate, context: AccessContext, call: ToolCall, 
   }
   signal.throwIfAborted();
   gate.onEffect?.(tool.descriptor);
+  standOn(prepared.call, { ports: gate.ports, context, grant: decision.grant, view: decision.view });
   return { result: await run(gate.ports, tool, context, prepared.call, signal) };
 }
 

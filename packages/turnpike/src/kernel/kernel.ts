@@ -17,6 +17,7 @@ import type {
 import { authorize, type Gate } from "./authorize.ts";
 import { loadAuthority } from "./authority.ts";
 import { neverAborted } from "./call-port.ts";
+import { covers, type RunningAct } from "./covers.ts";
 import { explain, type Explanation } from "./explain.ts";
 import { createResourceRegistry, invokeResource } from "./invoke-resource.ts";
 import { invokeTool, type ToolGate } from "./invoke-tool.ts";
@@ -57,6 +58,11 @@ export interface Kernel {
   reach(context: DiscoveryContext, options?: CallOptions): Promise<ReachResult>;
   /** For operators only: a decision with every grant considered. Never put it behind the service api. */
   explain(context: AccessContext, request: AuthorizationRequest, options?: CallOptions): Promise<Explanation>;
+  /**
+   * For tools and resource providers: whether the authority that the act they were handed was decided on covers another
+   * request too. Whatever it does not cover is left out of the answer. Consumes and records nothing.
+   */
+  covers(act: RunningAct, request: AuthorizationRequest, options?: CallOptions): Promise<boolean>;
   /** For turn executors: admits one turn and opens the scope it runs in. */
   admitTurn(context: AccessContext, turn: TurnToAdmit, options?: CallOptions): Promise<TurnAdmission>;
   /** For turn executors: puts the end of a turn on the trail that was never admitted. */
@@ -90,6 +96,7 @@ export function createKernel(options: KernelOptions): Kernel {
     sendMessage: (context, envelope, call) => sendMessage(gate, context, envelope, signalOf(call)),
     reach: (context, call) => reach(gate, context, signalOf(call)),
     explain: (context, request, call) => explain(gate, context, request, signalOf(call)),
+    covers: (act, request, call) => covers(ports, act, request, signalOf(call)),
     admitTurn: (context, turn, call) => admitTurn({ gate, registry, listed }, context, turn, signalOf(call)),
     recordTurnEnd: (context, end) => recordTurnEnd(ports, context, end),
   };

@@ -3,6 +3,7 @@ import type {
   AuditEvent,
   AuthorizationRequest,
   DiscoveryContext,
+  Escalation,
   Grant,
   JsonObject,
   MessageEnvelope,
@@ -90,6 +91,12 @@ export interface MessageTransport {
   deliver(context: AccessContext, envelope: MessageEnvelope, signal: AbortSignal): Promise<MessageResult>;
 }
 
+/** Keeps the questions that turns ended with until somebody answers them. */
+export interface EscalationQueue {
+  /** Resolves when the question is kept. Throw when it is not: the turn then fails instead of asking nobody. */
+  add(context: AccessContext, escalation: Escalation): Promise<void>;
+}
+
 /** Keeps the audit trail. */
 export interface AuditSink {
   /** Resolves when the event is kept. Throw when it is not: the kernel then does nothing that needs it. */
@@ -98,7 +105,7 @@ export interface AuditSink {
 
 /** The port, or the part of one, that failed. */
 export interface PortFailure {
-  port: "grants" | "usage" | "policy" | "tools" | "resources" | "namespaceSettings" | "messages";
+  port: "grants" | "usage" | "policy" | "tools" | "resources" | "namespaceSettings" | "messages" | "escalations";
   /** Which of several: a tool's name, a provider's id, a resource namespace, a grant's id. */
   id?: string;
 }
@@ -113,6 +120,8 @@ export interface KernelOptions {
   resources?: readonly ResourceProvider[];
   namespaceSettings?: ToolNamespaceSettingsStore;
   messages?: MessageTransport;
+  /** Without it a question is only in the turn's result. */
+  escalations?: EscalationQueue;
   /** A sink, or the written-down choice to keep no trail. */
   audit: AuditSink | "none";
   /** Gets the real error of a port that failed; callers only ever see a code. */

@@ -17,7 +17,7 @@ import {
 } from "../contracts/index.ts";
 import { record } from "./audit.ts";
 import { acceptContext, acceptRequest, authorizeEffect, namesContextOwner, type Gate } from "./authorize.ts";
-import type { Ports } from "./call-port.ts";
+import { callPort, type Ports } from "./call-port.ts";
 import type { AdmittedAuthority } from "./authority.ts";
 import { momentOf } from "./candidates.ts";
 import { denied, invokeTool, recordToolOutcome, type ToolGate } from "./invoke-tool.ts";
@@ -47,7 +47,7 @@ export interface TurnEnd {
 /** What became of the wish to escalate. */
 export type EscalationOutcome =
   | { kind: "pending"; escalation: Escalation }
-  | { kind: "refused"; reason: Exclude<ReasonCode, "allowed"> };
+  | { kind: "refused"; reason: Exclude<ReasonCode, "allowed"> | "escalation_unavailable" };
 
 /** What a running turn holds. Its authority is what was there at admission, and can only shrink. */
 export interface TurnScope {
@@ -111,6 +111,18 @@ export async function admitTurn(
   const admitted = { authority: view.current, moment: momentOf(trusted), excluded };
   const tools = turn.tools === undefined ? visible.tools : offered(visible.tools, turn.tools);
   return { kind: "admitted", scope: openScope(gate, trusted, admitted, catalog, tools, reach) };
+}
+
+async function keepQuestion(
+  ports: Ports,
+  context: AccessContext,
+  escalation: Escalation,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { escalations } = ports;
+  if (escalations === undefined) return true;
+  const kept = await callPort(ports, { port: "escalations" }, signal, () => escalations.add(context, escalation));
+  return kept.ok;
 }
 
 /** The catalog that a list was made from, when it was made for this very access. */
@@ -224,7 +236,9 @@ function openScope(
       }));
       if (!recorded) return refused("audit_unavailable");
       const question: Escalation = { status: "pending", reason, requestedAt: now, reviewer: context.owner };
-      return { kind: "pending", escalation: { ...question, ...(requestedAuthority && { requestedAuthority }) } };
+      const escalation = { ...question, ...(requestedAuthority && { requestedAuthority }) };
+      const isKept = await keepQuestion(ports, moment, escalation, signal);
+      return isKept ? { kind: "pending", escalation } : { kind: "refused", reason: "escalation_unavailable" };
     },
     async end(end, now) {
       isOpen = false;

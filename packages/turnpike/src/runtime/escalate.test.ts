@@ -1,13 +1,27 @@
 import { describe, expect, test } from "vitest";
-import { agent, alice, bob, capability, grantOf, later, untyped } from "../../../../tests/support/tool-world.ts";
+import {
+  agent,
+  alice,
+  bob,
+  capability,
+  deferred,
+  fails,
+  grantOf,
+  later,
+  portSecret,
+  refusingAudit,
+  untyped,
+} from "../../../../tests/support/tool-world.ts";
 import {
   calling,
   completed,
   dataOf,
   escalationGrant,
   mayEscalate,
+  never,
   runGrant,
   saidOf,
+  ticks,
   toolGrant,
   toolsOf,
   turnWorldOf,
@@ -15,7 +29,13 @@ import {
   type TurnWorld,
   type TurnWorldOptions,
 } from "../../../../tests/support/turn-world.ts";
-import { ToolDescriptorSchema, type AccessContext, type AuthorityAsk, type JsonObject } from "../contracts/index.ts";
+import {
+  ToolDescriptorSchema,
+  type AccessContext,
+  type AuthorityAsk,
+  type Escalation,
+  type JsonObject,
+} from "../contracts/index.ts";
 import { escalationTool, escalationToolName } from "./escalate.ts";
 import type { RuntimePlugin } from "./plugin.ts";
 import { standardRuntime, type DriverDecision } from "./standard.ts";
@@ -275,4 +295,124 @@ test("called as a plain tool it fails, escalates nothing, and the turn goes on",
   });
   expect(await world.run()).toMatchObject({ status: "succeeded", output: ["failed", "tool_execution_failed"] });
   expect(world.events.some(({ type }) => type === "escalation.requested")).toBe(false);
+});
+
+describe("the queue of questions", () => {
+  /** A queue that keeps what it is handed. */
+  function keepingQueue() {
+    const kept: { context: AccessContext; escalation: Escalation }[] = [];
+    const add = (context: AccessContext, escalation: Escalation): Promise<void> => {
+      kept.push({ context, escalation });
+      return Promise.resolve();
+    };
+    return { kept, add };
+  }
+
+  test("is handed the very question that the turn answers with, and the trusted context of that moment", async () => {
+    const queue = keepingQueue();
+    const world = turnWorldOf(asking(ask), { escalations: queue });
+    world.time.now = later;
+    const result = await world.run();
+    expect(result.status).toBe("escalated");
+    expect(queue.kept.map(({ escalation }) => escalation)).toStrictEqual(
+      "escalation" in result ? [result.escalation] : [],
+    );
+    expect(queue.kept[0]?.context).toMatchObject({
+      actor: agent,
+      authority: alice,
+      owner: alice,
+      namespaceId: "demo",
+      purpose: "help",
+      traceId: "trace-1",
+      executionId: "turn-1",
+      now: "2026-01-01T12:10:00Z",
+    });
+  });
+
+  test("has kept the question before the turn answers, and after it is on the trail", async () => {
+    const { promise, resolve } = deferred<void>();
+    const order: string[] = [];
+    const world: TurnWorld = turnWorldOf(escalating, {
+      escalations: {
+        async add() {
+          order.push(`asked after ${world.events.at(-1)?.type}`);
+          await promise;
+          order.push("kept");
+        },
+      },
+    });
+    const running = world.run().then(({ status }) => order.push(status));
+    await ticks(200);
+    expect(order).toStrictEqual(["asked after escalation.requested"]);
+    resolve();
+    await running;
+    expect(order).toStrictEqual(["asked after escalation.requested", "kept", "escalated"]);
+  });
+
+  const broken: { name: string; add: () => Promise<void> }[] = [
+    { name: "rejects", add: fails },
+    {
+      name: "throws",
+      add() {
+        throw new Error(portSecret);
+      },
+    },
+  ];
+  for (const { name, add } of broken) {
+    test(`that ${name} ends the turn failed, and only the operator learns why`, async () => {
+      const world = turnWorldOf(asking(ask), { escalations: { add } });
+      const result = await world.run();
+      expect(result).toMatchObject({
+        status: "failed",
+        error: { code: "escalation_unavailable", retryable: true },
+      });
+      expect(result).not.toHaveProperty("escalation");
+      expect(typesOf(result)).toStrictEqual(["turn.started", "turn.failed"]);
+      expect(JSON.stringify([result, world.events])).not.toContain(portSecret);
+      expect(world.portErrors).toMatchObject([{ failure: { port: "escalations" }, error: { message: portSecret } }]);
+      expect(world.events.at(-1)).toMatchObject({
+        type: "turn.ended",
+        outcome: "failed",
+        reason: "escalation_unavailable",
+      });
+    });
+  }
+
+  test("that never answers is not waited for longer than the turn lasts", async () => {
+    const world = turnWorldOf(escalating, { escalations: { add: never } });
+    const result = await world.run({ options: { timeoutMs: 20 } });
+    expect(saidOf(result)).toBe("turn_cancelled");
+    expect(world.portErrors).toStrictEqual([]);
+  });
+
+  const silent: { name: string; world: TurnWorldOptions; run?: RuntimePlugin["run"]; said: string }[] = [
+    { name: "a turn that completes", world: {}, run: () => Promise.resolve(completed()), said: "succeeded" },
+    { name: "a turn that may not escalate", world: { grants: [runGrant, toolGrant] }, said: "tool_unavailable" },
+    {
+      name: "an ask for somebody else's places",
+      world: {},
+      run: asking({ capabilities: [capability("files", [], "read", { owner: bob })] }),
+      said: "invalid_runtime_outcome",
+    },
+    {
+      name: "a question that cannot be put on the trail",
+      world: { audit: refusingAudit(({ type }) => type === "escalation.requested") },
+      said: "audit_unavailable",
+    },
+    { name: "a turn that is not admitted", world: { grants: [escalationGrant] }, said: "no_matching_grant" },
+  ];
+  for (const { name, world, run = escalating, said } of silent) {
+    test(`hears nothing of ${name}`, async () => {
+      const queue = keepingQueue();
+      expect(saidOf(await turnWorldOf(run, { ...world, escalations: queue }).run())).toBe(said);
+      expect(queue.kept).toStrictEqual([]);
+    });
+  }
+
+  test("makes no difference to a turn's answer while it works", async () => {
+    const without = await turnWorldOf(asking(ask)).run();
+    const withQueue = await turnWorldOf(asking(ask), { escalations: keepingQueue() }).run();
+    expect(without.status).toBe("escalated");
+    expect(withQueue).toStrictEqual(without);
+  });
 });

@@ -209,5 +209,6 @@ async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Prom
   if (asked.kind === "pending")
     return { status: "escalated", escalation: asked.escalation, ...(metadata && { metadata }) };
   if (asked.reason === "invalid_request") return endWith("failed", "invalid_runtime_outcome");
-  return endWith("failed", asked.reason === "audit_unavailable" ? asked.reason : "tool_unavailable");
+  const isOutage = asked.reason === "audit_unavailable" || asked.reason === "escalation_unavailable";
+  return endWith("failed", isOutage ? asked.reason : "tool_unavailable");
 }

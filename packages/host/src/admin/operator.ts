@@ -1,0 +1,60 @@
+import { currentTimestamp, type AuditEvent, type PrincipalRef } from "turnpike/contracts";
+import type { AuditSink } from "turnpike/kernel";
+import { ServiceHttpError } from "turnpike/http";
+
+/** What is changed, in whose tenant, as the trail keeps it. */
+type Change = Pick<AuditEvent, "namespaceId"> & { action: string } & Partial<
+    Pick<AuditEvent, "grantId" | "receiver" | "metadata">
+  >;
+
+/** Who asks, and the only way in which he changes anything. */
+export interface Operator {
+  /** The id of his credential. */
+  id: string;
+  /** Puts the change on the trail, makes it, and puts there what became of it. Throws when it cannot be recorded. */
+  change<T>(change: Change, make: () => Promise<T>): Promise<T>;
+}
+
+/** An operator whose changes go to the trail of the tenant they concern. */
+export function createOperator(
+  who: { id: string; actor: PrincipalRef; requestId: string },
+  audit: AuditSink,
+  onAuditError: (error: unknown) => void,
+): Operator {
+  const eventOf = (change: Change, outcome: AuditEvent["outcome"], reason?: string): AuditEvent => ({
+    id: crypto.randomUUID(),
+    version: 1,
+    type: "operator.changed",
+    outcome,
+    at: currentTimestamp(),
+    traceId: who.requestId,
+    actor: who.actor,
+    owner: who.actor,
+    purpose: "operate",
+    ...change,
+    ...(reason !== undefined && { reason }),
+    metadata: { ...change.metadata, operator: who.id },
+  });
+  return {
+    id: who.id,
+    async change(change, make) {
+      try {
+        await audit.record(eventOf(change, "allowed"));
+      } catch (cause) {
+        throw new ServiceHttpError(503, "audit_unavailable", "The change could not be recorded, so it was not made.", {
+          cause,
+        });
+      }
+      const record = (outcome: AuditEvent["outcome"], reason?: string): Promise<void> =>
+        audit.record(eventOf(change, outcome, reason)).catch(onAuditError);
+      try {
+        const made = await make();
+        await record("succeeded");
+        return made;
+      } catch (error) {
+        await record("failed", error instanceof ServiceHttpError ? error.code : "internal_error");
+        throw error;
+      }
+    },
+  };
+}

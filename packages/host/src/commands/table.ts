@@ -1,0 +1,34 @@
+import { commandLine } from "./words.ts";
+
+/** Rows for people: a heading, columns that line up, nothing behind the last word of a line. */
+export function renderTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [headings, ...rows.map((row) => row.map(oneLine))];
+  const widths = headings.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}
+
+/** What others wrote cannot break out of its line or speak to the terminal. */
+export function oneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, " ");
+}
+
+/** A table, and how to see what comes behind it. */
+export function withMore(table: string, cursor: string | undefined): string {
+  return cursor === undefined ? table : `${table}\nThere is more: ${commandLine(["--cursor", cursor])}`;
+}
+
+/** JSON for scripts and people: what a terminal would obey is written as an escape, which means the same. */
+export function jsonText(value: unknown, indent = 2): string {
+  return JSON.stringify(value, null, indent).replaceAll(/[\u007f-\u009f\u2028\u2029\p{Cf}]/gu, (found) =>
+    [...Array(found.length).keys()]
+      .map((place) => `\\u${found.charCodeAt(place).toString(16).padStart(4, "0")}`)
+      .join(""),
+  );
+}

@@ -1,0 +1,56 @@
+import { parseInstant, type Grant } from "turnpike/contracts";
+import type { Question } from "./escalation-store.ts";
+
+/** How an operator narrows what he approves. */
+export interface ApprovalTerms {
+  at: string;
+  expiresAt: string;
+  maxUses?: number | undefined;
+}
+
+/** The grant, or what stands against making one. */
+export type Approval = { ok: true; grant: Grant } | { ok: false; problem: string };
+
+/** Exactly the requested authority, for the one purpose it was asked for, and never longer or more often than asked. */
+export function approvedGrant(question: Question, terms: ApprovalTerms): Approval {
+  const { id, namespaceId, requester, authority, purpose, requestedAuthority } = question;
+  if (requestedAuthority === undefined)
+    return refuse("this question asks for no authority: deny it with an answer, or issue a grant by hand");
+  const { owner, capabilities, constraints = {} } = requestedAuthority;
+  if (constraints.purposes?.includes(purpose) === false)
+    return refuse("it was asked for other purposes than its turn had");
+  const expiresAt = earlier(constraints.expiresAt, terms.expiresAt);
+  if (!isLater(expiresAt, terms.at)) return refuse("it would have expired already");
+  if (constraints.notBefore !== undefined && !isLater(expiresAt, constraints.notBefore))
+    return refuse("it would expire before it begins");
+  const { maxUses = constraints.maxUses } = terms;
+  if (maxUses !== undefined && maxUses > (constraints.maxUses ?? Infinity))
+    return refuse(`at most ${String(constraints.maxUses)} uses were asked for`);
+  const narrowed = { ...constraints, purposes: [purpose], expiresAt, ...(maxUses !== undefined && { maxUses }) };
+  return {
+    ok: true,
+    grant: {
+      id: `approved-${id}`,
+      namespaceId,
+      subject: requester,
+      issuer: authority,
+      // Without an owner a capability would follow every owner that the agent may act for.
+      capabilities: capabilities.map((capability) => ({ ...capability, resource: { ...capability.resource, owner } })),
+      constraints: narrowed,
+      issuedAt: terms.at,
+      metadata: { question: id },
+    },
+  };
+}
+
+function refuse(problem: string): Approval {
+  return { ok: false, problem };
+}
+
+function earlier(one: string | undefined, other: string): string {
+  return one !== undefined && isLater(other, one) ? one : other;
+}
+
+function isLater(one: string, other: string): boolean {
+  return (parseInstant(one) ?? 0) > (parseInstant(other) ?? 0);
+}

@@ -1,0 +1,402 @@
+import { describe, expect, test } from "vitest";
+import type { AccessContext, Escalation } from "turnpike/contracts";
+import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../../../tests/support/databases.ts";
+import { askIn, bob, deskTime, escalation, wanted } from "../../../../tests/support/host/office.ts";
+import { failingAt, recordStatements } from "../../../../tests/support/host/watched-database.ts";
+import { alice, context, grant, neverAborted, scope } from "../../../../tests/support/host/world.ts";
+import type { Database } from "../database/database.ts";
+import { openStores, type Stores } from "../stores/stores.ts";
+import type { Answer, Question } from "./escalation-store.ts";
+
+const keepMs = 3_600_000;
+const lastMoment = "2026-01-01T12:59:59.999Z";
+const end = "2026-01-01T13:00:00.000Z";
+
+function openAll(database: Database): Stores {
+  return openStores(database, { questionMs: keepMs });
+}
+
+function all({ escalations }: Stores, namespaceId: string, now = deskTime): Promise<Question[]> {
+  return escalations.list(namespaceId, { limit: 99, now });
+}
+
+function answerTo({ namespaceId, id, ask }: Question, at = deskTime): Answer {
+  return { namespaceId, id, ask, by: "operator-1", at };
+}
+
+function grantFor({ namespaceId, id }: Question) {
+  return grant(`approved-${id}`, { namespaceId });
+}
+
+describe.each(databaseKinds)("escalations on %s", (kind) => {
+  const open = sharedDatabase(kind);
+  const stores = async (): Promise<Stores> => openAll(await open());
+
+  test("a question is kept to its last character, and nobody can change what is read", async () => {
+    const own = await stores();
+    const namespaceId = newTenant();
+    const asked = escalation({ reason: "May I?\0 \ud800 🙂", requestedAt: "2026-01-01T13:00:00+01:00" });
+    await own.escalations.add(context({ namespaceId, traceId: "nul\0", executionId: "turn-1" }), asked);
+    const [question] = await all(own, namespaceId);
+    expect(question).toMatchObject({
+      reason: "May I?\0 \ud800 🙂",
+      traceId: "nul\0",
+      executionId: "turn-1",
+      requestedAuthority: asked.requestedAuthority,
+      requestedAt: "2026-01-01T12:00:00.000Z",
+      expiresAt: "2026-01-01T13:00:00.000Z",
+    });
+    expect(Object.isFrozen(question) && Object.isFrozen(question?.requestedAuthority?.capabilities)).toBe(true);
+    expect(await own.escalations.find(namespaceId, question?.id ?? "", deskTime)).toEqual(question);
+  });
+
+  describe("the same ask", () => {
+    const same: { name: string; asked?: Escalation; who?: Partial<AccessContext> }[] = [
+      { name: "once more" },
+      { name: "in other words", asked: escalation({ reason: "Please?" }) },
+      { name: "in another turn of another trace", who: { executionId: "turn-2", traceId: "trace-2" } },
+      { name: "a moment before the first one expires", asked: escalation({ requestedAt: lastMoment }) },
+      {
+        name: "with its keys in another order",
+        asked: escalation(
+          {},
+          {
+            constraints: { maxUses: 2 },
+            capabilities: [{ scope: "exact", actions: ["read"], resource: { path: ["diary"], namespace: "files" } }],
+          },
+        ),
+      },
+    ];
+    for (const { name, asked = escalation(), who } of same) {
+      test(`${name} is one question while it waits, and it stays as it was first asked`, async () => {
+        const own = await stores();
+        const namespaceId = newTenant();
+        const first = await askIn(own, namespaceId);
+        await own.escalations.add(context({ namespaceId, ...who }), asked);
+        expect(await all(own, namespaceId)).toEqual([first]);
+      });
+    }
+
+    const other: { name: string; asked?: Escalation; who?: Partial<AccessContext> }[] = [
+      { name: "of another actor", who: { actor: bob } },
+      { name: "on another authority", who: { authority: bob } },
+      { name: "for another purpose", who: { purpose: "billing" } },
+      { name: "to another reviewer", asked: escalation({ reviewer: bob }) },
+      {
+        name: "for another place",
+        asked: escalation(
+          {},
+          {
+            capabilities: [{ resource: { namespace: "files", path: ["letters"] }, actions: ["read"], scope: "exact" }],
+          },
+        ),
+      },
+      { name: "for more uses", asked: escalation({}, { ...wanted, constraints: { maxUses: 3 } }) },
+      { name: "for any number of uses", asked: escalation({}, { capabilities: wanted.capabilities }) },
+      { name: "in words alone", asked: inWords("May I read the diary?") },
+    ];
+    for (const { name, asked = escalation(), who } of other) {
+      test(`but ${name} is another question`, async () => {
+        const own = await stores();
+        const namespaceId = newTenant();
+        await askIn(own, namespaceId);
+        await own.escalations.add(context({ namespaceId, ...who }), asked);
+        const questions = await all(own, namespaceId);
+        expect(new Set(questions.map(({ ask }) => ask)).size).toBe(2);
+      });
+    }
+
+    test("in words alone is one question for the same words, and another for others", async () => {
+      const own = await stores();
+      const namespaceId = newTenant();
+      for (const words of ["What now?", "What now?", "What then?"])
+        await own.escalations.add(context({ namespaceId }), inWords(words));
+      expect((await all(own, namespaceId)).map(({ reason }) => reason).toSorted()).toEqual(["What now?", "What then?"]);
+    });
+
+    test("of many turns at once is one question", async () => {
+      const own = await stores();
+      const namespaceId = newTenant();
+      const turns = Array.from({ length: 8 }, (_, place) => context({ namespaceId, executionId: `turn-${place}` }));
+      await Promise.all(turns.map((turn) => own.escalations.add(turn, escalation())));
+      expect(await all(own, namespaceId)).toHaveLength(1);
+    });
+
+    const closings: { status: string; close(own: Stores, question: Question): Promise<unknown>; at: string }[] = [
+      {
+        status: "approved",
+        close: ({ escalations }, question) => escalations.approve(answerTo(question), grantFor(question)),
+        at: deskTime,
+      },
+      {
+        status: "denied",
+        close: ({ escalations }, question) => escalations.deny(answerTo(question), "No."),
+        at: deskTime,
+      },
+      { status: "expired", close: () => Promise.resolve(), at: end },
+    ];
+    for (const { status, close, at } of closings) {
+      test(`can be asked again when it is ${status}, and the old answer stays`, async () => {
+        const own = await stores();
+        const namespaceId = newTenant();
+        const first = await askIn(own, namespaceId);
+        await close(own, first);
+        await own.escalations.add(context({ namespaceId }), escalation({ requestedAt: at }));
+        const questions = await all(own, namespaceId, at);
+        expect(questions.map((question) => question.status).toSorted()).toEqual([status, "pending"].toSorted());
+        expect(questions.find(({ id }) => id === first.id)?.status).toBe(status);
+        const second = questions.find(({ id }) => id !== first.id);
+        expect([second?.ask, second?.requestedAt]).toEqual([first.ask, at]);
+        await own.escalations.add(context({ namespaceId }), escalation({ requestedAt: at }));
+        expect(await all(own, namespaceId, at)).toHaveLength(2);
+      });
+    }
+  });
+
+  describe("a question waits", () => {
+    test("until its last moment and not into the next one", async () => {
+      const own = await stores();
+      const namespaceId = newTenant();
+      const { id } = await askIn(own, namespaceId);
+      const statusAt = async (now: string) => (await own.escalations.find(namespaceId, id, now))?.status;
+      expect([await statusAt(lastMoment), await statusAt(end)]).toEqual(["pending", "expired"]);
+      for (const [status, now, count] of [
+        ["pending", lastMoment, 1],
+        ["pending", end, 0],
+        ["expired", lastMoment, 0],
+        ["expired", end, 1],
+      ] as const) {
+        expect(await own.escalations.list(namespaceId, { status, limit: 9, now })).toHaveLength(count);
+      }
+    });
+
+    for (const verb of ["approve", "deny"] as const) {
+      test(`for ${verb}: in time one moment before its end, too late from then on`, async () => {
+        const own = await stores();
+        const namespaceId = newTenant();
+        const question = await askIn(own, namespaceId);
+        const answer = (at: string) =>
+          verb === "deny"
+            ? own.escalations.deny(answerTo(question, at), "No.")
+            : own.escalations.approve(answerTo(question, at), grantFor(question));
+        expect(await answer(end)).toMatchObject({ kind: "closed", question: { status: "expired" } });
+        expect(await own.grants.list(namespaceId, { limit: 9 })).toEqual([]);
+        expect(await answer(lastMoment)).toMatchObject({ kind: "done" });
+      });
+    }
+
+    test("and is counted with those of all tenants while it does", async () => {
+      const own = openAll(await openFresh(kind));
+      const [one, other] = [newTenant(), newTenant()];
+      await askIn(own, one);
+      const denied = await askIn(own, other);
+      await own.escalations.add(context({ namespaceId: other }), inWords("What now?"));
+      expect(await own.escalations.countPending(deskTime)).toBe(3);
+      await own.escalations.deny(answerTo(denied), "No.");
+      expect(await own.escalations.countPending(lastMoment)).toBe(2);
+      expect(await own.escalations.countPending(end)).toBe(0);
+    });
+  });
+
+  describe("an answer", () => {
+    test("of yes issues the grant, which the very next load has", async () => {
+      const own = await stores();
+      const namespaceId = newTenant();
+      const mine = { ...scope, namespaceId };
+      expect(await own.grants.load(mine, neverAborted)).toEqual([]);
+      const question = await askIn(own, namespaceId);
+      const issued = grantFor(question);
+      const answered = await own.escalations.approve(answerTo(question), issued);
+      const closed = { status: "approved", grantId: issued.id, decidedAt: deskTime, decidedBy: "operator-1" };
+      expect(answered).toEqual({ kind: "done", question: { ...question, ...closed } });
+      expect(await own.grants.load(mine, neverAborted)).toEqual([issued]);
+      expect(await all(own, namespaceId)).toEqual([{ ...question, ...closed }]);
+    });
+
+    test("of no keeps its reason and issues nothing", async () => {
+      const own = await stores();
+      const namespaceId = newTenant();
+      const question = await askIn(own, namespaceId);
+      const answered = await own.escalations.deny(answerTo(question), "No.\0 \ud800");
+      expect(answered).toMatchObject({ kind: "done", question: { status: "denied", answer: "No.\0 \ud800" } });
+      expect(await own.escalations.find(namespaceId, question.id, deskTime)).toMatchObject({ answer: "No.\0 \ud800" });
+      expect(await own.grants.list(namespaceId, { limit: 9 })).toEqual([]);
+    });
+
+    const wrong: { name: string; change(given: Answer): Answer; kind: string }[] = [
+      { name: "an id that nobody has", change: (given) => ({ ...given, id: "q0" }), kind: "unknown" },
+      { name: "another tenant", change: (given) => ({ ...given, namespaceId: newTenant() }), kind: "unknown" },
+      { name: "another ask", change: (given) => ({ ...given, ask: "0".repeat(64) }), kind: "other-ask" },
+    ];
+    for (const { name, change, kind: said } of wrong) {
+      test(`with ${name} is ${said}, and changes nothing`, async () => {
+        const own = await stores();
+        const namespaceId = newTenant();
+        const question = await askIn(own, namespaceId);
+        const given = change(answerTo(question));
+        expect(await own.escalations.deny(given, "No.")).toEqual({ kind: said });
+        expect(await own.escalations.approve(given, grantFor(question))).toEqual({ kind: said });
+        expect(await all(own, namespaceId)).toEqual([question]);
+        expect(await own.grants.list(namespaceId, { limit: 9 })).toEqual([]);
+      });
+    }
+
+    test("whose grant cannot be issued leaves the question open", async () => {
+      const own = await stores();
+      const namespaceId = newTenant();
+      const question = await askIn(own, namespaceId);
+      await own.grants.issue(grant("taken", { namespaceId }));
+      for (const bad of [grant("taken", { namespaceId }), grant("unfit", { namespaceId, issuedAt: "today" })]) {
+        await expect(own.escalations.approve(answerTo(question), bad)).rejects.toThrow(/unique|contract/i);
+      }
+      expect(await all(own, namespaceId)).toEqual([question]);
+      expect(await own.escalations.deny(answerTo(question), "No.")).toMatchObject({ kind: "done" });
+    });
+  });
+
+  test("tenants never meet, whatever they are called", async () => {
+    const own = await stores();
+    const [one, other] = ["same\0", "same\ud800"];
+    const question = await askIn(own, one);
+    expect([await all(own, other), await all(own, "same")]).toEqual([[], []]);
+    for (const namespaceId of [other, "same", "same\ufffd"]) {
+      expect(await own.escalations.find(namespaceId, question.id, deskTime)).toBeUndefined();
+      const given = { ...answerTo(question), namespaceId };
+      expect(await own.escalations.deny(given, "No.")).toEqual({ kind: "unknown" });
+    }
+    expect(await askIn(own, other)).toMatchObject({ namespaceId: other, status: "pending" });
+    expect(await all(own, one)).toEqual([question]);
+  });
+
+  describe("when a statement fails", () => {
+    interface Operation {
+      name: string;
+      run(own: Stores, question: Question): Promise<unknown>;
+    }
+    const operations: Operation[] = [
+      {
+        name: "add",
+        run: ({ escalations }, { namespaceId }) => escalations.add(context({ namespaceId }), inWords("New?")),
+      },
+      {
+        name: "add after an expiry",
+        run: ({ escalations }, { namespaceId }) =>
+          escalations.add(context({ namespaceId }), escalation({ requestedAt: end })),
+      },
+      { name: "find", run: ({ escalations }, { namespaceId, id }) => escalations.find(namespaceId, id, deskTime) },
+      {
+        name: "list",
+        run: ({ escalations }, { namespaceId }) => escalations.list(namespaceId, { limit: 9, now: end }),
+      },
+      { name: "countPending", run: ({ escalations }) => escalations.countPending(deskTime) },
+      {
+        name: "approve",
+        run: ({ escalations }, question) => escalations.approve(answerTo(question), grantFor(question)),
+      },
+      { name: "deny", run: ({ escalations }, question) => escalations.deny(answerTo(question), "No.") },
+    ];
+    const isRefused = (operation: Promise<unknown>): Promise<boolean> =>
+      operation.then(
+        () => false,
+        () => true,
+      );
+    /** The question and the grant together: one without the other is half an answer. */
+    const stateOf = async ({ db }: Database, namespaceId: string): Promise<string> => {
+      const rows = [];
+      for (const table of ["escalations", "grants"] as const)
+        rows.push(
+          await db.selectFrom(table).selectAll().where("namespace_id", "=", namespaceId).orderBy("id").execute(),
+        );
+      return JSON.stringify(rows);
+    };
+    const seed = async (database: Database): Promise<Question> => askIn(openAll(database), newTenant());
+    const statementsOf = async ({ run }: Operation): Promise<string[]> => {
+      const { database, statements } = recordStatements(await open());
+      await run(openAll(database), await seed(await open()));
+      return statements;
+    };
+
+    for (const operation of operations) {
+      test(`${operation.name} rejects, nothing is half done, and the next try succeeds`, async () => {
+        const database = await open();
+        const problems: string[] = [];
+        const statements = await statementsOf(operation);
+        for (const [place, statement] of statements.entries()) {
+          const question = await seed(database);
+          const before = await stateOf(database, question.namespaceId);
+          const own = openAll(failingAt(database, place + 1, "before"));
+          if (!(await isRefused(operation.run(own, question)))) problems.push(`acknowledged without ${statement}`);
+          if ((await stateOf(database, question.namespaceId)) !== before)
+            problems.push(`half done without ${statement}`);
+          if (await isRefused(operation.run(own, question))) problems.push(`stuck after ${statement}`);
+        }
+        expect(statements.length).toBeGreaterThan(0);
+        expect(problems).toEqual([]);
+      });
+
+      test(`${operation.name} rejects when an answer is lost, and is done as a whole or not at all`, async () => {
+        const database = await open();
+        const problems: string[] = [];
+        for (const [place, statement] of (await statementsOf(operation)).entries()) {
+          if (statement === "begin") continue;
+          const question = await seed(database);
+          const before = await stateOf(database, question.namespaceId);
+          const own = openAll(failingAt(database, place + 1, "after"));
+          if (!(await isRefused(operation.run(own, question)))) problems.push(`acknowledged without ${statement}`);
+          const isUndone = (await stateOf(database, question.namespaceId)) === before;
+          if (statement !== "commit" && !isUndone) problems.push(`half done by ${statement}`);
+          const fresh = openAll(database);
+          const issued = await fresh.grants.list(question.namespaceId, { limit: 9 });
+          const kept = await fresh.escalations.find(question.namespaceId, question.id, deskTime);
+          if (issued.length > 0 !== (kept?.status === "approved")) problems.push(`half an answer by ${statement}`);
+        }
+        expect(problems).toEqual([]);
+      });
+    }
+
+    test("everything rejects when the database is gone", async () => {
+      const database = await openFresh(kind);
+      const [own, question] = [openAll(database), await seed(database)];
+      await database.close();
+      const refused = await Promise.all(operations.map(({ run }) => isRefused(run(own, question))));
+      expect(operations.filter((_, place) => !refused[place]).map(({ name }) => name)).toEqual([]);
+    });
+  });
+});
+
+/** A question that asks for no authority. */
+function inWords(reason: string): Escalation {
+  return { status: "pending", reason, requestedAt: deskTime, reviewer: alice };
+}
+
+describe("escalations on a PostgreSQL that two hosts share", () => {
+  test("the same ask through both at once is one question, also when the one before has just expired", async () => {
+    const hosts = (await openPair()).map(openAll);
+    for (let round = 0; round < 10; round += 1) {
+      const namespaceId = newTenant();
+      await Promise.all(hosts.map(({ escalations }) => escalations.add(context({ namespaceId }), escalation())));
+      const [first] = hosts;
+      expect(await first?.escalations.list(namespaceId, { limit: 9, now: deskTime })).toHaveLength(1);
+      const again = escalation({ requestedAt: end });
+      await Promise.all(hosts.map(({ escalations }) => escalations.add(context({ namespaceId }), again)));
+      const questions = await first?.escalations.list(namespaceId, { limit: 9, now: end });
+      expect(questions?.map(({ status }) => status)).toEqual(["pending", "expired"]);
+    }
+  });
+
+  test("of an approval and a denial at once one counts, and a grant is there if and only if it was the approval", async () => {
+    const [here, there] = (await openPair()).map(openAll);
+    if (!here || !there) throw new Error("A host is missing.");
+    for (let round = 0; round < 10; round += 1) {
+      const namespaceId = newTenant();
+      const question = await askIn(here, namespaceId);
+      const [approved, denied] = await Promise.all([
+        here.escalations.approve(answerTo(question), grantFor(question)),
+        there.escalations.deny(answerTo(question), "No."),
+      ]);
+      expect([approved.kind, denied.kind].toSorted()).toEqual(["closed", "done"]);
+      const issued = await there.grants.list(namespaceId, { limit: 9 });
+      expect(issued).toHaveLength(approved.kind === "done" ? 1 : 0);
+    }
+  });
+});

@@ -1,0 +1,212 @@
+import { randomBytes } from "node:crypto";
+import type { Transaction } from "kysely";
+import {
+  AuthorityRequestSchema,
+  canonicalJson,
+  deepFreeze,
+  IdentifierSchema,
+  PrincipalRefSchema,
+  PurposeSchema,
+  sha256,
+  TimestampSchema,
+  type AccessContext,
+  type Escalation,
+  type Grant,
+} from "turnpike/contracts";
+import type { EscalationQueue } from "turnpike/kernel";
+import { z } from "zod";
+import { columnText } from "../database/column-text.ts";
+import type { Database } from "../database/database.ts";
+import type { Schema } from "../database/schema.ts";
+import { insertGrant } from "../stores/grant-store.ts";
+import type { Revisions } from "../stores/revisions.ts";
+
+export const QuestionStatusSchema = z.enum(["pending", "approved", "denied", "expired"]);
+
+export const QuestionSchema = z.strictObject({
+  id: IdentifierSchema,
+  namespaceId: IdentifierSchema,
+  status: QuestionStatusSchema,
+  /** The hash of what is asked: an answer has to name it, so that nobody approves what he has not seen. */
+  ask: IdentifierSchema,
+  requester: PrincipalRefSchema,
+  reviewer: PrincipalRefSchema,
+  authority: PrincipalRefSchema,
+  purpose: PurposeSchema,
+  reason: z.string(),
+  requestedAuthority: AuthorityRequestSchema.optional(),
+  traceId: IdentifierSchema,
+  executionId: IdentifierSchema.optional(),
+  requestedAt: TimestampSchema,
+  expiresAt: TimestampSchema,
+  decidedAt: TimestampSchema.optional(),
+  decidedBy: IdentifierSchema.optional(),
+  answer: z.string().optional(),
+  grantId: IdentifierSchema.optional(),
+});
+
+/** A question that a turn ended with, and what became of it. */
+export type Question = z.infer<typeof QuestionSchema>;
+type QuestionStatus = Question["status"];
+
+/** An operator's answer. */
+export interface Answer {
+  namespaceId: string;
+  id: string;
+  ask: string;
+  by: string;
+  at: string;
+}
+
+/** What became of an answer: only the first one to a question that was still open counts. */
+export type Answered =
+  | { kind: "done"; question: Question }
+  | { kind: "unknown" }
+  | { kind: "other-ask" }
+  | { kind: "closed"; question: Question };
+
+/** The questions of every tenant. */
+export interface EscalationStore extends EscalationQueue {
+  find(namespaceId: string, id: string, now: string): Promise<Question | undefined>;
+  /** Newest first; those before the question `before`. */
+  list(
+    namespaceId: string,
+    options: { status?: QuestionStatus | undefined; before?: string | undefined; limit: number; now: string },
+  ): Promise<Question[]>;
+  /** Closes a question and issues the grant in one transaction. */
+  approve(answer: Answer, grant: Grant): Promise<Answered>;
+  deny(answer: Answer, reason: string): Promise<Answered>;
+  /** How many questions of all tenants wait. */
+  countPending(now: string): Promise<number>;
+}
+
+/** Opens the queue. A question waits for `keepMs`, then nobody can answer it any more. */
+export function createEscalationStore({ db }: Database, revisions: Revisions, keepMs: number): EscalationStore {
+  /** Every answer ends a revision, whose row it locks first: two answers come one after the other. */
+  const answer = (given: Answer, change: Partial<Question>, grant?: Grant): Promise<Answered> =>
+    revisions.write(async (transaction) => {
+      const row = await rowOf(transaction, given.namespaceId, given.id);
+      if (row === undefined) return { kind: "unknown" };
+      const question = read(row, given.at);
+      if (question.ask !== given.ask || askOf(question) !== given.ask) return { kind: "other-ask" };
+      if (question.status !== "pending") return { kind: "closed", question };
+      const decided = { ...question, ...change, decidedAt: given.at, decidedBy: given.by };
+      if (grant !== undefined) await insertGrant(transaction, grant);
+      await transaction
+        .updateTable("escalations")
+        .set({ status: decided.status, content: JSON.stringify(decided) })
+        .where("namespace_id", "=", columnText(given.namespaceId))
+        .where("id", "=", given.id)
+        .execute();
+      return { kind: "done", question: decided };
+    });
+  return {
+    async add(context, escalation) {
+      const question = ask(context, escalation, keepMs);
+      const row = {
+        namespace_id: columnText(question.namespaceId),
+        id: question.id,
+        ask: question.ask,
+        status: question.status,
+        expires_at: question.expiresAt,
+        content: JSON.stringify(question),
+      };
+      await db.transaction().execute(async (transaction) => {
+        await transaction
+          .updateTable("escalations")
+          .set({ status: "expired" })
+          .where("namespace_id", "=", row.namespace_id)
+          .where("ask", "=", row.ask)
+          .where("status", "=", "pending")
+          .where("expires_at", "<=", question.requestedAt)
+          .execute();
+        // The same question that still waits is not asked twice.
+        await transaction
+          .insertInto("escalations")
+          .values(row)
+          .onConflict((conflict) => conflict.doNothing())
+          .execute();
+      });
+    },
+    async find(namespaceId, id, now) {
+      const row = await rowOf(db, namespaceId, id);
+      return row && read(row, now);
+    },
+    async list(namespaceId, { status, before, limit, now }) {
+      let rows = db
+        .selectFrom("escalations")
+        .selectAll()
+        .where("namespace_id", "=", columnText(namespaceId))
+        .orderBy("id", "desc")
+        .limit(limit);
+      if (before !== undefined) rows = rows.where("id", "<", columnText(before));
+      if (status === "pending") rows = rows.where("status", "=", status).where("expires_at", ">", now);
+      else if (status === "expired")
+        rows = rows.where(({ or, and, eb }) =>
+          or([eb("status", "=", "expired"), and([eb("status", "=", "pending"), eb("expires_at", "<=", now)])]),
+        );
+      else if (status !== undefined) rows = rows.where("status", "=", status);
+      return (await rows.execute()).map((row) => read(row, now));
+    },
+    approve: (given, grant) => answer(given, { status: "approved", grantId: grant.id }, grant),
+    deny: (given, reason) => answer(given, { status: "denied", answer: reason }),
+    async countPending(now) {
+      const { count } = await db
+        .selectFrom("escalations")
+        .select(({ fn }) => fn.countAll().as("count"))
+        .where("status", "=", "pending")
+        .where("expires_at", ">", now)
+        .executeTakeFirstOrThrow();
+      return Number(count);
+    },
+  };
+}
+
+/** Ids sort by age: the time in base 36 keeps its eight places until the year 2059. */
+function freshId(at: number): string {
+  return `q${at.toString(36)}${randomBytes(4).toString("hex")}`;
+}
+
+function ask(context: AccessContext, escalation: Escalation, keepMs: number): Question {
+  const { namespaceId, actor: requester, authority, purpose, traceId, executionId } = context;
+  const { reason, reviewer, requestedAuthority } = escalation;
+  const asked = Date.parse(escalation.requestedAt);
+  const question = { namespaceId, requester, reviewer, authority, purpose, reason, traceId };
+  const request = requestedAuthority && { requestedAuthority };
+  return {
+    id: freshId(asked),
+    ...question,
+    status: "pending",
+    ask: askOf({ ...question, ...request }),
+    ...request,
+    ...(executionId && { executionId }),
+    requestedAt: new Date(asked).toISOString(),
+    expiresAt: new Date(asked + keepMs).toISOString(),
+  };
+}
+
+type Asked = Pick<Question, "namespaceId" | "requester" | "reviewer" | "authority" | "purpose" | "reason"> &
+  Partial<Pick<Question, "requestedAuthority">>;
+
+/** Everything that an approval would make a grant of; for a question without an ask, the words of it. */
+function askOf({ namespaceId, requester, reviewer, authority, purpose, reason, requestedAuthority }: Asked): string {
+  const { capabilities, constraints } = requestedAuthority ?? {};
+  const wanted = capabilities === undefined ? { reason } : { capabilities, constraints };
+  return sha256(canonicalJson({ namespaceId, requester, reviewer, authority, purpose, ...wanted }));
+}
+
+function rowOf(db: Pick<Transaction<Schema>, "selectFrom">, namespaceId: string, id: string) {
+  return db
+    .selectFrom("escalations")
+    .selectAll()
+    .where("namespace_id", "=", columnText(namespaceId))
+    .where("id", "=", columnText(id))
+    .executeTakeFirst();
+}
+
+/** A question as it stands now: one that nobody answered in time is expired. */
+function read(row: Schema["escalations"], now: string): Question {
+  const question = JSON.parse(row.content) as Question;
+  const status = row.status === "pending" && row.expires_at <= now ? "expired" : row.status;
+  return deepFreeze({ ...question, status });
+}

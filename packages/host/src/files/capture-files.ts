@@ -1,0 +1,42 @@
+import { breathe } from "./breathe.ts";
+import { isOwn } from "./file-owner.ts";
+import { fileColumns } from "./file-rows.ts";
+import type { HeldFiles } from "./held-files.ts";
+import { isWithin } from "./path-text.ts";
+import { unknownOf, type Attempt } from "./reach.ts";
+
+/** How many rows are written at once. */
+const batch = 500;
+
+/**
+ * Captures the files at and below a folder that are covered, and returns how many they are. Of the others it keeps that
+ * they were there, so that a restore does not take them for new.
+ */
+export async function captureFiles(
+  { transaction, mine }: HeldFiles,
+  snapshot: string,
+  folder: readonly string[],
+  covered: ReadonlyMap<string, boolean>,
+): Promise<Attempt<number>> {
+  const files = await transaction
+    .selectFrom("files")
+    .select(fileColumns)
+    .where(isOwn(mine))
+    .where("digest", "is not", null)
+    .where(isWithin(folder))
+    .execute();
+  const unknown = unknownOf(files, covered);
+  if (unknown.length > 0) return { kind: "unknown", paths: unknown };
+
+  const captures = files.map(({ id, path, digest }) => {
+    return { ...mine, snapshot, file: id, digest: covered.get(path) === true ? digest : null };
+  });
+  for (let start = 0; start < captures.length; start += batch) {
+    await breathe();
+    await transaction
+      .insertInto("captures")
+      .values(captures.slice(start, start + batch))
+      .execute();
+  }
+  return { kind: "done", result: captures.filter(({ digest }) => digest !== null).length };
+}

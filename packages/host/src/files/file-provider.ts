@@ -1,0 +1,54 @@
+import {
+  check,
+  currentTimestamp,
+  type JsonValue,
+  type ResourceOperation,
+  type ResourceResult,
+} from "turnpike/contracts";
+import { ToolError, type ResourceProvider } from "turnpike/kernel";
+import { z } from "zod";
+import { openCall, placePaths, type FileDesk } from "./file-action.ts";
+import { fileActions } from "./file-actions.ts";
+
+/** Each action with the schema of what it takes from an operation. */
+const byName = new Map(
+  fileActions.map((action) => {
+    const taken = z.object({ resource: z.object({ path: placePaths[action.place] }), input: action.input });
+    return [action.action, { ...action, taken }];
+  }),
+);
+
+/** The actions on files as the resource namespace `files`. */
+export function fileProvider(desk: FileDesk): ResourceProvider {
+  return {
+    namespace: "files",
+    async invoke(operation, signal) {
+      const action = byName.get(operation.action);
+      if (action === undefined) return failed(operation, "invalid_request", `/action: expected ${namesOfActions()}`);
+      const { resource, input = {}, context } = operation;
+      const taken = check(action.taken, { resource, input });
+      if (!taken.ok) return failed(operation, "invalid_request", taken.message);
+      const { path } = taken.value.resource;
+      try {
+        const call = openCall(desk, operation, { action: operation.action, path, context, signal });
+        const output = (await action.run(call, taken.value.input)) as JsonValue;
+        return { status: "succeeded", ...aboutOf(operation), output };
+      } catch (error) {
+        if (!(error instanceof ToolError)) throw error;
+        return failed(operation, error.code, error.message);
+      }
+    },
+  };
+}
+
+function namesOfActions(): string {
+  return [...byName.keys()].map((name) => JSON.stringify(name)).join(" or ");
+}
+
+function aboutOf({ operationId }: ResourceOperation): { operationId: string; completedAt: string } {
+  return { operationId, completedAt: currentTimestamp() };
+}
+
+function failed(operation: ResourceOperation, code: string, message: string): ResourceResult {
+  return { status: "failed", ...aboutOf(operation), error: { code, message } };
+}

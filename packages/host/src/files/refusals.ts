@@ -1,0 +1,34 @@
+import { ToolError } from "turnpike/kernel";
+
+/** Nothing, or nothing any more, is at the path. */
+export function noFile(): ToolError {
+  return new ToolError("not_found", "There is no file at this path.");
+}
+
+export function noSnapshot(): ToolError {
+  return new ToolError("not_found", "There is no snapshot of this id at this path.");
+}
+
+export function fileExists(): ToolError {
+  return new ToolError("already_exists", "There is a file at this path already.");
+}
+
+export function otherVersion(version: number, expected: number): ToolError {
+  return new ToolError("version_conflict", `The file has version ${version}, and not ${expected}.`);
+}
+
+export function contentTooLarge(bytes: number, limit: number): ToolError {
+  return new ToolError("content_too_large", `The file would have ${bytes} bytes; at most ${limit} are kept.`);
+}
+
+export function tooMany(what: "files" | "snapshots", limit: number): ToolError {
+  return new ToolError("quota_exceeded", `There are ${limit} ${what} at most.`);
+}
+
+export function badPattern(problem: string): ToolError {
+  return new ToolError("invalid_pattern", problem);
+}
+
+export function badCursor(): ToolError {
+  return new ToolError("invalid_cursor", "The cursor does not come from this question.");
+}

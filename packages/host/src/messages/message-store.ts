@@ -1,0 +1,215 @@
+import type { Transaction } from "kysely";
+import { canonicalJson, principalKey, type MessageEnvelope, type PrincipalRef } from "turnpike/contracts";
+import { columnText } from "../database/column-text.ts";
+import type { Database } from "../database/database.ts";
+import type { Schema } from "../database/schema.ts";
+
+/** Whose messages: a receiver in a tenant. */
+export interface Inbox {
+  namespaceId: string;
+  receiver: PrincipalRef;
+}
+
+/** A message as its receiver finds it. Sequences count up, and none appears below one that was seen. */
+export interface ReceivedMessage {
+  sequence: number;
+  envelope: MessageEnvelope;
+  receivedAt: string;
+  isAcknowledged: boolean;
+}
+
+/** What became of a delivery; `conflict` is another message of the same sender under the same id. */
+export type Delivery = "kept" | "full" | "conflict";
+
+/** The inboxes of every tenant. */
+export interface MessageStore {
+  /** Keeps a message; the same one again is kept already. */
+  deliver(envelope: MessageEnvelope, namespaceId: string, at: string): Promise<Delivery>;
+  /** Messages behind the sequence `after`, in the order in which they were delivered; fewer when they are large. */
+  inbox(
+    inbox: Inbox,
+    page: { after?: number; limit: number; includeAcknowledged?: boolean },
+  ): Promise<ReceivedMessage[]>;
+  /** Acknowledges for each id the first message that still waits, and returns the ids that the inbox does not have. */
+  acknowledge(inbox: Inbox, ids: readonly string[], at: string): Promise<string[]>;
+  /** Whether whose inbox it is received or sent a message of this id. */
+  knows(inbox: Inbox, id: string): Promise<boolean>;
+  /** How many messages of all tenants wait to be acknowledged. */
+  countUnacknowledged(): Promise<number>;
+}
+
+/** So many characters end a page, whatever its limit: a hundred large messages are not for one answer. */
+const pageLength = 1_000_000;
+
+/** An inbox holds `maxUnacknowledged` messages that wait; what is delivered beyond that is refused. */
+export function createMessageStore(
+  { db, kind }: Database,
+  { maxUnacknowledged = 10_000 }: { maxUnacknowledged?: number } = {},
+): MessageStore {
+  /**
+   * Locks an inbox until the transaction ends. INVARIANT: who writes to an inbox holds this lock, so sequences are
+   * committed in their order, and a reader never sees one before those below it.
+   */
+  const lock = (transaction: Transaction<Schema>, mine: InboxColumns) => {
+    const head = transaction
+      .selectFrom("inboxes")
+      .select(["sequence", "unacknowledged"])
+      .where((row) => row.and(mine));
+    return kind === "postgres" ? head.forUpdate() : head;
+  };
+
+  const keep = async (
+    transaction: Transaction<Schema>,
+    mine: InboxColumns,
+    envelope: MessageEnvelope,
+    at: string,
+  ): Promise<Delivery> => {
+    await transaction
+      .insertInto("inboxes")
+      .values({ ...mine, sequence: 0, unacknowledged: 0 })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+    const head = await lock(transaction, mine).executeTakeFirstOrThrow();
+    const { namespace_id } = mine;
+    const [sender, id] = [columnText(principalKey(envelope.sender)), columnText(envelope.id)];
+    const earlier = await transaction
+      .selectFrom("messages")
+      .select("content")
+      .where((row) => row.and({ namespace_id, sender, id }))
+      .executeTakeFirst();
+    if (earlier !== undefined) return isSameMessage(earlier.content, envelope) ? "kept" : "conflict";
+    if (head.unacknowledged >= maxUnacknowledged) return "full";
+
+    const sequence = head.sequence + 1;
+    const content = JSON.stringify(envelope);
+    const kept = await transaction
+      .insertInto("messages")
+      .values({ ...mine, sequence, sender, id, content, received_at: at, acknowledged_at: null })
+      .onConflict((conflict) => conflict.doNothing())
+      .returning("sequence")
+      .executeTakeFirst();
+    // Nobody else writes to this inbox now: the id was taken by a message to somebody else.
+    if (kept === undefined) return "conflict";
+    await transaction
+      .updateTable("inboxes")
+      .set({ sequence, unacknowledged: head.unacknowledged + 1 })
+      .where((row) => row.and(mine))
+      .execute();
+    return "kept";
+  };
+
+  const settle = async (
+    transaction: Transaction<Schema>,
+    mine: InboxColumns,
+    ids: readonly string[],
+    at: string,
+  ): Promise<string[]> => {
+    const head = await lock(transaction, mine).executeTakeFirst();
+    if (head === undefined) return [...ids];
+    const found = await transaction
+      .selectFrom("messages")
+      .select(({ fn }) => [
+        "id",
+        fn
+          .min("sequence")
+          .filterWhere((row) => row.and({ acknowledged_at: null }))
+          .as("waiting"),
+      ])
+      .where((row) => row.and(mine))
+      .where("id", "in", ids.map(columnText))
+      .groupBy("id")
+      .execute();
+    const sequences = found.flatMap(({ waiting }) => waiting ?? []);
+    if (sequences.length > 0) {
+      await transaction
+        .updateTable("messages")
+        .set({ acknowledged_at: at })
+        .where((row) => row.and(mine))
+        .where("sequence", "in", sequences)
+        .execute();
+      await transaction
+        .updateTable("inboxes")
+        .set({ unacknowledged: head.unacknowledged - sequences.length })
+        .where((row) => row.and(mine))
+        .execute();
+    }
+    const known = new Set(found.map(({ id }) => id));
+    return ids.filter((id) => !known.has(columnText(id)));
+  };
+
+  return {
+    deliver(envelope, namespaceId, at) {
+      const mine = columnsOf({ namespaceId, receiver: envelope.receiver });
+      return db.transaction().execute((transaction) => keep(transaction, mine, envelope, at));
+    },
+    async inbox(inbox, { after = 0, limit, includeAcknowledged = false }) {
+      const mine = { ...columnsOf(inbox), ...(!includeAcknowledged && { acknowledged_at: null }) };
+      const all = db
+        .selectFrom("messages")
+        .where((row) => row.and(mine))
+        .where("sequence", ">", after)
+        .orderBy("sequence");
+      const sizes = await all
+        .select(({ fn }) => ["sequence", fn<number>("length", ["content"]).as("length")])
+        .limit(limit)
+        .execute();
+      const last = endOfPage(sizes);
+      if (last === undefined) return [];
+      return (await all.selectAll().where("sequence", "<=", last).execute()).map(read);
+    },
+    acknowledge(inbox, ids, at) {
+      if (ids.length === 0) return Promise.resolve([]);
+      return db.transaction().execute((transaction) => settle(transaction, columnsOf(inbox), ids, at));
+    },
+    async knows(inbox, id) {
+      const { receiver, ...tenant } = columnsOf(inbox);
+      const found = await db
+        .selectFrom("messages")
+        .select("sequence")
+        .where((row) => row.and({ ...tenant, id: columnText(id) }))
+        .where((row) => row.or({ receiver, sender: receiver }))
+        .limit(1)
+        .executeTakeFirst();
+      return found !== undefined;
+    },
+    async countUnacknowledged() {
+      const { total } = await db
+        .selectFrom("inboxes")
+        .select(({ fn }) => fn.sum<number | null>("unacknowledged").as("total"))
+        .executeTakeFirstOrThrow();
+      return total ?? 0;
+    },
+  };
+}
+
+type InboxColumns = Pick<Schema["inboxes"], "namespace_id" | "receiver">;
+
+function columnsOf({ namespaceId, receiver }: Inbox): InboxColumns {
+  return { namespace_id: columnText(namespaceId), receiver: columnText(principalKey(receiver)) };
+}
+
+/** The last sequence of a page that begins no message once it is long enough. */
+function endOfPage(sizes: readonly { sequence: number; length: number }[]): number | undefined {
+  let [last, total]: [number | undefined, number] = [undefined, 0];
+  for (const { sequence, length } of sizes) {
+    if (total >= pageLength) break;
+    last = sequence;
+    total += length;
+  }
+  return last;
+}
+
+/** The same message sent again may say another time. */
+function isSameMessage(content: string, { createdAt: _again, ...envelope }: MessageEnvelope): boolean {
+  const { createdAt: _first, ...first } = JSON.parse(content) as MessageEnvelope;
+  return canonicalJson(first) === canonicalJson(envelope);
+}
+
+function read({ sequence, content, received_at, acknowledged_at }: Schema["messages"]): ReceivedMessage {
+  return {
+    sequence,
+    envelope: JSON.parse(content) as MessageEnvelope,
+    receivedAt: received_at,
+    isAcknowledged: acknowledged_at !== null,
+  };
+}

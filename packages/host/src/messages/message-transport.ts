@@ -1,0 +1,21 @@
+import type { ErrorObject } from "turnpike/contracts";
+import { errorObject, type MessageTransport } from "turnpike/kernel";
+import type { Delivery, MessageStore } from "./message-store.ts";
+
+/** Delivers into the receiver's inbox: a message is accepted once it is kept. */
+export function messageTransport(store: MessageStore): MessageTransport {
+  return {
+    async deliver({ namespaceId, now: timestamp }, envelope) {
+      const { id: messageId } = envelope;
+      const delivery = await store.deliver(envelope, namespaceId, timestamp);
+      if (delivery === "kept") return { status: "accepted", messageId, timestamp };
+      return { status: "failed", messageId, timestamp, error: refusals[delivery] };
+    },
+  };
+}
+
+/** What a sender is told about a message that was not kept. */
+export const refusals: Record<Exclude<Delivery, "kept">, ErrorObject> = {
+  full: errorObject("quota_exceeded", "The receiver's inbox is full."),
+  conflict: errorObject("invalid_request", "This id was used for another message."),
+};

@@ -1,0 +1,91 @@
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { childrenOf } from "./children.ts";
+
+const prefix = "turnpike";
+const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120];
+const turnBuckets = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
+const storeBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 15];
+
+/** How much waits in a queue now. */
+export type Depth = () => number | Promise<number>;
+
+/** Registers every figure of the host; those with labels are asked for by them. */
+export function registerFigures(registry: Registry, queues: ReadonlyMap<string, Depth>) {
+  const registers = [registry];
+  const requests = new Counter({
+    name: `${prefix}_requests_total`,
+    help: "Requests that were answered.",
+    labelNames: ["route", "status"],
+    registers,
+  });
+  const requestSeconds = new Histogram({
+    name: `${prefix}_request_duration_seconds`,
+    help: "How long requests took to be answered.",
+    labelNames: ["route"],
+    buckets: requestBuckets,
+    registers,
+  });
+  const decisions = new Counter({
+    name: `${prefix}_decisions_total`,
+    help: "Decisions on the audit trail.",
+    labelNames: ["reason"],
+    registers,
+  });
+  const toolCalls = new Counter({
+    name: `${prefix}_tool_calls_total`,
+    help: "Tool calls on the audit trail.",
+    labelNames: ["outcome"],
+    registers,
+  });
+  const turns = new Counter({
+    name: `${prefix}_turns_total`,
+    help: "Turns whose end is on the audit trail.",
+    labelNames: ["outcome", "reason"],
+    registers,
+  });
+  const turnSeconds = new Histogram({
+    name: `${prefix}_turn_duration_seconds`,
+    help: "How long turns ran.",
+    labelNames: ["outcome"],
+    buckets: turnBuckets,
+    registers,
+  });
+  const runningTurns = new Gauge({ name: `${prefix}_turns_running`, help: "Turns that run now.", registers });
+  const storeSeconds = new Histogram({
+    name: `${prefix}_store_duration_seconds`,
+    help: "How long statements of the database took.",
+    labelNames: ["operation", "table"],
+    buckets: storeBuckets,
+    registers,
+  });
+  const queueDepth = new Gauge({
+    name: `${prefix}_queue_depth`,
+    help: "What waits: audit events to be written, questions to be answered, messages to be acknowledged.",
+    labelNames: ["queue"],
+    registers: [],
+    async collect() {
+      const depths = await Promise.all([...queues].map(async ([queue, depth]) => [queue, await tell(depth)] as const));
+      for (const [queue, value] of depths) this.set({ queue }, value);
+    },
+  });
+  registry.registerMetric(queueDepth);
+  return {
+    requests: childrenOf((route, status) => requests.labels(route, status)),
+    requestSeconds: childrenOf((route) => requestSeconds.labels(route)),
+    decisions: childrenOf((reason) => decisions.labels(reason)),
+    toolCalls: childrenOf((outcome) => toolCalls.labels(outcome)),
+    turns: childrenOf((outcome, reason) => turns.labels(outcome, reason)),
+    turnSeconds: childrenOf((outcome) => turnSeconds.labels(outcome)),
+    runningTurns,
+    storeSeconds: childrenOf((operation, table) => storeSeconds.labels(operation, table)),
+  };
+}
+
+/** A queue that cannot be read must not hide the other figures. */
+async function tell(depth: Depth): Promise<number> {
+  try {
+    return await depth();
+  } catch {
+    return Number.NaN;
+  }
+}

@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { countingApi, events, turn } from "../../../../tests/support/host/counting-api.ts";
+import { context } from "../../../../tests/support/host/world.ts";
+import { measureTurns } from "./measure-turns.ts";
+import { createMetrics, type Metrics } from "./metrics.ts";
+
+async function sampleOf(metrics: Metrics, sample: string): Promise<string | undefined> {
+  const line = (await metrics.text()).split("\n").find((text) => text.startsWith(`${sample} `));
+  return line?.slice(sample.length + 1);
+}
+
+const succeeded = 'turnpike_turn_duration_seconds_count{outcome="succeeded"}';
+
+test("a turn runs while it runs, and is timed when it has ended", async () => {
+  const metrics = createMetrics({ routes: [] });
+  let finish = (): void => {};
+  const { api } = countingApi(() => new Promise((resolve) => void (finish = resolve)));
+  const running = measureTurns(api, metrics).executeTurn(context(), turn);
+  expect(await sampleOf(metrics, "turnpike_turns_running")).toBe("1");
+  expect(await sampleOf(metrics, succeeded)).toBeUndefined();
+  finish();
+  expect((await running).status).toBe("succeeded");
+  expect(await sampleOf(metrics, "turnpike_turns_running")).toBe("0");
+  expect(await sampleOf(metrics, succeeded)).toBe("1");
+});
+
+test("what never became a turn is over, and not timed", async () => {
+  const metrics = createMetrics({ routes: [] });
+  const { api } = countingApi(() => Promise.reject(new Error("refused")));
+  await expect(measureTurns(api, metrics).executeTurn(context(), turn)).rejects.toThrow("refused");
+  expect(await sampleOf(metrics, "turnpike_turns_running")).toBe("0");
+  expect(await metrics.text()).not.toContain("turnpike_turn_duration_seconds_count");
+});
+
+test("a turn is watched as before, and everything else is the api's own", async () => {
+  const { api } = countingApi();
+  const measured = measureTurns(api, createMetrics({ routes: [] }));
+  const seen: unknown[] = [];
+  await measured.executeTurn(context(), turn, { onEvent: (event) => void seen.push(event) });
+  expect(seen).toEqual(events);
+  expect(measured.invokeTool).toBe(api.invokeTool);
+});

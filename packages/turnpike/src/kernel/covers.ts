@@ -1,0 +1,52 @@
+import type { AccessContext, AuthorizationRequest, ResourceOperation, ToolCall } from "../contracts/index.ts";
+import type { CompiledGrant } from "./active.ts";
+import type { AuthorityView } from "./authority.ts";
+import { acceptRequest, decideOn } from "./authorize.ts";
+import type { Ports } from "./call-port.ts";
+import { peek, type Spend } from "./decide.ts";
+import { nearestMismatch } from "./match.ts";
+
+/** An act that runs, as its tool or provider was handed it. */
+export type RunningAct = ToolCall | ResourceOperation;
+
+/** What an act was allowed on. */
+interface Footing {
+  /** Those of the kernel that allowed it: another kernel knows nothing of the act. */
+  ports: Ports;
+  context: AccessContext;
+  grant: CompiledGrant;
+  view: AuthorityView;
+}
+
+const footings = new WeakMap<RunningAct, Footing>();
+
+/** Remembers what an act was allowed on, for as long as somebody holds the act. */
+export function standOn(act: RunningAct, footing: Footing): void {
+  footings.set(act, footing);
+}
+
+/**
+ * Whether the authority that a running act was decided on covers another request too. The use that the act itself took
+ * counts for it; nothing is consumed and nothing recorded. An act that the kernel does not know covers nothing.
+ */
+export async function covers(
+  ports: Ports,
+  act: RunningAct,
+  request: AuthorizationRequest,
+  signal: AbortSignal,
+): Promise<boolean> {
+  signal.throwIfAborted();
+  const footing = footings.get(act);
+  if (footing?.ports !== ports) return false;
+  const { context, grant, view } = footing;
+  const asked = acceptRequest(context, request);
+  if (asked === undefined) return false;
+  const isByItself = nearestMismatch(grant.grant.capabilities, asked, context.owner) === undefined;
+  // Inside a turn the grant may have been more at this moment than at the admission: that is for the decision to see.
+  if (isByItself && ports.policy === undefined && view.admitted === undefined) return true;
+  const spend: Spend = (all, one, until) =>
+    one.grant.id === grant.grant.id ? Promise.resolve(undefined) : peek(all, one, until);
+  const decision = await decideOn(ports, context, asked, view, spend, signal);
+  signal.throwIfAborted();
+  return decision.kind === "allow";
+}

@@ -1,0 +1,594 @@
+import { beforeAll, describe, expect, test } from "vitest";
+import { databaseKinds } from "../support/databases.ts";
+import { ask } from "../support/host-calls.ts";
+import { runTurnpike, type HostProcess } from "../support/host-process.ts";
+import { alice, assistant, makeCredential, makeGrant } from "../support/host-world.ts";
+import {
+  command,
+  commandJson,
+  commandWith,
+  refused,
+  said,
+  startAskingHost,
+  steady,
+  steadyText,
+  words,
+} from "../support/terminal.ts";
+import type { Printed } from "../support/terminal.ts";
+
+const zeros = "0".repeat(64);
+const uuid = "00000000-0000-4000-8000-000000000000";
+const sometime = "2026-01-01T00:00:00.000Z";
+const bob = { kind: "human", userId: "bob" };
+
+// Each test has a tenant of its own on the host that all of them share.
+describe.each(databaseKinds)("the command line on %s", { timeout: 30_000 }, (kind) => {
+  let host: HostProcess;
+  beforeAll(async () => {
+    host = await startAskingHost(kind);
+  }, 30_000);
+
+  /** What a command prints, without what differs from run to run. */
+  const prints = async (args: readonly string[], token?: string): Promise<Printed> =>
+    steady(await command(host, args, token));
+  const json = <T>(args: readonly string[], token?: string): Promise<T> => commandJson(host, args, token) as Promise<T>;
+
+  /** The token of an assistant who holds some grants in a tenant (actions by namespace/path). */
+  const enter = async (
+    tenant: string,
+    grants: Readonly<Record<string, readonly string[]>> = {},
+    namespaces: readonly string[] = [],
+  ): Promise<string> => {
+    for (const [resource, actions] of Object.entries(grants)) {
+      await makeGrant(host, { id: resource.split("/").at(-1) ?? "", tenant, resource, actions });
+    }
+    const { token } = await makeCredential(host, { tenant });
+    await ask(host.url, "/v1/tools/namespaces", { token, method: "PUT", body: { enable: namespaces } });
+    return token;
+  };
+
+  test("a process of its own prints and ends as every command here does", async () => {
+    const [shown, denied] = await Promise.all([
+      runTurnpike({ folder: host.folder, args: words`grant list --tenant nobody --url ${host.url}` }),
+      runTurnpike({ folder: host.folder, args: words`grant revoke nothing --tenant nobody --url ${host.url}` }),
+    ]);
+    expect(shown).toEqual({ signal: null, ...said("There are no grants.") });
+    expect(denied).toEqual({
+      signal: null,
+      ...refused(
+        "Refused (not_found): There is no grant of this id in this tenant.",
+        "The matching `list` command shows what there is.",
+      ),
+    });
+  });
+
+  test("credential: made, listed, used and revoked", async () => {
+    const list = words`credential list --tenant letters`;
+    expect(await prints(list)).toEqual(said("There are no credentials."));
+    const create = words`credential create --tenant letters --actor agent:assistant --owner human:alice --purpose support`;
+    const made = await json<{ id: string; token: string }>([...create, ...words`billing --expires 30d`]);
+    expect(steadyText(JSON.stringify(made))).toBe(`{"id":"${"0".repeat(16)}","token":"tp_${"0".repeat(16)}_${zeros}"}`);
+    expect(made.token.split("_")[1]).toBe(made.id);
+    expect(await prints(list)).toEqual(
+      said(
+        "ID                TENANT   ACTOR            OWNER        PURPOSES         STATE",
+        `0000000000000000  letters  agent:assistant  human:alice  support,billing  until ${sometime}`,
+      ),
+    );
+    expect(await prints(words`tools list`, made.token)).toEqual(said("This credential may use no tool."));
+
+    expect(await command(host, words`credential revoke ${made.id}`)).toEqual(said(`Revoked ${made.id}.`));
+    expect(await prints(words`tools list`, made.token)).toEqual(
+      refused(
+        "Refused (unauthenticated): Send a valid credential: authorization: Bearer <token>.",
+        "The token is unknown, expired or revoked.",
+      ),
+    );
+    const access = { actor: assistant, owner: alice, authority: alice, purposes: ["support", "billing"] };
+    const [time, id] = [expect.any(String) as string, made.id];
+    expect(await json(list)).toEqual({
+      credentials: [{ id, namespaceId: "letters", access, createdAt: time, expiresAt: time, revokedAt: time }],
+    });
+    expect(await prints(create)).toEqual(said("The token, shown this once:", `tp_0000000000000000_${zeros}`));
+  });
+
+  test("credential operator: another operator is let in, and named on the trail", async () => {
+    const { token } = await json<{ token: string }>(words`credential operator --name human:carol --expires 1h`);
+    const terms = words`--to agent:a --from human:alice --resource files --action read --id g`;
+    const args = [...words`grant create --tenant carols --url ${host.url}`, ...terms];
+    expect(await commandWith(host.folder, args, { TURNPIKE_ADMIN_TOKEN: token })).toEqual(said("Issued g."));
+    expect(await prints(words`audit list --tenant carols`)).toEqual(
+      said(
+        "ROW  AT                        TYPE              OUTCOME    ACTOR        WHAT          WHY  TRACE",
+        `2    ${sometime}  operator.changed  succeeded  human:carol  grant.create  g    ${uuid}`,
+        `1    ${sometime}  operator.changed  allowed    human:carol  grant.create  g    ${uuid}`,
+      ),
+    );
+  });
+
+  test("grant: issued, derived, listed a page at a time and revoked with all that fell", async () => {
+    const list = words`grant list --tenant deeds`;
+    const create = words`grant create --tenant deeds --to agent:assistant --from human:alice`;
+    expect(await prints(list)).toEqual(said("There are no grants."));
+    const issued = await Promise.all([
+      prints([...create, ...words`--resource files/notes --action read list --depth 2 --id notes`]),
+      prints([
+        ...create,
+        ...words`--resource files/a.md --owner human:bob --exact --action * --id terms`,
+        ...words`--purpose support billing --expires 2999-01-31T12:00:00Z --uses 3`,
+      ]),
+      prints([...create, ...words`--resource files --action stat`]),
+    ]);
+    expect(issued).toEqual([said("Issued notes."), said("Issued terms."), said("Issued grant-000000000000.")]);
+    const narrow = words`--resource files/notes/todo.md --exact --action read`;
+    expect(
+      await prints([...words`grant derive notes --tenant deeds --to agent:helper --id notes-child`, ...narrow]),
+    ).toEqual(said("Issued notes-child, derived from notes."));
+    expect(await json(words`grant derive notes-child --tenant deeds --to agent:third --id notes-leaf`)).toMatchObject({
+      id: "notes-leaf",
+      parentId: "notes-child",
+      constraints: { delegationDepth: 0 },
+    });
+
+    const [table, paged, rest, filtered] = await Promise.all([
+      prints(list),
+      prints([...list, ...words`--limit 1`]),
+      prints([...list, ...words`--limit 1 --cursor notes-leaf`]),
+      json([...list, ...words`--to agent:helper --from agent:assistant --state live --resource files`]),
+    ]);
+    expect(table).toEqual(
+      said(
+        "ID                  STATE  TO               FROM             MAY                        TERMS                                                               PARENT",
+        "grant-000000000000  live   agent:assistant  human:alice      stat files/**",
+        "notes               live   agent:assistant  human:alice      read,list files/notes/**   delegable 2",
+        "notes-child         live   agent:helper     agent:assistant  read files/notes/todo.md   delegable 1                                                         notes",
+        "notes-leaf          live   agent:third      agent:helper     read files/notes/todo.md   delegable 0                                                         notes-child",
+        "terms               live   agent:assistant  human:alice      * files/a.md of human:bob  for support or billing, until 2999-01-31T12:00:00Z, 3 uses, 0 used",
+      ),
+    );
+    expect(paged.stdout).toMatch(/\nThere is more: --cursor grant-000000000000\n$/);
+    expect(rest.stdout).toMatch(/^ID .*\nterms .*\n$/);
+    expect(filtered).toMatchObject({ grants: [{ state: "live", grant: { id: "notes-child" } }] });
+
+    expect(await prints(words`grant revoke notes --tenant deeds`)).toEqual(
+      said(
+        "Revoked notes. With it fell what was derived from it:",
+        "  notes-child of agent:helper",
+        "  notes-leaf of agent:third",
+      ),
+    );
+    expect(await json([...list, ...words`--state revoked`])).toMatchObject({
+      grants: [{ state: "revoked", grant: { id: "notes" } }],
+    });
+  });
+
+  test("namespace: shown, switched on, and off only as expected", async () => {
+    const of = words`--tenant switches --actor agent:assistant`;
+    const shows = (files: string, messages: string, service: string) =>
+      said("NAMESPACE  STATE", `files      ${files}`, `messages   ${messages}`, `service    ${service}`);
+    expect(await prints([...words`namespace list`, ...of])).toEqual(shows("off", "off", "off"));
+    expect(await prints([...words`namespace enable files messages`, ...of])).toEqual(shows("on", "on", "off"));
+    const { version, ...settings } = await json<{ version: string }>([...words`namespace list`, ...of]);
+    const known = ["files", "messages", "service"];
+    expect(settings).toEqual({ namespaceId: "switches", actor: assistant, enabled: ["files", "messages"], known });
+    const disable = [...words`namespace disable files --expected-version ${version}`, ...of];
+    expect(await prints(disable)).toEqual(shows("off", "on", "off"));
+    expect(await prints(disable)).toEqual(
+      refused(
+        "Refused (conflict): /expectedVersion: somebody changed these settings since.",
+        "Look again with the matching `list` command.",
+      ),
+    );
+  });
+
+  test("tools: listed and called, and a denied call says who can tell why", async () => {
+    const token = await enter("tools", { "files/notes": ["list", "read"] }, ["files"]);
+    const [table, list, called, denied, hidden] = await Promise.all([
+      prints(words`tools list`, token),
+      json(words`tools list`, token),
+      prints(words`tools call files.list --args ${'{"path": "notes"}'}`, token),
+      prints(words`tools call files.list --args ${'{"path": "private"}'}`, token),
+      prints(words`tools call messages.inbox`, token),
+    ]);
+    expect(table).toEqual(
+      said(
+        "TOOL        KIND  WHAT IT DOES",
+        "files.list  read  Lists the files at and below a folder; with depth 1 its own files and folders.",
+        "files.read  read  Reads one file.",
+      ),
+    );
+    expect(list).toMatchObject([{ name: "files.list" }, { name: "files.read" }]);
+    expect(called).toEqual(said("{", '  "entries": []', "}"));
+    expect(denied).toEqual(
+      refused(
+        "Denied (no_matching_grant): No grant covers the act.",
+        `An operator can say what is missing: turnpike why --tenant <tenant> --trace ${uuid}`,
+      ),
+    );
+    expect(hidden).toEqual(
+      refused(
+        "Denied (tool_unavailable): The caller cannot use this tool.",
+        `An operator can say what is missing: turnpike why --tenant <tenant> --trace ${uuid}`,
+      ),
+    );
+  });
+
+  test("message: sent, read, answered and acknowledged", async () => {
+    const token = await enter("post", { "service.messaging": ["send", "receive"] }, ["messages"]);
+    const send = words`message send --to agent:assistant`;
+    const { messageId } = await json<{ messageId: string }>([...send, ...words`--payload {"text":"hello"}`], token);
+    const answer = [...send, ...words`--payload "done" --reply-to ${messageId}`];
+    expect(await prints(answer, token)).toEqual(said(`Accepted ${zeros}.`));
+    const [table, first] = await Promise.all([
+      prints(words`message inbox`, token),
+      json<{ cursor: string }>(words`message inbox --limit 1`, token),
+    ]);
+    expect({ ...table, stdout: table.stdout.replace(/--cursor 2-\S+/, "--cursor 2-x") }).toEqual(
+      said(
+        `ID${" ".repeat(62)}  FROM             RECEIVED                  SAYS              REPLY TO`,
+        `${zeros}  agent:assistant  ${sometime}  {"text":"hello"}`,
+        `${zeros}  agent:assistant  ${sometime}  "done"            ${zeros}`,
+        "What comes next: --cursor 2-x",
+      ),
+    );
+    expect(first).toMatchObject({ messages: [{ id: messageId, payload: { text: "hello" } }], unknown: [] });
+    expect(await json(words`message inbox --cursor ${first.cursor}`, token)).toMatchObject({
+      messages: [{ payload: "done", replyTo: messageId }],
+    });
+    const settled = await prints(words`message inbox --acknowledge ${messageId} nothing`, token);
+    expect(settled.stdout).not.toContain('{"text":"hello"}');
+    expect(settled.stdout).toMatch(/\nNot in this inbox: nothing\n$/);
+    expect(await json(words`message inbox --all`, token)).toMatchObject({ messages: [{ id: messageId }, {}] });
+  });
+
+  const turn = (payload: unknown): string[] =>
+    words`turn --agent assistant --from human:alice --purpose support --message ${JSON.stringify(payload)}`;
+
+  test("turn: run, followed, failed", async () => {
+    const token = await enter("turns", { "service.execution/agent/assistant": ["invoke"] });
+    const [done, followed, failed] = await Promise.all([
+      prints(turn({ done: true }), token),
+      prints([...turn("done"), ...words`--follow --json`], token),
+      prints(turn({ fail: { code: "too_hard", message: "I give up." } }), token),
+    ]);
+    expect(done).toEqual(said("{", '  "done": true', "}"));
+    expect(JSON.parse(followed.stdout)).toMatchObject({ status: "succeeded", output: "done" });
+    expect(followed.stderr.match(/^\S+/gm)).toEqual(["turn.started", "runtime.event", "turn.completed"]);
+    expect(failed).toMatchObject({ code: 1, stderr: "Failed (too_hard): I give up.\n" });
+  });
+
+  test("escalation: asked, listed, approved once, denied with a reason", async () => {
+    const mayAsk = { "service.execution/agent/assistant": ["invoke"], "service/escalation": ["request"] };
+    const token = await enter("asks", mayAsk, ["service"]);
+    const asking = (path: string): string[] => {
+      const capability = { resource: { namespace: "files", path: [path] }, actions: ["read"], scope: "exact" };
+      return turn({ escalate: { reason: `I need ${path}.`, requestedAuthority: { capabilities: [capability] } } });
+    };
+    const list = words`escalation list --tenant asks`;
+    expect(await prints(list)).toEqual(said("No question is pending."));
+    expect(await prints(asking("diary.md"), token)).toEqual(
+      said(
+        "The turn ended with a question: I need diary.md.",
+        "It asks for: read files/diary.md",
+        "An operator answers it: turnpike escalation list --tenant <tenant>",
+      ),
+    );
+    const [table, { escalations }] = await Promise.all([
+      prints(list),
+      json<{ escalations: { id: string; ask: string }[] }>(list),
+    ]);
+    expect(table).toEqual(
+      said(
+        "ID                 FROM             WANTS                FOR      BECAUSE           ANSWER",
+        `q0000000000000000  agent:assistant  read files/diary.md  support  I need diary.md.  until ${sometime}`,
+      ),
+    );
+    const { id = "", ask: hash = "" } = escalations[0] ?? {};
+    const approve = words`escalation approve ${id} --tenant asks --expires 1h --uses 1 --ask`;
+    const again = "Look again with the matching `list` command.";
+    expect(await prints([...approve, "another"])).toEqual(
+      refused(
+        "Refused (conflict): /ask: this question asks for something else. Look at it again before you answer.",
+        again,
+      ),
+    );
+    expect(await prints([...approve, hash])).toEqual(
+      said(
+        `Approved. agent:assistant may read files/diary.md of human:alice, for support, until ${sometime}, 1 use (approved-q0000000000000000).`,
+      ),
+    );
+    expect(await prints(words`escalation deny ${id} --tenant asks --reason No.`)).toEqual(
+      refused(
+        `Refused (conflict): This question was approved as approved-q0000000000000000 ${sometime}; it is answered once.`,
+        again,
+      ),
+    );
+
+    for (const path of ["one.md", "two.md"]) expect((await command(host, asking(path), token)).code).toBe(0);
+    const unclear = await prints(words`escalation deny --tenant asks --reason No.`);
+    expect(unclear).toMatchObject({ code: 2, stdout: "" });
+    expect(unclear.stderr).toMatch(/^More than one question waits: name one\. See: turnpike escalation list/);
+    const newest = await json<{ escalations: { id: string }[] }>([...list, ...words`--limit 1`]);
+    const second = newest.escalations[0]?.id ?? "";
+    expect(await prints(words`escalation deny ${second} --tenant asks --reason ${"It stays private."}`)).toEqual(
+      said("Denied q0000000000000000."),
+    );
+    expect(await Promise.all(["approved", "denied"].map((status) => prints([...list, "--status", status])))).toEqual([
+      said(
+        "ID                 FROM             WANTS                FOR      BECAUSE           ANSWER",
+        "q0000000000000000  agent:assistant  read files/diary.md  support  I need diary.md.  approved-q0000000000000000",
+      ),
+      said(
+        "ID                 FROM             WANTS              FOR      BECAUSE         ANSWER",
+        "q0000000000000000  agent:assistant  read files/two.md  support  I need two.md.  It stays private.",
+      ),
+    ]);
+  });
+
+  test("audit: listed by what happened, a page at a time, and verified", async () => {
+    const token = await enter("trail", { "files/notes": ["read"] });
+    for (const path of ["notes/todo.md", "private/diary.md"]) {
+      expect(await command(host, words`files read ${path}`, token)).toMatchObject({ code: 1 });
+    }
+    const list = words`audit list --tenant trail`;
+    const [table, page, none, verified, whole] = await Promise.all([
+      prints([...list, ...words`--outcome denied --actor agent:assistant`]),
+      json([...list, ...words`--type resource.invoked --limit 1`]),
+      prints([...list, ...words`--until 2020-01-01T00:00:00Z`]),
+      prints(words`audit verify --tenant trail`),
+      json(words`audit verify --tenant trail`),
+    ]);
+    expect(table).toEqual(
+      said(
+        "ROW  AT                        TYPE                   OUTCOME  ACTOR            WHAT                         WHY                TRACE",
+        `10   ${sometime}  resource.invoked       denied   agent:assistant  read files/private/diary.md  no_matching_grant  ${uuid}`,
+        `9    ${sometime}  authorization.checked  denied   agent:assistant  read files/private/diary.md  no_matching_grant  ${uuid}`,
+      ),
+    );
+    expect(page).toMatchObject({ events: [{ sequence: 10, event: { outcome: "denied" } }], cursor: "10" });
+    expect(await json([...list, ...words`--type resource.invoked --cursor 10`])).toMatchObject({
+      events: [{ event: { outcome: "failed", reason: "not_found" } }],
+    });
+    expect(none).toEqual(said("Nothing on the trail fits."));
+    expect(verified).toEqual(said("The audit trail of trail is whole."));
+    expect(whole).toEqual({ isWhole: true });
+  });
+
+  test("why: every grant with the first condition it failed, and the one command", async () => {
+    const question = words`
+      why --tenant whys --actor agent:assistant --owner human:alice --purpose support
+      --action read --resource files/private/diary.md`;
+    const verdict =
+      "DENIED (no_matching_grant): agent:assistant, read files/private/diary.md of human:alice, on grants of human:alice, for support";
+    const suggestion = [
+      "This would allow exactly this and nothing more:",
+      "  turnpike grant create --url http://host --tenant whys --to agent:assistant --from human:alice " +
+        "--owner human:alice --resource files/private/diary.md --exact --action read --purpose support",
+    ];
+    expect(await prints(question)).toEqual(
+      said(verdict, "", "agent:assistant holds no grant of human:alice in whys.", "", ...suggestion),
+    );
+
+    const issue = async (id: string, changes: object, capability: object = {}): Promise<void> => {
+      const place = { resource: { namespace: "files", path: ["private"] }, actions: ["read"], scope: "descendants" };
+      const capabilities = [{ ...place, ...capability }];
+      const grant = { id, namespaceId: "whys", subject: assistant, issuer: alice, capabilities, constraints: {} };
+      const body = { ...grant, issuedAt: "2026-01-01T00:00:00Z", ...changes };
+      const made = await ask(host.url, "/admin/v1/grants", { token: host.operatorToken(), body });
+      expect([id, made.status]).toEqual([id, 201]);
+    };
+    await issue("a-namespace", {}, { resource: { namespace: "mail", path: [] } });
+    await issue("b-owner", {}, { resource: { namespace: "files", path: [], owner: bob } });
+    await issue("c-action", {}, { actions: ["list", "stat"] });
+    await issue("d-path", {}, { scope: "exact" });
+    await issue("e-later", { issuedAt: "2999-01-01T00:00:00Z" });
+    await issue("f-not-yet", { constraints: { notBefore: "2999-01-01T00:00:00Z" } });
+    await issue("g-expired", { constraints: { expiresAt: "2026-01-02T00:00:00Z" } });
+    await issue("h-revoked", { revokedAt: "2026-01-03T00:00:00Z" });
+    await issue("i-purpose", { constraints: { purposes: ["billing"] } });
+    await issue("j-of-bob", { issuer: bob });
+    await issue("k-to-bob", { subject: bob });
+    const [denied, explained] = await Promise.all([prints(question), json(question)]);
+    expect(denied).toEqual(
+      said(
+        verdict,
+        "",
+        "GRANT        FROM         FAILED         BECAUSE",
+        "a-namespace  human:alice  namespace      it covers read mail/**",
+        "b-owner      human:alice  owner          it covers read files/** of human:bob",
+        "c-action     human:alice  action         it covers list,stat files/private/**",
+        "d-path       human:alice  path           it covers read files/private",
+        "e-later      human:alice  not-issued     it is issued 2999-01-01T00:00:00Z",
+        "f-not-yet    human:alice  not-yet-valid  from 2999-01-01T00:00:00Z",
+        "g-expired    human:alice  expired        until 2026-01-02T00:00:00Z",
+        "h-revoked    human:alice  revoked        it was revoked 2026-01-03T00:00:00Z",
+        "i-purpose    human:alice  purpose        for billing",
+        "",
+        ...suggestion,
+      ),
+    );
+    const resource = { namespace: "files", path: ["private", "diary.md"] };
+    expect(explained).toMatchObject({
+      decision: { allowed: false, reasonCode: "no_matching_grant" },
+      request: { action: "read", resource },
+      suggestion: {
+        namespaceId: "whys",
+        subject: assistant,
+        issuer: alice,
+        capabilities: [{ resource: { ...resource, owner: alice }, actions: ["read"], scope: "exact" }],
+        constraints: { purposes: ["support"] },
+      },
+    });
+
+    await issue("allows", {});
+    const { stdout } = await prints(question);
+    expect(stdout).toMatch(/^ALLOWED \(allowed\): agent:assistant, read files\/private\/diary\.md of human:alice, /);
+    expect(stdout).toContain("\nallows       human:alice  nothing: it allows this");
+    expect(stdout).not.toContain("This would allow");
+  });
+
+  test("why: a grant that is used up, and one whose chain fell", async () => {
+    const token = await enter("spent");
+    const create = words`grant create --tenant spent --from human:alice --resource files/a.md --exact --action *`;
+    await command(host, [...create, ...words`--to agent:assistant --uses 1 --id once`]);
+    await command(host, [...create, ...words`--to human:bob --depth 1 --id root`]);
+    await command(host, words`grant derive root --tenant spent --to agent:assistant --id leaf`);
+    await command(host, words`grant revoke root --tenant spent`);
+    expect((await command(host, words`files create a.md --content x`, token)).code).toBe(0);
+    const denied = await prints(words`files read a.md`, token);
+    expect(denied.stderr).toMatch(/^Denied \(grant_exhausted\): Every grant that covers the act has been used up\.\n/);
+    const why = words`why --tenant spent --actor agent:assistant --owner human:alice --purpose support --action read --resource files/a.md`;
+    const [spent, fallen] = await Promise.all([prints(why), prints([...why, ...words`--authority human:bob`])]);
+    expect(spent.stdout).toMatch(/^DENIED \(grant_exhausted\): /);
+    expect(spent.stdout).toContain(
+      "\nGRANT  FROM         FAILED           BECAUSE\nonce   human:alice  grant_exhausted  1 use\n",
+    );
+    expect(fallen.stdout).toMatch(/^DENIED \(delegation_chain_invalid\): /);
+    expect(fallen.stdout).toContain(
+      "\nGRANT  FROM       FAILED                    BECAUSE\nleaf   human:bob  delegation_chain_invalid  parent_inactive\n",
+    );
+  });
+
+  test("a denial for want of uses says who can tell why, like every denial", async () => {
+    const token = await enter("used-up");
+    const create = words`grant create --tenant used-up --to agent:assistant --from human:alice --resource files`;
+    await command(host, [...create, ...words`--action * --uses 1`]);
+    expect((await command(host, words`files list`, token)).code).toBe(0);
+    const denied = await prints(words`files list`, token);
+    expect(denied.stderr).toMatch(/^Denied \(grant_exhausted\): /);
+    expect(denied.stderr).toContain(`turnpike why --tenant <tenant> --trace ${uuid}\n`);
+  });
+
+  describe("why --trace", () => {
+    /** The trace that a refused command told its caller. */
+    const traceOf = ({ stderr }: Printed): string => / --trace (\S+)/.exec(stderr)?.[1] ?? "none";
+
+    test("explains the denial of a call as it was recorded", async () => {
+      const token = await enter("traced", { "files/notes": ["read"] }, ["files"]);
+      const denied = await command(host, words`tools call files.read --args {"path":"private/a.md"}`, token);
+      expect(await prints(words`why --tenant traced --trace ${traceOf(denied)}`)).toEqual(
+        said(
+          "DENIED (no_matching_grant): agent:assistant, read files/private/a.md of human:alice, on grants of human:alice, for support",
+          "",
+          `On the trail ${sometime}: files.read no_matching_grant`,
+          "",
+          "GRANT  FROM         FAILED  BECAUSE",
+          "notes  human:alice  path    it covers read files/notes/**",
+          "",
+          "This would allow exactly this and nothing more:",
+          "  turnpike grant create --url http://host --tenant traced --to agent:assistant --from human:alice " +
+            "--owner human:alice --resource files/private/a.md --exact --action read --purpose support",
+        ),
+      );
+    });
+
+    test("names the grants that were looked at when the tool could not be seen", async () => {
+      const token = await enter("unseen", { "files/notes": ["read"] }, ["files"]);
+      const denied = await command(host, words`tools call files.delete --args {"path":"notes/a.md"}`, token);
+      const { code, stdout } = await prints(words`why --tenant unseen --trace ${traceOf(denied)}`);
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/^DENIED \(tool_unavailable\): agent:assistant/);
+      expect(stdout).toMatch(/\nnotes +human:alice +action +it covers read files\/notes\/\*\*\n/);
+    });
+
+    test("says the command that switches on a namespace that is off", async () => {
+      const token = await enter("off", { "service.messaging": ["receive"] });
+      const denied = await command(host, words`message inbox`, token);
+      const { code, stdout } = await prints(words`why --tenant off --trace ${traceOf(denied)}`);
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/\n {2}turnpike namespace enable messages .*--tenant off --actor agent:assistant\n/);
+    });
+
+    test("explains a turn that was not let in, which says its trace", async () => {
+      const token = await enter("outside");
+      const denied = await command(host, turn({}), token);
+      expect(denied.code).toBe(1);
+      expect((await prints(words`why --tenant outside --trace ${traceOf(denied)}`)).stdout).toContain(
+        "--resource service.execution/agent/assistant --exact --action invoke --purpose support\n",
+      );
+    });
+  });
+
+  test("files: written, looked at and found", async () => {
+    const token = await enter("papers", { "files/notes": ["*"] });
+    const files = (args: readonly string[]) => prints(["files", ...args], token);
+    const shows = said("path: notes/todo.md", "version: 1", "size: 26", `updatedAt: ${sometime}`);
+    expect(await files(words`list notes`)).toEqual(said("Nothing."));
+    const text = "water the plants\ncall Bob\n";
+    expect(await files(words`create notes/todo.md --content ${text}`)).toEqual(shows);
+    expect(await files(words`create notes/sub/b.md --content Bob --json`)).toMatchObject({ code: 0 });
+    const [list, children, paged, stat, content, found, lines, twice, denied] = await Promise.all([
+      files(words`list notes`),
+      files(words`list notes --depth 1`),
+      json<{ cursor: string }>(words`files list notes --limit 1`, token),
+      files(words`stat notes/todo.md`),
+      files(words`read notes/todo.md`),
+      json(words`files search ${"water plants"} --in notes`, token),
+      files(words`grep ${"call (bob|carol)"} --regex --ignore-case --in notes`),
+      files(words`create notes/todo.md --content x`),
+      files(words`read private/diary.md`),
+    ]);
+    expect(list).toEqual(
+      said(
+        "KIND  PATH            VERSION  SIZE  UPDATED AT",
+        `file  notes/sub/b.md  1        3     ${sometime}`,
+        `file  notes/todo.md   1        26    ${sometime}`,
+      ),
+    );
+    expect(children).toEqual(
+      said(
+        "KIND    PATH           VERSION  SIZE  UPDATED AT",
+        "folder  notes/sub",
+        `file    notes/todo.md  1        26    ${sometime}`,
+      ),
+    );
+    expect(await json(words`files list notes --cursor ${paged.cursor}`, token)).toMatchObject({
+      entries: [{ kind: "file", path: "notes/todo.md" }],
+    });
+    expect(stat).toEqual(shows);
+    expect(content).toEqual(said("water the plants", "call Bob"));
+    expect(found).toMatchObject({ results: [{ path: "notes/todo.md", version: 1 }] });
+    expect(lines).toEqual(said("PATH           LINE  TEXT", "notes/todo.md  2     call Bob"));
+    expect(twice).toEqual(refused("Failed (already_exists): There is a file at this path already."));
+    expect(denied).toEqual(
+      refused(
+        "Denied (no_matching_grant): No grant covers the act.",
+        `An operator can say what is missing: turnpike why --tenant <tenant> --trace ${uuid}`,
+      ),
+    );
+  });
+
+  test("files: changed, deleted, and brought back from a snapshot", async () => {
+    const token = await enter("drafts", { "files/notes": ["*"] });
+    const files = (args: readonly string[]) => prints(["files", ...args], token);
+    const shows = (version: number, size: number) =>
+      said("path: notes/a.md", `version: ${version}`, `size: ${size}`, `updatedAt: ${sometime}`);
+    await files(words`create notes/a.md --content first`);
+    expect(await files(words`snapshot create notes --label before`)).toEqual(
+      said(`id: ${uuid}`, "label: before", `createdAt: ${sometime}`, "path: notes", "files: 1"),
+    );
+    expect(await files(words`replace notes/a.md --content x --expected-version 7`)).toEqual(
+      refused(
+        "Failed (version_conflict): The file has version 1, and not 7.",
+        "Read it again, and try with the version it has now.",
+      ),
+    );
+    expect(await files(words`replace notes/a.md --content x --expected-version 1`)).toEqual(shows(2, 1));
+    expect(await files(words`append notes/a.md --content yz`)).toEqual(shows(3, 3));
+    expect(await files(words`delete notes/a.md --expected-version 3`)).toEqual(said("version: 4"));
+    expect(await files(words`read notes/a.md`)).toEqual(refused("Failed (not_found): There is no file at this path."));
+    const [table, { snapshots }] = await Promise.all([
+      files(words`snapshot list notes`),
+      json<{ snapshots: { id: string }[] }>(words`files snapshot list notes`, token),
+    ]);
+    expect(table).toEqual(
+      said(
+        "ID                                    LABEL   CREATED AT                PATH",
+        `${uuid}  before  ${sometime}  notes`,
+      ),
+    );
+    const { id = "" } = snapshots[0] ?? {};
+    expect(await files(words`snapshot restore ${id} --in notes`)).toEqual(said("written: 1", "deleted: 0"));
+    expect(await json(words`files read notes/a.md`, token)).toEqual({ content: "first", version: 5 });
+  });
+});

@@ -1,0 +1,21 @@
+// A host as an embedder would start it, whose agents end their turns as the message says: run as a process of its own with
+// `key=value` settings as arguments. A payload is `{ "escalate": {...} }`, `{ "fail": {...} }` or what the turn completes with.
+import { loadConfig } from "../../packages/host/dist/config.js";
+import { createLog } from "../../packages/host/dist/log.js";
+import { startHost } from "../../packages/host/dist/serve.js";
+
+const runtime = {
+  manifest: { id: "told", version: "1" },
+  async run({ message: { payload } }, host) {
+    host.emit({ type: "told", data: payload });
+    if (payload?.escalate !== undefined) return { type: "escalate", ...payload.escalate };
+    if (payload?.fail !== undefined) return { type: "fail", error: payload.fail };
+    return { type: "complete", output: payload };
+  },
+};
+
+const flags = Object.fromEntries(process.argv.slice(2).map((setting) => setting.split(/=(.*)/s, 2)));
+const config = loadConfig({ env: {}, flags: { "listen.port": "0", ...flags } });
+const host = await startHost(config, { log: createLog(config.log), runtime });
+process.once("SIGTERM", () => void host.close().then(() => process.exit(0)));
+process.stdout.write(`Turnpike runs at ${host.url}\n`);

@@ -1,0 +1,25 @@
+// Runs commands of `turnpike` one after the other in one process, as `bin/turnpike.js` runs one, and tells its parent what
+// each printed and how it ended: a process for each would spend most of its time on starting.
+import { runCommand } from "../../packages/host/dist/cli.js";
+
+const printed = { stdout: "", stderr: "" };
+for (const stream of ["stdout", "stderr"]) {
+  process[stream].write = (text) => {
+    printed[stream] += text;
+    return true;
+  };
+}
+
+async function run({ id, args, env }) {
+  Object.assign(printed, { stdout: "", stderr: "" });
+  for (const name of Object.keys(process.env)) if (name.startsWith("TURNPIKE_")) delete process.env[name];
+  Object.assign(process.env, env);
+  const code = await runCommand(args);
+  process.send({ id, code, ...printed });
+}
+
+let last = Promise.resolve();
+process.on("message", (message) => {
+  last = last.then(() => run(message));
+});
+process.on("disconnect", () => process.exit());

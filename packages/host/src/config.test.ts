@@ -28,6 +28,7 @@ test("with nothing said, everything has the value that is written down", () => {
       shutdownMs: 30_000,
     },
     turns: {},
+    runtime: { kind: "none" },
     replay: { keepResultsDays: 7 },
     escalations: { expireHours: 24 },
     log: { level: "info" },

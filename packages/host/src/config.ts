@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describeExpectation, TurnOptionsSchema } from "turnpike/contracts";
 import { z } from "zod";
+import { isLoopback } from "./loopback.ts";
+import { RuntimeConfigSchema } from "./models/runtime-config.ts";
 
 const positive = z.int().min(1);
 
@@ -52,6 +54,7 @@ const ConfigSchema = z.strictObject({
     })
     .prefault({}),
   turns: TurnOptionsSchema.prefault({}),
+  runtime: RuntimeConfigSchema.default({ kind: "none" }),
   replay: z.strictObject({ keepResultsDays: positive.default(7) }).prefault({}),
   escalations: z.strictObject({ expireHours: positive.default(24) }).prefault({}),
   log: z.strictObject({ level: z.enum(["debug", "info", "warn", "error", "silent"]).default("info") }).prefault({}),
@@ -80,8 +83,7 @@ export function loadConfig(options: { file?: string | undefined; env: NodeJS.Pro
 /** Credentials travel with every request: beyond this machine only over TLS, unless somebody insists. */
 function refuseOpenListening(config: Config): Config {
   const { listen, tls } = config;
-  const isLoopback = /^(127\.\d+\.\d+\.\d+|\[?::1\]?|localhost)$/.test(listen.host);
-  if (isLoopback || tls !== undefined || listen.insecure) return config;
+  if (isLoopback(listen.host) || tls !== undefined || listen.insecure) return config;
   throw new ConfigError(
     `Listening on ${listen.host} without TLS would show credentials to the network. ` +
       "Configure tls.certFile and tls.keyFile, or set listen.insecure when something in front terminates TLS.",
@@ -94,8 +96,9 @@ function mistakes(issue: z.core.$ZodIssue, config: unknown): string[] {
   return paths.map((path) => {
     let found: unknown = config;
     for (const name of path) found = (found as Record<PropertyKey, unknown> | undefined)?.[name];
-    const isUnknown = issue.code === "unrecognized_keys";
-    const shown = isUnknown ? "something" : hidePasswords(JSON.stringify(found) ?? "nothing").slice(0, 60);
+    // Where a model is configured, a key may have been pasted by mistake.
+    const isHidden = issue.code === "unrecognized_keys" || (path[0] === "runtime" && found !== undefined);
+    const shown = isHidden ? "something" : hidePasswords(JSON.stringify(found) ?? "nothing").slice(0, 60);
     return `${path.map(String).join(".") || "configuration"}: found ${shown}, ${describeExpectation(issue)}.`;
   });
 }
@@ -149,9 +152,15 @@ export function environmentName(key: string): string {
 /** Every key that takes a single value, with the type it takes, from the schema itself. */
 function settingTypes(schema: z.core.$ZodType = ConfigSchema, path: readonly string[] = []): Map<string, string> {
   const { def } = schema._zod as {
-    def: { type: string; innerType?: z.core.$ZodType; shape?: Record<string, z.core.$ZodType> };
+    def: {
+      type: string;
+      innerType?: z.core.$ZodType;
+      shape?: Record<string, z.core.$ZodType>;
+      options?: z.core.$ZodType[];
+    };
   };
   if (def.innerType !== undefined) return settingTypes(def.innerType, path);
+  if (def.options !== undefined) return new Map(def.options.flatMap((option) => [...settingTypes(option, path)]));
   if (def.shape === undefined) return new Map([[path.join("."), def.type]]);
   return new Map(Object.entries(def.shape).flatMap(([name, part]) => [...settingTypes(part, [...path, name])]));
 }
@@ -180,7 +189,7 @@ function define(place: object, name: string, value: unknown): void {
 function valueOf(key: string, text: string): unknown {
   switch (settingTypes().get(key)) {
     case "number":
-      return /^-?(0|[1-9]\d*)$/.test(text) ? Number(text) : text;
+      return /^-?(0|[1-9]\d*)(\.\d+)?$/.test(text) ? Number(text) : text;
     case "boolean":
       return text === "true" ? true : text === "false" ? false : text;
     case "array":

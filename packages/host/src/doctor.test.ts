@@ -7,10 +7,10 @@ import { databaseKinds, newLocation, openHost, temporaryFolder } from "../../../
 import { opening, otherProcess } from "../../../tests/support/host/other-process.ts";
 import { examine, type Finding } from "./doctor.ts";
 
-function ask(flags: Record<string, string>): Promise<Finding[]> {
+function ask(flags: Record<string, string>, env: NodeJS.ProcessEnv = {}): Promise<Finding[]> {
   const file = join(temporaryFolder(), "turnpike.config.json");
   writeFileSync(file, "{}");
-  return examine({ file, env: {}, flags: { "listen.port": "0", ...flags } });
+  return examine({ file, env, flags: { "listen.port": "0", ...flags } });
 }
 
 function said(findings: readonly Finding[], check: string): string[] {
@@ -135,5 +135,40 @@ for (const { name, flags, check, says } of mistakes) {
   test(`${name} is found`, async () => {
     const findings = await ask({ database: await newLocation("sqlite"), ...flags });
     expect(said(findings, check)).toEqual(says.map((words) => expect.stringContaining(words) as string));
+  });
+}
+
+const model = { "runtime.kind": "model", "runtime.model": "model-1" };
+const openai = { ...model, "runtime.provider": "openai", "runtime.apiKeyEnv": "MODEL_KEY" };
+const local = { ...model, "runtime.provider": "openai-compatible", "runtime.baseUrl": "http://127.0.0.1:1/v1" };
+const runtimes: { name: string; flags: Record<string, string>; env: NodeJS.ProcessEnv; finding: Partial<Finding> }[] = [
+  {
+    name: "a key that is set",
+    flags: openai,
+    env: { MODEL_KEY: "sk-hidden" },
+    finding: { isOk: true, says: "MODEL_KEY is set" },
+  },
+  {
+    name: "a key that is not set",
+    flags: openai,
+    env: {},
+    finding: {
+      isOk: false,
+      says: "runtime.apiKeyEnv: the variable MODEL_KEY is not set. Put the key of the model there.",
+    },
+  },
+  {
+    name: "a key that is none",
+    flags: openai,
+    env: { MODEL_KEY: "sk-hidden\n" },
+    finding: { isOk: false, says: "runtime.apiKeyEnv: the variable MODEL_KEY holds something that is no key." },
+  },
+  { name: "no key", flags: local, env: {}, finding: { isOk: true, says: "asks a model without a key" } },
+];
+for (const { name, flags, env, finding } of runtimes) {
+  test(`a model with ${name} is looked at, and the key is not shown`, async () => {
+    const findings = await ask({ database: await newLocation("sqlite"), ...flags }, env);
+    expect(findings.filter(({ check }) => check === "runtime")).toEqual([{ check: "runtime", ...finding }]);
+    expect(JSON.stringify(findings)).not.toContain("hidden");
   });
 }

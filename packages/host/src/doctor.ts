@@ -7,6 +7,8 @@ import { adminTokenFile, dataFolder } from "./admin/admin-token.ts";
 import { loadConfig, type Config } from "./config.ts";
 import { isPostgres } from "./database/location.ts";
 import { openDatabase } from "./database/open-database.ts";
+import type { ModelConfig } from "./models/runtime-config.ts";
+import { readApiKey } from "./runtimes.ts";
 
 /** One thing the doctor looked at. */
 export interface Finding {
@@ -31,6 +33,7 @@ export async function examine(options: Parameters<typeof loadConfig>[0]): Promis
     ...secretFiles(config).map(checkSecretFile),
     ...(config.jwt === undefined ? [] : [checkKeySet(config.jwt.jwks)]),
     ...(config.tls === undefined ? [] : [config.tls.certFile, config.tls.keyFile].map(checkTlsFile)),
+    ...(config.runtime.kind === "model" ? [checkModel(config.runtime, options.env)] : []),
   ];
 }
 
@@ -97,6 +100,16 @@ function checkKeySet(jwks: string): Finding {
 function checkTlsFile(path: string): Finding {
   if (existsSync(path)) return good("tls", `${path} is there`);
   return bad("tls", `${path} does not exist. Correct tls.certFile and tls.keyFile.`);
+}
+
+/** The key is looked at, not tried: that would cost money, and say that somebody is here. */
+function checkModel(config: ModelConfig, env: NodeJS.ProcessEnv): Finding {
+  try {
+    const key = readApiKey(config, env);
+    return good("runtime", key === undefined ? "asks a model without a key" : `${config.apiKeyEnv} is set`);
+  } catch (error) {
+    return bad("runtime", messageOf(error));
+  }
 }
 
 function good(check: string, says: string): Finding {

@@ -2,11 +2,10 @@ import { join } from "node:path";
 import { dataFolder } from "./admin/admin-token.ts";
 import type { Config } from "./config.ts";
 import { isPostgres } from "./database/location.ts";
-import { demoRuntime } from "./demo/demo-runtime.ts";
 import { demoScreen } from "./demo/demo-screen.ts";
 import { openDemoWorld } from "./demo/demo-world.ts";
 import { createLog } from "./log.ts";
-import { noRuntime } from "./runtimes.ts";
+import { openRuntime } from "./runtimes.ts";
 import { startHost } from "./serve.ts";
 
 /** Runs until SIGTERM or SIGINT, whenever that comes. */
@@ -16,7 +15,9 @@ export async function runHost(config: Config, isDemo: boolean, print: (text: str
     process.on("SIGINT", resolve);
   });
   const log = createLog(isDemo ? { level: "warn" } : config.log);
-  const host = await startHost(config, { log, runtime: isDemo ? demoRuntime : noRuntime });
+  const isScripted = isDemo && config.runtime.kind === "none";
+  const runtime = await openRuntime(isScripted ? { kind: "scripted" } : config.runtime, process.env);
+  const host = await startHost(config, { log, runtime });
   try {
     if (isDemo)
       print(demoScreen(host.url, operatorFlags(host.url, config), await openDemoWorld(host.stores, tokenFile(config))));

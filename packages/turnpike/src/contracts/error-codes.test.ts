@@ -63,6 +63,13 @@ const rows = [
   { code: "quota_exceeded", families: ["tool", "resource", "message"] },
   { code: "invalid_pattern", families: ["tool", "resource"] },
   { code: "invalid_cursor", status: 400, families: ["tool", "resource", "host"] },
+  { code: "invalid_turn_state", families: ["turn"] },
+  { code: "model_unavailable", families: ["turn"] },
+  { code: "model_rate_limited", families: ["turn"] },
+  { code: "model_rejected_request", families: ["turn"] },
+  { code: "model_response_invalid", families: ["turn"] },
+  { code: "model_output_truncated", families: ["turn"] },
+  { code: "model_refused", families: ["turn"] },
 
   { code: "invalid_parent", families: ["derivation"] },
   { code: "invalid_ask", families: ["derivation"] },

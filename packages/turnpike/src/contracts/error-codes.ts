@@ -173,6 +173,29 @@ export const errorCodes = {
     retry: false,
   },
   turn_cancelled: { families: ["turn"], meaning: "The turn reached its deadline or was cancelled.", retry: true },
+  invalid_turn_state: { families: ["turn"], meaning: "The turn's state holds no conversation of ours.", retry: false },
+  model_unavailable: { families: ["turn"], meaning: "The model's provider did not answer to the end.", retry: true },
+  model_rate_limited: { families: ["turn"], meaning: "The model's provider takes no more requests now.", retry: true },
+  model_rejected_request: {
+    families: ["turn"],
+    meaning: "The model's provider refused the request.",
+    retry: false,
+  },
+  model_response_invalid: {
+    families: ["turn"],
+    meaning: "The model's provider answered with something that is no reply.",
+    retry: false,
+  },
+  model_output_truncated: {
+    families: ["turn"],
+    meaning: "The model's reply ended at its token limit.",
+    retry: false,
+  },
+  model_refused: {
+    families: ["turn"],
+    meaning: "The model, or its provider's filter, refused to reply.",
+    retry: false,
+  },
 
   // Rules of delegation, as deriveGrant refuses and a chain breaks them
   invalid_parent: { families: ["derivation"], meaning: "The parent does not fit the contract.", retry: false },

@@ -13,7 +13,7 @@ import {
   typesOf,
   type TurnWorldOptions,
 } from "../../../../tests/support/turn-world.ts";
-import type { JsonValue, TurnOptions, TurnResult } from "../contracts/index.ts";
+import type { JsonObject, JsonValue, TurnOptions, TurnResult } from "../contracts/index.ts";
 import {
   standardRuntime,
   type DriverDecision,
@@ -31,7 +31,7 @@ interface WatchedDriver extends TurnDriver {
 
 function driverOf(
   next: Next,
-  changes: { open?: TurnDriver["open"]; close?: TurnSession["close"] } = {},
+  changes: { open?: TurnDriver["open"]; close?: TurnSession["close"]; metadata?: () => unknown } = {},
 ): WatchedDriver {
   const seen: WatchedDriver["seen"] = { opened: 0, closed: 0, inputs: [], signals: [] };
   const session: TurnSession = {
@@ -44,6 +44,7 @@ function driverOf(
       seen.closed += 1;
       return changes.close?.() ?? Promise.resolve();
     },
+    ...(changes.metadata && { metadata: changes.metadata as () => JsonObject }),
   };
   return {
     seen,
@@ -176,6 +177,43 @@ describe("the reference runtime", () => {
     const error = { code: "content_filter", message: "Refused.", retryable: false };
     expect(await drive(driverOf(deciding({ type: "fail", error })))).toMatchObject({ status: "failed", error });
   });
+});
+
+describe("what a session says of itself", () => {
+  const ways: { name: string; next: Next; options?: TurnOptions; said: string }[] = [
+    { name: "complete", next: deciding(done), said: "succeeded" },
+    { name: "fail", next: deciding({ type: "fail", error: { code: "mine", message: "x" } }), said: "mine" },
+    { name: "escalate", next: deciding({ type: "escalate", reason: "May I?" }), said: "escalated" },
+    { name: "the step limit", next: deciding(tools("a")), options: { maxSteps: 1 }, said: "step_limit_exceeded" },
+    { name: "nonsense", next: deciding(untyped<DriverDecision>({})), said: "invalid_driver_decision" },
+  ];
+  for (const { name, next, options, said } of ways) {
+    test(`is in the result, beside the runtime's own name: ${name}`, async () => {
+      const metadata = () => ({ tokens: 7, runtime: "forged" });
+      const result = await drive(driverOf(next, { metadata }), options);
+      expect(saidOf(result)).toBe(said);
+      expect(result.metadata).toStrictEqual({ tokens: 7, runtime: { id: "standard", version: "1" } });
+    });
+  }
+
+  const broken: { name: string; metadata: () => unknown; said: string }[] = [
+    {
+      name: "throws",
+      metadata() {
+        throw new Error(portSecret);
+      },
+      said: "driver_failed",
+    },
+    { name: "is no object", metadata: () => "seven", said: "invalid_driver_decision" },
+    { name: "is no JSON", metadata: () => ({ tokens: Number.NaN }), said: "invalid_driver_decision" },
+  ];
+  for (const { name, metadata, said } of broken) {
+    test(`ends the turn ${said} when it ${name}`, async () => {
+      const result = await drive(driverOf(deciding(done), { metadata }));
+      expect(saidOf(result)).toBe(said);
+      expect(JSON.stringify(result)).not.toContain(portSecret);
+    });
+  }
 });
 
 describe("a driver that breaks", () => {

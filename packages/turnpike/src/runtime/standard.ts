@@ -1,11 +1,13 @@
 import {
   check,
   ErrorObjectSchema,
+  JsonObjectSchema,
   JsonValueSchema,
   ToolCallSchema,
   type ErrorCode,
   type ErrorObject,
   type EscalationAsk,
+  type JsonObject,
   type JsonValue,
   type ToolCall,
   type ToolResult,
@@ -34,6 +36,8 @@ export type DriverDecision =
 /** One turn's conversation with whatever decides. */
 export interface TurnSession {
   next(input: DriverInput, signal: AbortSignal): Promise<DriverDecision>;
+  /** What the result says of this session, however the turn was decided to end; asked once, then. */
+  metadata?(): JsonObject;
   /** Called once, on every way out. */
   close?(): Promise<void>;
 }
@@ -60,7 +64,7 @@ export function standardRuntime(driver: TurnDriver): RuntimePlugin {
         throw new DriverFailure(error);
       }
       try {
-        return await converse(session, turn, host, signal);
+        return withMetadata(await converse(session, turn, host, signal), session);
       } finally {
         // Not awaited: the turn has its outcome, and a session that is slow to close must not change it.
         void closeSession(session);
@@ -122,6 +126,16 @@ function readDecision(decision: DriverDecision): { type: "tools"; calls: ToolCal
 function escalationOf(asked: { reason?: unknown; requestedAuthority?: unknown }): RuntimeOutcome {
   const ask = readEscalationAsk(asked);
   return ask === undefined ? fail("invalid_driver_decision") : { type: "escalate", ...ask };
+}
+
+function withMetadata(outcome: RuntimeOutcome, session: TurnSession): RuntimeOutcome {
+  if (session.metadata === undefined) return outcome;
+  try {
+    const metadata = check(JsonObjectSchema, session.metadata());
+    return metadata.ok ? { ...outcome, metadata: metadata.value } : fail("invalid_driver_decision");
+  } catch (error) {
+    throw new DriverFailure(error);
+  }
 }
 
 function fail(code: ErrorCode): RuntimeOutcome {

@@ -1,0 +1,63 @@
+import {
+  check,
+  EscalationAskSchema,
+  IdentifierSchema,
+  JsonObjectSchema,
+  type ErrorObject,
+  type ToolCall,
+} from "turnpike/contracts";
+import { errorObject } from "turnpike/kernel";
+import { escalationToolName, type RuntimeTurn } from "turnpike/runtime";
+import type { ModelCall } from "./ask-model.ts";
+import type { ToolNames } from "./tool-names.ts";
+
+/** A model's call on its way: the gate decides it, or it is answered at once because it is none. */
+export type PlannedCall =
+  | { kind: "asked"; made: ModelCall; call: ToolCall }
+  | { kind: "answered"; made: ModelCall; error: ErrorObject };
+
+/** What the calls of one reply are planned with; `room` is how many of them may reach the gate. */
+export interface CallPlan {
+  turn: RuntimeTurn;
+  names: ToolNames;
+  step: number;
+  room: number;
+}
+
+/** Plans the calls of one reply, in their order. */
+export function planCalls(calls: readonly ModelCall[], { turn, names, step, room }: CallPlan): PlannedCall[] {
+  const ids = calls.map(({ toolCallId }) => toolCallId);
+  return calls.map((made, place) => {
+    const tool = names.fromModel(made.toolName);
+    const read = readArguments(tool, made.input, turn);
+    if (place >= room) return { kind: "answered", made, error: errorObject("tool_call_limit_exceeded") };
+    if ("error" in read) return { kind: "answered", made, error: read.error };
+    const call = {
+      // An id that the model used twice in a reply is one id to the gate too, which takes each once.
+      id: `call-${step + 1}-${ids.indexOf(made.toolCallId) + 1}`,
+      tool,
+      arguments: read.value,
+      requestedAt: new Date().toISOString(),
+      traceId: turn.message.traceId,
+    };
+    return { kind: "asked", made, call };
+  });
+}
+
+/** The arguments of a call that can be put to the gate. Whether it is allowed, and fits the tool, is decided there. */
+function readArguments(
+  tool: string,
+  input: unknown,
+  turn: RuntimeTurn,
+): { value: ToolCall["arguments"] } | { error: ErrorObject } {
+  if (!check(IdentifierSchema, tool).ok) return { error: errorObject("tool_unavailable") };
+  const read = check(JsonObjectSchema, input);
+  if (!read.ok) return { error: errorObject("invalid_tool_arguments", "The arguments are no JSON object.") };
+  if (tool !== escalationToolName) return read;
+
+  // A call to escalate ends the turn, so the turn goes on when there is nothing to end it with.
+  const isOffered = turn.tools.some(({ name }) => name === escalationToolName);
+  if (!isOffered) return { error: errorObject("tool_unavailable") };
+  const ask = check(EscalationAskSchema, read.value);
+  return ask.ok ? read : { error: errorObject("invalid_tool_arguments", ask.message) };
+}

@@ -1,0 +1,9 @@
+import { standardRuntime, type RuntimePlugin } from "turnpike/runtime";
+import { modelDriver } from "./model-driver.ts";
+import { openModel } from "./providers.ts";
+import type { ModelConfig } from "./runtime-config.ts";
+
+/** A runtime that thinks with the configured model. The key goes to its provider and nowhere else. */
+export function modelRuntime(config: ModelConfig, apiKey: string | undefined): RuntimePlugin {
+  return standardRuntime(modelDriver(config, openModel(config, apiKey)));
+}

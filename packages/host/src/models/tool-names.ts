@@ -1,0 +1,45 @@
+import { sha256 } from "turnpike/contracts";
+
+/** The tools of a turn under names that every provider accepts: `^[a-zA-Z0-9_-]{1,64}$`, each once. */
+export interface ToolNames {
+  /** What the model calls a tool of the catalog. */
+  toModel(tool: string): string;
+  /** Which tool the model means. A name it was not given stays what it is, for the gate to refuse. */
+  fromModel(name: string): string;
+}
+
+const maxLength = 64;
+
+/** Names the tools. The same tools get the same names, in whatever order they come. */
+export function nameTools(tools: readonly string[]): ToolNames {
+  const names = new Map<string, string>();
+  const meant = new Map<string, string>();
+  // Names that need no change keep themselves, whatever the others become.
+  const exact = tools.filter((tool) => providerName(tool) === tool);
+  const others = tools.filter((tool) => providerName(tool) !== tool);
+  for (const tool of [...exact, ...others.toSorted()]) {
+    const name = freeName(tool, meant);
+    names.set(tool, name);
+    meant.set(name, tool);
+  }
+  return {
+    toModel: (tool) => names.get(tool) ?? providerName(tool),
+    fromModel: (name) => meant.get(name) ?? name,
+  };
+}
+
+/** Any text as a name that a provider accepts, and that the SDK does not mistake for what every object has. */
+export function providerName(text: string): string {
+  const name = text.replaceAll(/[^a-zA-Z0-9_-]/g, "_").slice(0, maxLength) || "_";
+  return name in Object.prototype ? `tool_${name}` : name;
+}
+
+/** The plain name; when it is taken or cut, one that ends with a hash of the whole. */
+function freeName(tool: string, taken: ReadonlyMap<string, string>): string {
+  const plain = providerName(tool);
+  if (tool.length <= maxLength && !taken.has(plain)) return plain;
+  for (let salt = 0; ; salt += 1) {
+    const name = `${plain.slice(0, maxLength - 9)}_${sha256(`${salt}${tool}`).slice(0, 8)}`;
+    if (!taken.has(name)) return name;
+  }
+}

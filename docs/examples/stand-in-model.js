@@ -8,7 +8,9 @@ const [, , port = "8792"] = process.argv;
 const steps = [
   () => ({ call: { name: "files_list", arguments: { path: "notes" } } }),
   () => ({ call: { name: "files_read", arguments: { path: "private/diary.md" } } }),
-  ([list, diary]) => ({ text: `Your notes: ${list.paths.join(", ")}. Your diary: ${diaryIn(diary)}` }),
+  ([list, diary]) => ({
+    text: `Your notes: ${list.entries.map(({ path }) => path).join(", ")}. Your diary: ${diaryIn(diary)}`,
+  }),
 ];
 
 function diaryIn({ content, error }) {

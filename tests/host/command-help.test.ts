@@ -11,6 +11,7 @@ const commands = [
   "doctor",
   "openapi",
   "why",
+  "mcp",
   "turn",
   ..."create operator list revoke".split(" ").map((verb) => `credential ${verb}`),
   ..."create derive list revoke".split(" ").map((verb) => `grant ${verb}`),

@@ -55,8 +55,9 @@ describe.each(databaseKinds)("what others wrote is only shown, on %s", { timeout
     await command(host, turn(asking), token);
     const listed = await command(host, words`escalation list --tenant acme`);
     expect(listed.code).toBe(0);
-    expect(seen(listed)).toEqual({ lines: 2, ...harmless });
-    const approved = await command(host, words`escalation approve --tenant acme`);
+    expect(seen(listed)).toEqual({ lines: 5, ...harmless });
+    const line = listed.stdout.trimEnd().split("\n").at(-1) ?? "";
+    const approved = await paste(host.folder, line);
     expect(approved.code).toBe(0);
     expect(seen(approved)).toEqual({ lines: 1, ...harmless });
   });
@@ -148,6 +149,16 @@ describe.each(databaseKinds)("what others wrote is only shown, on %s", { timeout
     const revoked = await command(host, words`grant revoke ${`1${hostile}`} --tenant ${tenant}`);
     expect(revoked.code).toBe(0);
     expect(seen(revoked)).toEqual({ lines: 2, ...harmless });
+  });
+
+  test("an action that no shell can hold is never a command, which would grant something else", async () => {
+    for (const [trace, action] of Object.entries({ nul: "*\u0000", half: "read\ud800" })) {
+      const operation = { operationId: trace, action, resource: { namespace: "mail", path: ["inbox"] } };
+      await ask(host.url, "/v1/resources/invoke", { token, headers: { "x-trace-id": trace }, body: operation });
+      const { stdout } = await command(host, words`why --tenant acme --trace ${trace}`);
+      expect(stdout).toContain("\n  POST /admin/v1/grants {");
+      expect(stdout).not.toContain("--action");
+    }
   });
 
   test("the action that an agent chose for a denied act, in the command that would allow it", async () => {

@@ -200,7 +200,7 @@ describe("what is not there", { timeout: 30_000 }, () => {
   for (const args of [
     words`escalation approve nothing --tenant acme`,
     words`escalation deny nothing --tenant acme --reason no`,
-    words`escalation approve --tenant acme`,
+    words`escalation approve --tenant acme --wants ${"read files/notes"}`,
   ]) {
     test(`${args.join(" ")} says so, with a command that works as it is`, async () => {
       const { code, stderr } = await command(host, args);
@@ -315,6 +315,10 @@ describe("a value that its flag does not take is named, with what is expected, b
       says: "turn: expected --purpose, one of the credential's.",
     },
     { args: words`files create a`, says: "expected --content or --file, and one of them only." },
+    {
+      args: words`escalation approve --tenant acme`,
+      says: "escalation: expected the id of a question, or --wants with what it asks for.",
+    },
     { args: words`files create a --content a --file b`, says: "expected --content or --file, and one of them only." },
     {
       args: words`why --tenant acme --actor agent:a`,

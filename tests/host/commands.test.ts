@@ -279,8 +279,11 @@ describe.each(databaseKinds)("the command line on %s", { timeout: 30_000 }, (kin
     ]);
     expect(table).toEqual(
       said(
-        "ID                 FROM             WANTS                FOR      BECAUSE           ANSWER",
-        `q0000000000000000  agent:assistant  read files/diary.md  support  I need diary.md.  until ${sometime}`,
+        "ID                 FROM             WANTS                TERMS                                        BECAUSE           ANSWER",
+        `q0000000000000000  agent:assistant  read files/diary.md  of human:alice, by human:alice, for support  I need diary.md.  until ${sometime}`,
+        "",
+        "The newest is approved with:",
+        `  turnpike escalation approve q0000000000000000 --url http://host --tenant asks --ask ${"0".repeat(64)}`,
       ),
     );
     const { id = "", ask: hash = "" } = escalations[0] ?? {};
@@ -305,9 +308,9 @@ describe.each(databaseKinds)("the command line on %s", { timeout: 30_000 }, (kin
     );
 
     for (const path of ["one.md", "two.md"]) expect((await command(host, asking(path), token)).code).toBe(0);
-    const unclear = await prints(words`escalation deny --tenant asks --reason No.`);
-    expect(unclear).toMatchObject({ code: 2, stdout: "" });
-    expect(unclear.stderr).toMatch(/^More than one question waits: name one\. See: turnpike escalation list/);
+    const wanted = words`escalation approve --tenant asks --wants ${"read files/one.md"}`;
+    expect((await prints(wanted)).stdout).toMatch(/^Approved\. agent:assistant may read files\/one\.md of human:alice/);
+    expect((await prints(wanted)).stderr).toMatch(/^There is no such question in asks\. See: turnpike escalation list/);
     const newest = await json<{ escalations: { id: string }[] }>([...list, ...words`--limit 1`]);
     const second = newest.escalations[0]?.id ?? "";
     expect(await prints(words`escalation deny ${second} --tenant asks --reason ${"It stays private."}`)).toEqual(
@@ -315,12 +318,13 @@ describe.each(databaseKinds)("the command line on %s", { timeout: 30_000 }, (kin
     );
     expect(await Promise.all(["approved", "denied"].map((status) => prints([...list, "--status", status])))).toEqual([
       said(
-        "ID                 FROM             WANTS                FOR      BECAUSE           ANSWER",
-        "q0000000000000000  agent:assistant  read files/diary.md  support  I need diary.md.  approved-q0000000000000000",
+        "ID                 FROM             WANTS                TERMS                                        BECAUSE           ANSWER",
+        "q0000000000000000  agent:assistant  read files/one.md    of human:alice, by human:alice, for support  I need one.md.    approved-q0000000000000000",
+        "q0000000000000000  agent:assistant  read files/diary.md  of human:alice, by human:alice, for support  I need diary.md.  approved-q0000000000000000",
       ),
       said(
-        "ID                 FROM             WANTS              FOR      BECAUSE         ANSWER",
-        "q0000000000000000  agent:assistant  read files/two.md  support  I need two.md.  It stays private.",
+        "ID                 FROM             WANTS              TERMS                                        BECAUSE         ANSWER",
+        "q0000000000000000  agent:assistant  read files/two.md  of human:alice, by human:alice, for support  I need two.md.  It stays private.",
       ),
     ]);
   });

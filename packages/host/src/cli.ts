@@ -6,6 +6,7 @@ import { addCredentialCommands } from "./commands/credential-commands.ts";
 import { addEscalationCommands } from "./commands/escalation-commands.ts";
 import { addFilesCommands } from "./commands/files-commands.ts";
 import { addGrantCommands } from "./commands/grant-commands.ts";
+import { addMcpCommand } from "./commands/mcp-command.ts";
 import { addMessageCommands } from "./commands/message-commands.ts";
 import { addNamespaceCommands } from "./commands/namespace-commands.ts";
 import { jsonText } from "./commands/table.ts";
@@ -76,6 +77,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
       if (findings.some(({ isOk }) => !isOk)) code = refused;
     });
   for (const addCommands of talkingCommands) addCommands(program, show);
+  addMcpCommand(program, () => (code = refused));
   program
     .command("openapi")
     .description("Print the API description.")

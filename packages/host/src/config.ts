@@ -3,6 +3,7 @@ import { describeExpectation, TurnOptionsSchema } from "turnpike/contracts";
 import { z } from "zod";
 import { isLoopback } from "./loopback.ts";
 import { RuntimeConfigSchema } from "./models/runtime-config.ts";
+import { McpConfigSchema, withoutMcpSecrets } from "./mcp/mcp-config.ts";
 
 const positive = z.int().min(1);
 
@@ -40,6 +41,7 @@ const ConfigSchema = z.strictObject({
   tls: z.strictObject({ certFile: z.string().min(1), keyFile: z.string().min(1) }).optional(),
   database: z.string().min(1).default(".turnpike/turnpike.db").describe("postgres:// URL, or path of an SQLite file"),
   jwt: JwtConfigSchema.optional(),
+  mcp: McpConfigSchema.optional(),
   limits: z
     .strictObject({
       bodyBytes: positive.default(1_048_576),
@@ -96,16 +98,18 @@ function mistakes(issue: z.core.$ZodIssue, config: unknown): string[] {
   return paths.map((path) => {
     let found: unknown = config;
     for (const name of path) found = (found as Record<PropertyKey, unknown> | undefined)?.[name];
-    // Where a model is configured, a key may have been pasted by mistake.
-    const isHidden = issue.code === "unrecognized_keys" || (path[0] === "runtime" && found !== undefined);
+    // Where models and MCP servers are configured, a secret may stand, or may have been pasted by mistake.
+    const isSecret = path[0] === "mcp" || (path[0] === "runtime" && found !== undefined);
+    const isHidden = issue.code === "unrecognized_keys" || isSecret;
     const shown = isHidden ? "something" : hidePasswords(JSON.stringify(found) ?? "nothing").slice(0, 60);
     return `${path.map(String).join(".") || "configuration"}: found ${shown}, ${describeExpectation(issue)}.`;
   });
 }
 
-/** The configuration as it may be shown: without the password in a database URL. */
+/** The configuration as it may be shown: without the password in a database URL and the secrets of MCP servers. */
 export function withoutSecrets(config: Config): Config {
-  return { ...config, database: hidePasswords(config.database) };
+  const { mcp, database } = config;
+  return { ...config, database: hidePasswords(database), ...(mcp && { mcp: withoutMcpSecrets(mcp) }) };
 }
 
 function hidePasswords(text: string): string {
@@ -161,6 +165,8 @@ function settingTypes(schema: z.core.$ZodType = ConfigSchema, path: readonly str
   };
   if (def.innerType !== undefined) return settingTypes(def.innerType, path);
   if (def.options !== undefined) return new Map(def.options.flatMap((option) => [...settingTypes(option, path)]));
+  // What is keyed by names of the operator's choice has no fixed keys: it comes from a file alone.
+  if (def.type === "record") return new Map();
   if (def.shape === undefined) return new Map([[path.join("."), def.type]]);
   return new Map(Object.entries(def.shape).flatMap(([name, part]) => [...settingTypes(part, [...path, name])]));
 }

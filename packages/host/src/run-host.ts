@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { dataFolder } from "./admin/admin-token.ts";
+import { commandLine } from "./commands/words.ts";
 import type { Config } from "./config.ts";
 import { isPostgres } from "./database/location.ts";
 import { demoScreen } from "./demo/demo-screen.ts";
@@ -34,7 +35,7 @@ function tokenFile(config: Config): string {
 
 /** How an operator's command finds this host and its token. */
 function operatorFlags(url: string, { database }: Config): string {
-  return `--url ${url}${isPostgres(database) ? "" : ` --database ${database}`}`;
+  return commandLine(["--url", url, ...(isPostgres(database) ? [] : ["--database", database])]);
 }
 
 function emptyScreen(url: string, config: Config): string {

@@ -1,23 +1,21 @@
 import { sql } from "kysely";
-import { createKernel, type Kernel, type ToolHandler } from "turnpike/kernel";
-import { createServiceApi, createServiceHandler } from "turnpike/http";
-import { createTurnExecutor, escalationTool, type RuntimePlugin } from "turnpike/runtime";
+import type { ToolHandler } from "turnpike/kernel";
+import { createServiceApi, createServiceHandler, type ServiceApi } from "turnpike/http";
+import { createTurnExecutor, type RuntimePlugin } from "turnpike/runtime";
 import { createJwtVerifier } from "./access/jwt.ts";
+import { createContextResolver } from "./access/resolve-context.ts";
 import { createAdminHandler } from "./admin/admin-handler.ts";
 import { ensureAdminToken } from "./admin/admin-token.ts";
-import { createContextResolver } from "./access/resolve-context.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./database/database.ts";
 import { openDatabase } from "./database/open-database.ts";
-import type { FileDesk } from "./files/file-action.ts";
-import { fileProvider } from "./files/file-provider.ts";
-import { fileTools } from "./files/file-tools.ts";
+import { createHostKernel } from "./host-kernel.ts";
 import { createRateLimit } from "./limits/rate-limit.ts";
 import { limitTurns } from "./limits/turn-limit.ts";
-import { errorFacts, foreignErrorFacts, portErrorFacts, type Log } from "./log.ts";
-import { messageTools } from "./messages/message-tools.ts";
-import { messageTransport } from "./messages/message-transport.ts";
-import { countingAudit } from "./metrics/counting-audit.ts";
+import { errorFacts, foreignErrorFacts, type Log } from "./log.ts";
+import { hideNamespaces } from "./mcp/hide-namespaces.ts";
+import { createMcpHandler } from "./mcp/mcp-handler.ts";
+import { createMcpPool, type McpPool } from "./mcp/mcp-pool.ts";
 import { measureTurns } from "./metrics/measure-turns.ts";
 import { createMetrics, type Metrics } from "./metrics/metrics.ts";
 import { queryLog } from "./metrics/query-log.ts";
@@ -28,6 +26,7 @@ import { renderDocs } from "./server/docs-page.ts";
 import { startServer } from "./server/node-server.ts";
 import { requestScope } from "./server/request-scope.ts";
 import { openStores, type Stores } from "./stores/stores.ts";
+import { version } from "./version.ts";
 
 /** A host that runs. */
 export interface Host {
@@ -50,105 +49,113 @@ const hourMs = 3_600_000;
 /** Starts a host; one that cannot start leaves nothing open. */
 export async function startHost(config: Config, options: HostOptions): Promise<Host> {
   const metrics = createMetrics({ routes: knownPaths });
+  const pool = createMcpPool(config.mcp, options.log);
   const database = await openDatabase(config.database, queryLog(metrics));
   try {
-    return await wire(config, options, database, metrics);
+    return await wire(config, options, { database, metrics, pool });
   } catch (error) {
     await database.close();
     throw error;
   }
 }
 
+/** What is there before the wiring. */
+interface Parts {
+  database: Database;
+  metrics: Metrics;
+  pool: McpPool;
+}
+
 /** The wiring of the whole host, from the database up to the socket. */
 async function wire(
   config: Config,
   { log, runtime, tools = [] }: HostOptions,
-  database: Database,
-  metrics: Metrics,
+  { database, metrics, pool }: Parts,
 ): Promise<Host> {
   const stores = openStores(database, { questionMs: config.escalations.expireHours * hourMs });
-  const desk: FileDesk = { files: stores.files, covers: (act, request) => kernel.covers(act, request) };
-  const offered = [escalationTool(), ...fileTools(desk), ...messageTools(stores.messages), ...tools];
-  const toolNamespaces = [...new Set(offered.map(({ descriptor }) => descriptor.namespace))].toSorted();
-  const kernel: Kernel = createKernel({
-    grants: stores.grants,
-    usage: stores.usage,
-    namespaceSettings: stores.settings,
-    escalations: stores.escalations,
-    audit: countingAudit(stores.audit, metrics),
-    messages: messageTransport(stores.messages),
-    tools: offered,
-    resources: [fileProvider(desk)],
-    onPortError: (error, failure) => log.error({ ...failure, ...portErrorFacts(error, failure) }, "port failed"),
-    onAuditError: (error, { type, id }) => log.error({ type, id, ...errorFacts(error) }, "audit event not kept"),
-  });
+  const { kernel, toolNamespaces } = createHostKernel({ stores, metrics, log, tools, providers: pool.providers });
   const turns = createTurnExecutor({
     kernel,
     runtime,
     defaults: config.turns,
     onTurnError: (error, executionId) => log.error({ executionId, ...foreignErrorFacts(error) }, "runtime failed"),
   });
-  const measured = measureTurns(createServiceApi({ kernel, turns }), metrics);
-  const api = protectFromReplay(limitTurns(measured, config.limits.concurrentTurns), {
-    store: stores.replay,
-    onReplay: () => requestScope()?.headers.set("idempotency-replayed", "true"),
-    onStoreError: (error, { kind, id }) => log.error({ kind, id, ...errorFacts(error) }, "result not kept for replay"),
-  });
+  const everything = hideNamespaces(createServiceApi({ kernel, turns }), pool.isHidden);
+  const api = withLimits(measureTurns(everything, metrics), config, stores, log);
   const rateLimit = createRateLimit({ perSecond: config.limits.requestsPerSecond, burst: config.limits.burst });
+  const clock = (): Date => new Date();
+  const resolveContext = createContextResolver({
+    credentials: stores.credentials,
+    jwt: config.jwt && createJwtVerifier(config.jwt),
+    settings: stores.settings,
+    rateLimit,
+    clock,
+  });
+  const onRefusal = (error: unknown, requestId: string): void =>
+    log.warn({ requestId, ...errorFacts(error) }, "request refused");
   const service = createServiceHandler({
     api,
-    resolveContext: createContextResolver({
-      credentials: stores.credentials,
-      jwt: config.jwt && createJwtVerifier(config.jwt),
-      settings: stores.settings,
-      rateLimit,
-      clock: () => new Date(),
-    }),
-    onError: (error, _request, requestId) => log.warn({ requestId, ...errorFacts(error) }, "request refused"),
+    resolveContext,
+    onError: (error, _request, requestId) => onRefusal(error, requestId),
   });
+  const admin = createAdminHandler(
+    { stores, kernel, toolNamespaces, clock },
+    {
+      credentials: stores.credentials,
+      audit: stores.audit,
+      rateLimit,
+      onError: (error) => log.error(errorFacts(error), "operator not served"),
+      onAuditError: (error) => log.error(errorFacts(error), "operator's change not kept on the trail"),
+      pages: { "/metrics": () => figures(metrics) },
+    },
+  );
   const openApi = hostOpenApi();
-  watchQueues(metrics, stores);
-  const checkReady = async (): Promise<void> => void (await sql`select 1`.execute(database.db));
-  await ensureAdminToken(stores, config);
   const app = createApp({
     service,
-    admin: createAdminHandler(
-      { stores, kernel, toolNamespaces, clock: () => new Date() },
-      {
-        credentials: stores.credentials,
-        audit: stores.audit,
-        rateLimit,
-        onError: (error) => log.error(errorFacts(error), "operator not served"),
-        onAuditError: (error) => log.error(errorFacts(error), "operator's change not kept on the trail"),
-        pages: { "/metrics": () => figures(metrics) },
-      },
-    ),
-    checkReady,
+    admin,
+    mcp: createMcpHandler({ api, resolveContext, version, onError: onRefusal }),
+    checkReady: async () => void (await sql`select 1`.execute(database.db)),
     openApi,
     docsPage: renderDocs(openApi),
     log,
     metrics,
   });
+  watchQueues(metrics, stores);
+  await ensureAdminToken(stores, config);
   const server = await startServer(config, app);
-
-  const forget = async (): Promise<void> => {
-    const before = new Date(Date.now() - config.replay.keepResultsDays * dayMs).toISOString();
-    await stores.replay
-      .forgetResults(before)
-      .catch((error: unknown) => log.error(errorFacts(error), "old results not forgotten"));
-  };
-  await forget();
-  const forgetting = setInterval(() => void forget(), hourMs);
+  const forgetting = await forgetResults(stores, config, log);
   return {
     url: server.url,
     stores,
     async close() {
       clearInterval(forgetting);
       await server.close();
+      await pool.close();
       await stores.audit.flush();
       await database.close();
     },
   };
+}
+
+/** So many turns at once, and every effect at most once under its id. */
+function withLimits(api: ServiceApi, { limits }: Config, stores: Stores, log: Log): ServiceApi {
+  return protectFromReplay(limitTurns(api, limits.concurrentTurns), {
+    store: stores.replay,
+    onReplay: () => requestScope()?.headers.set("idempotency-replayed", "true"),
+    onStoreError: (error, { kind, id }) => log.error({ kind, id, ...errorFacts(error) }, "result not kept for replay"),
+  });
+}
+
+/** Forgets results that are old, now and every hour. */
+async function forgetResults({ replay }: Stores, config: Config, log: Log): Promise<NodeJS.Timeout> {
+  const forget = async (): Promise<void> => {
+    const before = new Date(Date.now() - config.replay.keepResultsDays * dayMs).toISOString();
+    await replay
+      .forgetResults(before)
+      .catch((error: unknown) => log.error(errorFacts(error), "old results not forgotten"));
+  };
+  await forget();
+  return setInterval(() => void forget(), hourMs);
 }
 
 function watchQueues(metrics: Metrics, { audit, escalations, messages }: Stores): void {

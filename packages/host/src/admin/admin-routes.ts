@@ -253,7 +253,7 @@ export const adminRoutes = {
     method: "POST",
     path: "/admin/v1/explanations/denial",
     summary: "Explains the last denial of a trace: what the trail has of it, and how the act would be decided now.",
-    request: z.strictObject({ ...tenant, traceId: IdentifierSchema }),
+    request: z.strictObject({ ...tenant, traceId: IdentifierSchema, actor: PrincipalRefSchema.optional() }),
     response: ExplanationSchema,
   },
   readNamespaces: {

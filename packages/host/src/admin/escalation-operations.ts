@@ -1,5 +1,6 @@
 import { approvedGrant } from "../escalations/approved-grant.ts";
 import type { Answered, Question } from "../escalations/escalation-store.ts";
+import { GrantIdTaken } from "../stores/grant-store.ts";
 import { conflict, invalid, notFound, pageOf, type AdminOperations, type Desk } from "./desk.ts";
 
 /** Reading and answering the questions that turns ended with. */
@@ -36,7 +37,9 @@ export function escalationOperations({
       const { grant } = approval;
       const change = { ...changeOf("escalation.approve", question), grantId: grant.id };
       return operator.change(change, async () => {
-        const answered = await escalations.approve({ namespaceId, id, ask, by: operator.id, at }, grant);
+        const answered = await escalations
+          .approve({ namespaceId, id, ask, by: operator.id, at }, grant)
+          .catch(refuseTakenId);
         return { escalation: done(answered), grant };
       });
     },
@@ -48,6 +51,11 @@ export function escalationOperations({
       }));
     },
   };
+}
+
+function refuseTakenId(error: unknown): never {
+  if (error instanceof GrantIdTaken) throw conflict("Somebody issued a grant of the id that this approval would take.");
+  throw error;
 }
 
 function changeOf(action: string, { namespaceId, id, requester }: Question) {

@@ -281,6 +281,19 @@ describe.each(databaseKinds)("explanations at the desk on %s", (kind) => {
       expect(explained).not.toHaveProperty("suggestion");
     });
 
+    test("several principals were denied in, one has to be named", async () => {
+      const desk = await office();
+      const namespaceId = newTenant();
+      const resource = { namespace: "files", path: ["diary"] };
+      const own = context({ namespaceId, traceId: "trace-1" });
+      await desk.kernel.authorize(own, { action: "read", resource });
+      await desk.kernel.authorize({ ...own, actor: alice }, { action: "delete", resource });
+      const unclear = await desk.post<Refusal>(denialPath, { namespaceId, traceId: "trace-1" });
+      expect([unclear.status, unclear.body.error.code]).toEqual([409, "conflict"]);
+      const named = await explain(desk, { namespaceId, traceId: "trace-1", actor: assistant }, denialPath);
+      expect(named).toMatchObject({ access: { actor: assistant }, request: { action: "read" } });
+    });
+
     const nothing: { name: string; traceId: string }[] = [
       { name: "nobody knows", traceId: "trace-9" },
       { name: "has allowed acts alone", traceId: "trace-2" },

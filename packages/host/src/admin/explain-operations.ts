@@ -1,7 +1,7 @@
-import type { AccessContext, AuditEvent, AuthorizationRequest } from "turnpike/contracts";
+import { principalKey, type AccessContext, type AuditEvent, type AuthorizationRequest } from "turnpike/contracts";
 import { z } from "zod";
 import type { AdminExplanation, AdminInput } from "./admin-routes.ts";
-import { notFound, type AdminOperations, type Desk } from "./desk.ts";
+import { conflict, notFound, type AdminOperations, type Desk } from "./desk.ts";
 
 type Access = AdminExplanation["access"];
 type GivenAccess = Pick<AdminInput<"explain">, keyof Access>;
@@ -86,12 +86,15 @@ function accessOf({ namespaceId, actor, owner = actor, authority = owner, purpos
 /** The decision says more than the outcome that followed it; a call of a tool that is not visible has no decision. */
 async function lastDenial(
   { stores: { audit } }: Desk,
-  { namespaceId, traceId }: { namespaceId: string; traceId: string },
+  { namespaceId, traceId, actor }: AdminInput<"explainDenial">,
 ): Promise<AuditEvent> {
-  const rows = await audit.list(namespaceId, { traceId, outcome: "denied", limit: 50 });
+  const rows = await audit.list(namespaceId, { traceId, actor, outcome: "denied", limit: 50 });
   const events = rows.map(({ event }) => event);
   const [latest] = events;
   if (latest === undefined) throw notFound("denial on the trail of this trace");
+  // Whoever calls chooses the trace: another's denial must not pass for this one.
+  if (new Set(events.map((event) => principalKey(event.actor))).size > 1)
+    throw conflict("/actor: several principals were denied in this trace. Name one.");
   const { operationId, messageId } = latest;
   const isItsDecision = (event: AuditEvent): boolean =>
     event.type === "authorization.checked" && event.operationId === operationId && event.messageId === messageId;

@@ -3,7 +3,8 @@ import { createServiceClient, type ServiceClient } from "turnpike/client";
 import { ConfigError } from "../config.ts";
 import { readCount, readToken, readUrl } from "./words.ts";
 
-const defaultUrl = "http://127.0.0.1:8787";
+/** Where a host listens unless it is told otherwise. */
+export const defaultUrl = "http://127.0.0.1:8787";
 const defaultDatabase = ".turnpike/turnpike.db";
 
 /** How an operator's command reaches a running host. */

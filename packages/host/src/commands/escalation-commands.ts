@@ -17,6 +17,7 @@ import {
 interface AnswerFlags extends OperatorFlags {
   tenant: string;
   ask?: string;
+  wants?: string;
 }
 
 const statuses = QuestionStatusSchema.options;
@@ -39,7 +40,7 @@ export function addEscalationCommands(program: Command, show: Show): void {
     .action(async (flags: OperatorFlags & PageFlags & { tenant: string; status: string }) => {
       const { tenant: namespaceId, status, limit, cursor } = flags;
       const answer = await askHost(flags, "listEscalations", { namespaceId, status, limit, cursor });
-      show(flags, answer, questionTable(answer.escalations, status, answer.cursor));
+      show(flags, answer, questionTable(answer.escalations, { status, cursor: answer.cursor }, flags));
     });
   answering(
     asOperator(
@@ -82,8 +83,9 @@ export function addEscalationCommands(program: Command, show: Show): void {
 
 function answering(command: Command): Command {
   return command
-    .argument("[id]", "the question's id; not needed when only one waits")
+    .argument("[id]", "the question's id; or --wants")
     .requiredOption("--tenant <id>", "the tenant it was asked in")
+    .option("--wants <text>", "the one question that wants exactly this, as `list` shows it")
     .option("--ask <hash>", "the ask that was looked at (see `list --json`); what the question says now unless given");
 }
 
@@ -92,31 +94,64 @@ async function questionOf(
   flags: AnswerFlags,
   id: string | undefined,
 ): Promise<{ namespaceId: string; id: string; ask: string }> {
-  const { tenant: namespaceId, ask } = flags;
-  if (id !== undefined && ask !== undefined) return { namespaceId, id, ask };
-  const wanted = id === undefined ? { status: "pending", limit: 2 } : { id };
-  const { escalations } = await askHost(flags, "listEscalations", { namespaceId, ...wanted });
-  const [question, another] = escalations;
-  if (question === undefined)
-    throw new Error(`There is no such question in ${oneLine(namespaceId)}. See: ${listCommand(flags)}`);
-  if (another !== undefined)
-    throw new ConfigError(`More than one question waits: name one. See: ${listCommand(flags)}`);
+  const { tenant: namespaceId, ask, wants } = flags;
+  if (id === undefined && wants === undefined)
+    throw new ConfigError("escalation: expected the id of a question, or --wants with what it asks for.");
+  const sought = id === undefined ? { status: "pending", limit: 500 } : { id };
+  const { escalations } = await askHost(flags, "listEscalations", { namespaceId, ...sought });
+  const [question, another] = escalations.filter((one) => wants === undefined || wantsExactly(one, wants));
+  const see = `See: ${listCommand(flags)}`;
+  if (question === undefined) throw new Error(`There is no such question in ${oneLine(namespaceId)}. ${see}`);
+  if (another !== undefined) throw new Error(`Several questions want that: name one by its id. ${see}`);
   return { namespaceId, id: question.id, ask: ask ?? question.ask };
+}
+
+/** Whoever says what is wanted has seen that and nothing else: a question with terms of its own is named by its id. */
+function wantsExactly({ requestedAuthority }: Question, wants: string): boolean {
+  return requestedAuthority?.constraints === undefined && wantsText(requestedAuthority) === wants;
+}
+
+function wantsText(request: Question["requestedAuthority"]): string {
+  return request?.capabilities.map(capabilityText).join("; ") ?? "-";
 }
 
 function listCommand(flags: AnswerFlags): string {
   return commandLine(["turnpike", "escalation", "list", ...sameHost(flags), "--tenant", flags.tenant]);
 }
 
-function questionTable(questions: readonly Question[], status: string, cursor: string | undefined): string {
-  if (questions.length === 0) return `No question is ${status}.`;
-  const rows = questions.map(({ id, requester, requestedAuthority, purpose, reason, expiresAt, answer, grantId }) => [
-    id,
-    principalText(requester),
-    requestedAuthority?.capabilities.map(capabilityText).join("; ") ?? "-",
-    purpose,
-    reason,
-    answer ?? grantId ?? `until ${expiresAt}`,
+function questionTable(
+  questions: readonly Question[],
+  { status, cursor }: { status: string; cursor: string | undefined },
+  flags: OperatorFlags & { tenant: string },
+): string {
+  const [first] = questions;
+  if (first === undefined) return `No question is ${status}.`;
+  const rows = questions.map((question) => [
+    question.id,
+    principalText(question.requester),
+    wantsText(question.requestedAuthority),
+    termsOf(question),
+    question.reason,
+    question.answer ?? question.grantId ?? `until ${question.expiresAt}`,
   ]);
-  return withMore(renderTable(["ID", "FROM", "WANTS", "FOR", "BECAUSE", "ANSWER"], rows), cursor);
+  const table = withMore(renderTable(["ID", "FROM", "WANTS", "TERMS", "BECAUSE", "ANSWER"], rows), cursor);
+  return status === "pending" ? `${table}\n\nThe newest is approved with:\n  ${approveCommand(first, flags)}` : table;
+}
+
+/** Under what an approval would put the grant: whose it is, for what, and what else was asked for. */
+function termsOf({ reviewer, authority, purpose, requestedAuthority }: Question): string {
+  const { purposes: _asked, ...others } = requestedAuthority?.constraints ?? {};
+  const terms = [
+    `of ${principalText(reviewer)}`,
+    `by ${principalText(authority)}`,
+    `for ${purpose}`,
+    constraintsText(others),
+  ];
+  return terms.filter(Boolean).join(", ");
+}
+
+/** Names what was looked at: a question that asks for something else by then is not approved. */
+function approveCommand({ id, ask }: Question, flags: OperatorFlags & { tenant: string }): string {
+  const where = [...sameHost(flags), "--tenant", flags.tenant];
+  return commandLine(["turnpike", "escalation", "approve", id, ...where, "--ask", ask]);
 }

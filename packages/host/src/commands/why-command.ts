@@ -1,14 +1,15 @@
 import type { Command } from "commander";
-import type { AuditEvent, Grant } from "turnpike/contracts";
+import type { AuditEvent, Grant, PrincipalRef } from "turnpike/contracts";
 import type { AdminExplanation } from "../admin/admin-routes.ts";
 import { ConfigError } from "../config.ts";
 import { askHost } from "./admin-client.ts";
 import { asOperator, sameHost, type OperatorFlags, type Show } from "./connection.ts";
-import { oneLine, renderTable } from "./table.ts";
+import { jsonText, oneLine, renderTable } from "./table.ts";
 import {
   capabilityText,
   commandLine,
   constraintsText,
+  isPasteable,
   principalText,
   readPrincipal,
   readResource,
@@ -34,7 +35,7 @@ export function addWhyCommand(program: Command, show: Show): void {
     "turnpike why --tenant acme --actor agent:assistant --owner human:alice --purpose support --action read --resource files/private/diary.md",
   )
     .requiredOption("--tenant <id>", "the tenant")
-    .option("--trace <id>", "explain the last denial of this trace; the other flags are then not needed")
+    .option("--trace <id>", "explain the last denial of this trace; of the other flags only --actor then counts")
     .option("--actor <kind:id>", "who acts")
     .option("--owner <kind:id>", "whose resources; the actor's own unless given")
     .option("--authority <kind:id>", "whose grants; the owner's unless given")
@@ -46,9 +47,13 @@ export function addWhyCommand(program: Command, show: Show): void {
       const explanation =
         traceId === undefined
           ? await askHost(flags, "explain", questionOf(flags))
-          : await askHost(flags, "explainDenial", { namespaceId, traceId });
+          : await askHost(flags, "explainDenial", { namespaceId, traceId, ...actorOf(flags) });
       show(flags, explanation, explanationText(explanation, flags));
     });
+}
+
+function actorOf({ actor }: WhyFlags): { actor?: PrincipalRef } {
+  return actor === undefined ? {} : { actor: readPrincipal("--actor", actor) };
 }
 
 function questionOf(flags: WhyFlags): Record<string, unknown> {
@@ -146,13 +151,12 @@ function conditionText({ capabilities, constraints, issuedAt, revokedAt }: Grant
 
 function suggestedCommand(suggestion: NonNullable<AdminExplanation["suggestion"]>, flags: OperatorFlags): string {
   const { namespaceId, subject, issuer, capabilities, constraints } = suggestion;
+  const asJson = `POST /admin/v1/grants ${jsonText({ id: "<a new id>", ...suggestion, issuedAt: "<now>" }, 0)}`;
   const [capability] = capabilities;
   // A namespace with a slash has no short form.
-  if (capability === undefined || capability.resource.namespace.includes("/")) {
-    return `POST /admin/v1/grants ${JSON.stringify({ id: "<a new id>", ...suggestion, issuedAt: "<now>" })}`;
-  }
+  if (capability === undefined || capability.resource.namespace.includes("/")) return asJson;
   const { resource, actions } = capability;
-  return commandLine([
+  const words = [
     "turnpike",
     "grant",
     "create",
@@ -165,7 +169,8 @@ function suggestedCommand(suggestion: NonNullable<AdminExplanation["suggestion"]
     "--exact",
     ...actions.flatMap((action) => flag("--action", action)),
     ...(constraints.purposes ?? []).flatMap((purpose) => flag("--purpose", purpose)),
-  ]);
+  ];
+  return words.every(isPasteable) ? commandLine(words) : asJson;
 }
 
 /** A value that begins with a dash would be taken for a flag of its own. */

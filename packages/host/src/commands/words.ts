@@ -108,13 +108,18 @@ export function readToken(where: string, text: string): string {
   throw new ConfigError(`${where}: expected a token alone, such as tp_..., without white space.`);
 }
 
+/** Whether a shell can hand a word on as it is: none can hold NUL, and half of a character is no text. */
+export function isPasteable(word: string): boolean {
+  return !word.includes("\0") && !/\p{Cs}/u.test(word);
+}
+
 /** A command line that can be pasted: whatever is not plain is quoted, and nothing in it speaks to the terminal. */
 export function commandLine(words: readonly string[]): string {
   return words.map(quote).join(" ");
 }
 
 function quote(word: string): string {
-  if (/^[\w@%+=:,./-]+$/.test(word)) return word;
+  if (/^[\w@%+:,./-][\w@%+=:,./-]*$/.test(word)) return word;
   if (!/[\p{Cc}\p{Cf}\u2028\u2029]/u.test(word)) return `'${word.replaceAll("'", `'\\''`)}'`;
   const shown = word
     .replaceAll(/[\\']/g, "\\$&")

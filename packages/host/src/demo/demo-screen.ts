@@ -44,7 +44,7 @@ export function demoScreen(url: string, operatorFlags: string, { assistant }: De
     "# What is denied can be asked for: the turn ends with a question, one command answers it, the same turn then succeeds",
     `export TURNPIKE_TOKEN=${assistant}`,
     askTurn,
-    `npx turnpike escalation approve ${operatorFlags} --tenant demo --expires 10m --uses 1`,
+    `npx turnpike escalation approve ${operatorFlags} --tenant demo --wants 'read files/private/diary.md' --expires 10m --uses 1`,
     askTurn,
     "",
     "Ctrl-C stops it; the data stays.",

@@ -2,6 +2,7 @@ import { performance } from "node:perf_hooks";
 import { routes } from "turnpike/contracts";
 import { adminRoutes } from "../admin/admin-routes.ts";
 import type { Log } from "../log.ts";
+import { mcpPath } from "../mcp/mcp-handler.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { withRequestScope, type RequestScope } from "./request-scope.ts";
 
@@ -10,6 +11,8 @@ export interface AppOptions {
   service(request: Request): Promise<Response>;
   /** Answers operators; undefined for what is not theirs. */
   admin(request: Request): Promise<Response | undefined>;
+  /** Answers MCP clients; undefined for what is not theirs. */
+  mcp(request: Request): Promise<Response | undefined>;
   /** Rejects when the database cannot be reached. */
   checkReady(): Promise<void>;
   openApi: object;
@@ -24,6 +27,7 @@ const openPaths = ["/ready", "/openapi.json", "/docs"] as const;
 export const knownPaths: ReadonlySet<string> = new Set([
   ...openPaths,
   "/metrics",
+  mcpPath,
   ...[...Object.values(adminRoutes), ...Object.values(routes)].map(({ path }) => path),
 ]);
 
@@ -41,7 +45,10 @@ export function createApp(options: AppOptions): (request: Request) => Promise<Re
       const path = new URL(request.url).pathname;
       const openPage = request.method === "GET" ? openPaths.find((one) => one === path) : undefined;
       const response =
-        (openPage ? await open[openPage]() : await options.admin(request)) ?? (await options.service(request));
+        (openPage ? await open[openPage]() : undefined) ??
+        (await options.admin(request)) ??
+        (await options.mcp(request)) ??
+        (await options.service(request));
       for (const [name, value] of scope.headers) response.headers.set(name, value);
       const route = knownPaths.has(path) ? path : "other";
       const ms = performance.now() - started;

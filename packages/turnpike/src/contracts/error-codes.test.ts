@@ -100,6 +100,8 @@ const rows = [
   { code: "replay_interrupted", status: 409, families: ["host"] },
   { code: "replay_conflict", status: 409, families: ["host"] },
   { code: "replay_unavailable", status: 503, families: ["host"] },
+  { code: "output_too_large", families: ["host", "tool"] },
+  { code: "mcp_tool_error", families: ["host", "tool"] },
 ];
 
 const table = new Map<string, CodeEntry>(Object.entries(errorCodes));

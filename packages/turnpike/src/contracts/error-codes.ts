@@ -306,6 +306,12 @@ export const errorCodes = {
     meaning: "The cursor is not one.",
     retry: false,
   },
+  output_too_large: {
+    families: ["host", "tool"],
+    meaning: "The tool's output is larger than the host takes; it may have had an effect.",
+    retry: false,
+  },
+  mcp_tool_error: { families: ["host", "tool"], meaning: "The MCP server says that its tool failed.", retry: false },
   overloaded: { families: ["host"], status: 503, meaning: "The host runs as many turns as it can.", retry: true },
 } as const satisfies Record<string, CodeEntry>;
 

@@ -1,0 +1,23 @@
+const prefix = "turnpike://files/";
+
+/** The template of every file's URI. */
+export const fileUriTemplate = `${prefix}{+path}`;
+
+/** The URI of a file; undefined for a name that no URI can say. */
+export function toFileUri(path: readonly string[]): string | undefined {
+  try {
+    return prefix + path.map(encodeURIComponent).join("/");
+  } catch {
+    return undefined;
+  }
+}
+
+/** The path in a file's URI, for the kernel to judge; undefined when it is no file's. */
+export function fromFileUri(uri: string): string[] | undefined {
+  if (!uri.startsWith(prefix)) return undefined;
+  try {
+    return uri.slice(prefix.length).split("/").map(decodeURIComponent);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,64 @@
+import { StreamableHTTPClientTransport, type FetchLike } from "@modelcontextprotocol/client";
+import type { Channel } from "./channel.ts";
+
+/** A server that speaks MCP over streamable HTTP. */
+export interface HttpServer {
+  url: string;
+  headers: Readonly<Record<string, string>>;
+}
+
+/** Thrown for an answer that is larger than it may be. */
+export class AnswerTooLarge extends Error {
+  override readonly name = "AnswerTooLarge";
+}
+
+/** What one exchange may take. */
+export interface ExchangeLimits {
+  maxBytes: number;
+  timeoutMs: number;
+}
+
+/** A channel to a server elsewhere. Nothing is sent before the first message. */
+export function openHttpChannel({ url, headers }: HttpServer, limits: ExchangeLimits): Channel {
+  const transport = new StreamableHTTPClientTransport(new URL(url), {
+    requestInit: { headers: { ...headers } },
+    fetch: boundedFetch(limits),
+    // An answer arrives whole or not at all, so there is never one to resume.
+    reconnectionOptions: {
+      maxRetries: 0,
+      initialReconnectionDelay: 0,
+      maxReconnectionDelay: 0,
+      reconnectionDelayGrowFactor: 1,
+    },
+  });
+  return {
+    transport,
+    async close() {
+      await transport.terminateSession().catch(() => {});
+      await transport.close();
+    },
+  };
+}
+
+/** A fetch whose answers arrive whole, within a size and a time. What a server would push by itself is not asked for. */
+function boundedFetch({ maxBytes, timeoutMs }: ExchangeLimits): FetchLike {
+  return async (url, init) => {
+    if (init?.method === "GET") return new Response(null, { status: 405 });
+    const signals = [AbortSignal.timeout(timeoutMs), ...(init?.signal ? [init.signal] : [])];
+    const response = await fetch(url, { ...init, signal: AbortSignal.any(signals) });
+    const { status, statusText, headers } = response;
+    return new Response(await readWhole(response, maxBytes), { status, statusText, headers });
+  };
+}
+
+async function readWhole({ body }: Response, maxBytes: number): Promise<Buffer | null> {
+  if (body === null) return null;
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    size += chunk.length;
+    if (size > maxBytes) throw new AnswerTooLarge(`An answer has at most ${maxBytes} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,180 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { describe, expect, test, vi } from "vitest";
+import { temporaryFolder } from "../../../../tests/support/databases.ts";
+import { eventually } from "../../../../tests/support/host-calls.ts";
+import {
+  alice,
+  contextOf,
+  gist,
+  isAlive,
+  mcpWorld,
+  startHttpServer,
+  testServer,
+  textOf,
+} from "../../../../tests/support/mcp/world.ts";
+
+vi.setConfig({ testTimeout: 20_000 });
+
+const shown = ["change", "echo", "fail", "hang", "huge", "issue", "pid", "promise", "refuse", "sum", "variables"];
+const all = shown.map((name) => `mcp.test.${name}`);
+
+describe("a server for some", () => {
+  const command = testServer();
+  for (const row of [
+    { name: "tenants is there for them", server: { command, tenants: ["acme"] }, isThere: true },
+    { name: "tenants is not there for others", server: { command, tenants: ["other"] }, isThere: false },
+    { name: "owners is there for them", server: { command, owners: ["human:alice"] }, isThere: true },
+    { name: "owners is not there for others", server: { command, owners: ["human:bob"] }, isThere: false },
+    { name: "both has to be both", server: { command, tenants: ["acme"], owners: ["human:bob"] }, isThere: false },
+    { name: "nobody is not there", server: { command, tenants: [] }, isThere: false },
+  ]) {
+    test(row.name, async () => {
+      const { names, call, pool } = mcpWorld({ test: row.server });
+      expect(await names()).toEqual(row.isThere ? all : []);
+      const result = await call("mcp.test.echo", { words: "a" });
+      expect(result.status === "succeeded" ? "succeeded" : gist(result)).toBe(
+        row.isThere ? "succeeded" : "denied tool_unavailable",
+      );
+      const context = { namespaceId: "acme", owner: alice } as never;
+      expect(pool.isHidden("mcp.test", context)).toBe(!row.isThere);
+      expect(pool.isHidden("files", context)).toBe(false);
+    });
+  }
+
+  test("that is down is down for them alone", async () => {
+    const { call } = mcpWorld({ test: { command: ["/no/such/program"], tenants: ["other"] } });
+    expect(gist(await call("mcp.test.echo"))).toBe("denied tool_unavailable");
+  });
+});
+
+describe("a server that is not there", () => {
+  test("takes its own namespace down, is named with its code, and nothing else is touched", async () => {
+    const { names, call, failures, logged } = mcpWorld({
+      test: { command: ["/no/such/program"] },
+      other: { command: testServer() },
+    });
+    expect(await names()).toEqual(shown.map((name) => `mcp.other.${name}`));
+    expect(gist(await call("mcp.test.echo"))).toBe("failed tool_catalog_unavailable");
+    expect(await call("mcp.other.echo", { words: "a" })).toMatchObject({ status: "succeeded" });
+    expect(failures).toEqual([
+      { port: "tools", id: "mcp.test" },
+      { port: "tools", id: "mcp.test" },
+    ]);
+    expect(logged[0]).toEqual({
+      level: "warn",
+      message: "MCP server unavailable",
+      facts: { server: "test", error: "Error", code: "ENOENT", retryInMs: 250 },
+    });
+  });
+
+  test("over HTTP is named alike", async () => {
+    const { url, kill } = await startHttpServer();
+    await kill();
+    const { call, logged } = mcpWorld({ test: { url } });
+    expect(gist(await call("mcp.test.echo"))).toBe("failed tool_catalog_unavailable");
+    expect(logged).toMatchObject([{ message: "MCP server unavailable", facts: { server: "test" } }]);
+  });
+
+  test("because it starts slowly goes on starting when whoever asked first has left", async () => {
+    const gate = join(temporaryFolder(), "gate");
+    const { kernel, names, logged } = mcpWorld({ test: { command: testServer("--start-after", gate) } });
+    const leaving = new AbortController();
+    const asked = kernel.listTools(contextOf(), { signal: leaving.signal });
+    leaving.abort();
+    await expect(asked).rejects.toThrow("aborted");
+    writeFileSync(gate, "");
+    expect(await names()).toEqual(all);
+    expect(logged).toEqual([]);
+  });
+});
+
+describe("a server that dies", () => {
+  test("fails the call it dies of, and is started again after a pause; no call is made twice", async () => {
+    const made = join(temporaryFolder(), "calls");
+    const { call, logged } = mcpWorld({ test: { command: testServer("--die-at", "2", "--calls", made) } });
+    expect(await call("mcp.test.echo", { words: "first" })).toMatchObject({ status: "succeeded" });
+    expect(gist(await call("mcp.test.echo", { words: "second" }))).toBe("failed tool_execution_failed");
+    await eventually(async () =>
+      expect(await call("mcp.test.echo", { words: "again" })).toMatchObject({ status: "succeeded" }),
+    );
+    expect(readFileSync(made, "utf8")).toBe("echo\necho\necho\n");
+    expect(logged).toMatchObject([
+      { message: "MCP server unavailable", facts: { server: "test", code: "CONNECTION_CLOSED", retryInMs: 250 } },
+    ]);
+  });
+
+  test("over HTTP fails the call, and the next one finds it gone", async () => {
+    const { url, kill } = await startHttpServer();
+    const { call } = mcpWorld({ test: { url } });
+    expect(await call("mcp.test.echo", { words: "first" })).toMatchObject({ status: "succeeded" });
+    await kill();
+    expect(gist(await call("mcp.test.echo", { words: "second" }))).toBe("failed tool_execution_failed");
+    expect(gist(await call("mcp.test.echo", { words: "third" }))).toBe("failed tool_catalog_unavailable");
+  });
+
+  test("by far too large an answer is cut off and started again", async () => {
+    const { call } = mcpWorld({ test: { command: testServer(), maxOutputBytes: 1000 } });
+    expect(gist(await call("mcp.test.huge", { bytes: 100_000 }))).toBe("failed tool_execution_failed");
+    await eventually(async () =>
+      expect(await call("mcp.test.echo", { words: "again" })).toMatchObject({ status: "succeeded" }),
+    );
+  });
+});
+
+test("by far too large an answer over HTTP is not read to its end, and the server stays", async () => {
+  const { url } = await startHttpServer();
+  const { call, logged } = mcpWorld({ test: { url, maxOutputBytes: 1000 } });
+  expect(gist(await call("mcp.test.huge", { bytes: 1_000_000 }))).toBe("failed output_too_large");
+  expect(await call("mcp.test.echo", { words: "still here" })).toMatchObject({ status: "succeeded" });
+  expect(logged).toEqual([]);
+});
+
+test("what is no message on standard output is ignored", async () => {
+  const { call } = mcpWorld({ test: { command: testServer("--garbage") } });
+  expect(await call("mcp.test.echo", { words: "clear" })).toMatchObject({ status: "succeeded" });
+});
+
+test("a server that knows the newer handshake alone is spoken to in it", async () => {
+  const { call, logged } = mcpWorld({ test: { command: testServer("--modern") } });
+  expect(await call("mcp.test.echo", { words: "new" })).toMatchObject({ status: "succeeded" });
+  expect(logged).toEqual([]);
+});
+
+test("a child gets a home, a path and its own variables, and nothing else of the host's", async () => {
+  vi.stubEnv("TURNPIKE_DATABASE", "postgres://secret");
+  vi.stubEnv("LOGNAME", "secret");
+  const { call } = mcpWorld({ test: { command: testServer(), env: { KEY: "value" } } });
+  expect(JSON.parse(textOf(await call("mcp.test.variables")))).toEqual({
+    KEY: "value",
+    PATH: process.env["PATH"],
+    HOME: process.env["HOME"],
+  });
+  vi.unstubAllEnvs();
+});
+
+test("headers come from the variables that are named", async () => {
+  const seen: string[] = [];
+  const server = createServer((incoming, outgoing) => {
+    seen.push(String(incoming.headers.authorization));
+    outgoing.writeHead(401).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  const config = { url: `http://127.0.0.1:${port}/mcp`, headersEnv: { authorization: "WIKI_TOKEN" } };
+  const { call, logged } = mcpWorld({ test: config }, { env: { WIKI_TOKEN: "Bearer s3cret" } });
+  expect(gist(await call("mcp.test.echo"))).toBe("failed tool_catalog_unavailable");
+  expect(new Set(seen)).toEqual(new Set(["Bearer s3cret"]));
+  expect(JSON.stringify(logged)).not.toContain("s3cret");
+  server.close();
+});
+
+test("closing ends a server that stays when its input ends and when it is told to go", async () => {
+  const { call, pool } = mcpWorld({ test: { command: testServer("--stubborn") } });
+  const pid = Number(textOf(await call("mcp.test.pid")));
+  expect(isAlive(pid)).toBe(true);
+  await pool.close();
+  expect(isAlive(pid)).toBe(false);
+  expect(gist(await call("mcp.test.echo"))).toBe("failed tool_catalog_unavailable");
+});

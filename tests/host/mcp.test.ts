@@ -1,0 +1,155 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Client } from "@modelcontextprotocol/client";
+import { describe, expect, test } from "vitest";
+import { ask, eventually } from "../support/host-calls.ts";
+import { makeFolder, startHostProcess, type HostProcess } from "../support/host-process.ts";
+import { makeCredential, makeGrant, makeTenant } from "../support/host-world.ts";
+import { connectClient, isAlive, testServer } from "../support/mcp/world.ts";
+
+/** A host with these MCP servers in its configuration file. */
+function startHost(servers: Record<string, unknown>, env: Record<string, string> = {}): Promise<HostProcess> {
+  const folder = makeFolder();
+  writeFileSync(join(folder, "turnpike.config.json"), JSON.stringify({ mcp: { servers } }));
+  return startHostProcess({ folder, env });
+}
+
+async function enable(host: HostProcess, token: string, ...namespaces: string[]): Promise<unknown> {
+  return (await ask(host.url, "/v1/tools/namespaces", { token, method: "PUT", body: { enable: namespaces } })).body;
+}
+
+async function names(client: Client): Promise<string[]> {
+  return (await client.listTools()).tools.map(({ name }) => name);
+}
+
+describe("a host as an MCP server", { timeout: 30_000 }, () => {
+  test("serves each credential what it may use, until it may not any more", async () => {
+    const host = await startHostProcess({ folder: makeFolder() });
+    const token = await makeTenant(host);
+    const { id, token: second } = await makeCredential(host, { tenant: "other" });
+    await makeGrant(host, { id: "list", tenant: "other", resource: "files/shared", actions: ["list"] });
+    await enable(host, second, "files");
+    const client = await connectClient(`${host.url}/mcp`, token, { mode: "auto" });
+    const other = await connectClient(`${host.url}/mcp`, second);
+    expect(await names(client)).toEqual(["files.list", "files.read"]);
+    expect(await names(other)).toEqual(["files.list"]);
+
+    const list = (path: string) => client.callTool({ name: "files.list", arguments: { path } });
+    expect(await list("notes")).toMatchObject({ structuredContent: { entries: [] } });
+    expect(await list("private")).toMatchObject({
+      isError: true,
+      structuredContent: { status: "denied", error: { code: "no_matching_grant" } },
+    });
+    const operator = { token: host.operatorToken() };
+    await ask(host.url, "/admin/v1/grants/revoke", { ...operator, body: { namespaceId: "acme", id: "notes" } });
+    expect(await list("notes")).toMatchObject({ structuredContent: { error: { code: "tool_unavailable" } } });
+    await ask(host.url, "/admin/v1/credentials/revoke", { ...operator, body: { id } });
+    await expect(names(other)).rejects.toMatchObject({ status: 401 });
+  });
+
+  test("keeps to the limits of every request, and logs no token and no argument", async () => {
+    const limits = ["limits.bodyBytes=1000", "limits.requestsPerSecond=1", "limits.burst=4"];
+    const args = ["serve", "--port", "0", ...limits.flatMap((limit) => ["--set", limit])];
+    const host = await startHostProcess({ folder: makeFolder(), args });
+    const { token } = await makeCredential(host);
+    const post = (path: string) => {
+      const params = { name: "files.list", arguments: { path } };
+      const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+      return ask(host.url, "/mcp", { token, headers, body: { jsonrpc: "2.0", id: 1, method: "tools/call", params } });
+    };
+    expect((await post("x".repeat(1000))).status).toBe(413);
+    const answer = await post("hidden-argument");
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get("x-trace-id")).not.toBeNull();
+    expect(answer.headers.get("ratelimit")).toMatch(/^"default"/);
+    const statuses = await Promise.all(Array.from({ length: 20 }, async () => (await post("again")).status));
+    expect(new Set(statuses)).toEqual(new Set([200, 429]));
+    await host.stop();
+    expect(host.stderr()).toContain('"route":"/mcp"');
+    expect(host.stderr()).not.toMatch(/hidden-argument|tp_/);
+  });
+});
+
+describe("a host with MCP servers", { timeout: 30_000 }, () => {
+  test("offers them in namespaces that are off by default, and those of others to nobody", async () => {
+    const host = await startHost({
+      test: { command: testServer(), rules: { issue: { path: ["$org"] } } },
+      theirs: { command: testServer(), tenants: ["other"] },
+    });
+    const token = await makeTenant(host);
+    await makeGrant(host, { id: "issue", resource: "mcp.test/issue/acme", actions: ["call"] });
+    const client = await connectClient(`${host.url}/mcp`, token);
+    expect(await names(client)).toEqual(["files.list", "files.read"]);
+    expect(await enable(host, token, "mcp.test", "mcp.theirs")).toMatchObject({
+      namespaces: [
+        { namespace: "files", enabled: true },
+        { namespace: "mcp.test", enabled: true, toolCount: 11 },
+        { namespace: "messages", enabled: false },
+        { namespace: "service", enabled: false },
+      ],
+    });
+    expect(await names(client)).toEqual(["files.list", "files.read", "mcp.test.issue"]);
+    const issue = (org: string) => client.callTool({ name: "mcp.test.issue", arguments: { org, repo: "site" } });
+    expect(await issue("acme")).toMatchObject({
+      structuredContent: { content: [{ type: "text", text: "opened in acme/site" }] },
+    });
+    expect(await issue("evil")).toMatchObject({ isError: true, structuredContent: { status: "denied" } });
+  });
+
+  for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+    test(`leaves no process behind after ${signal}`, async () => {
+      const host = await startHost({ test: { command: testServer() } });
+      const token = await makeTenant(host);
+      await makeGrant(host, { id: "pid", resource: "mcp.test/pid", actions: ["call"] });
+      await enable(host, token, "mcp.test");
+      const client = await connectClient(`${host.url}/mcp`, token);
+      const result = (await client.callTool({ name: "mcp.test.pid", arguments: {} })).structuredContent;
+      const [{ text }] = (result as { content: [{ text: string }] }).content;
+      expect(isAlive(Number(text))).toBe(true);
+      const exit = await host.stop(signal);
+      expect(exit.code).toBe(signal === "SIGTERM" ? 0 : null);
+      await eventually(() => expect(isAlive(Number(text))).toBe(false));
+    });
+  }
+
+  test("does not start when the variable of a header is not set, and says which", async () => {
+    const servers = { wiki: { url: "https://wiki.example.com", headersEnv: { authorization: "WIKI_TOKEN" } } };
+    await expect(startHost(servers)).rejects.toThrow(
+      "mcp.servers.wiki.headersEnv.authorization: the variable WIKI_TOKEN is not set.",
+    );
+  });
+
+  test("can have another host for a server: both of them have to allow a call", async () => {
+    const upstream = await startHostProcess({ folder: makeFolder() });
+    const token = await makeTenant(upstream, { tenant: "upstream" });
+    const server = {
+      url: `${upstream.url}/mcp`,
+      headersEnv: { authorization: "UPSTREAM" },
+      rules: { "files.list": { path: ["$path"] } },
+    };
+    const host = await startHost({ next: server }, { UPSTREAM: `Bearer ${token}` });
+    const own = await makeTenant(host);
+    for (const path of ["notes", "private"]) {
+      await makeGrant(host, { id: `next-${path}`, resource: `mcp.next/files.list/${path}`, actions: ["call"] });
+    }
+    await enable(host, own, "mcp.next");
+    const client = await connectClient(`${host.url}/mcp`, own);
+    expect(await names(client)).toContain("mcp.next.files.list");
+    const list = (path: string) => client.callTool({ name: "mcp.next.files.list", arguments: { path } });
+    expect(await list("notes")).toMatchObject({ structuredContent: { entries: [] } });
+    expect(await list("private")).toMatchObject({
+      isError: true,
+      structuredContent: {
+        status: "failed",
+        error: { code: "mcp_tool_error", message: "denied (no_matching_grant): No grant covers the act." },
+      },
+    });
+    expect(await list("elsewhere")).toMatchObject({
+      isError: true,
+      structuredContent: { status: "denied", error: { code: "no_matching_grant" } },
+    });
+    await upstream.stop();
+    expect(await list("notes")).toMatchObject({ isError: true, structuredContent: { status: "failed" } });
+    expect(await names(client)).toEqual(["files.list", "files.read"]);
+  });
+});

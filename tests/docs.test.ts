@@ -40,8 +40,8 @@ test("the README's two command lines are the ones that CI takes from it and runs
   expect(executed).toEqual([
     "{ IFS= read -r run && IFS= read -r test; } < <(node scripts/readme-commands.js)",
     'bash -c "$run" </dev/null >.build/run.log 2>&1 &',
+    "npm run lint",
     'bash -c "$test" </dev/null',
-    "npm run check",
   ]);
   expect(ci).not.toMatch(/^\s*(run|test)=/m);
 });

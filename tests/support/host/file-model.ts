@@ -22,7 +22,12 @@ interface ModelFile {
   version: number;
 }
 
-export function fileModel(limits: { fileBytes: number; files: number; snapshots: number }): FileModel {
+export function fileModel(limits: {
+  fileBytes: number;
+  files: number;
+  snapshots: number;
+  ownerSnapshots: number;
+}): FileModel {
   const files = new Map<string, ModelFile>();
   const snapshots: { path: string; contents: Map<string, string> }[] = [];
 
@@ -104,8 +109,11 @@ export function fileModel(limits: { fileBytes: number; files: number; snapshots:
         case "grep":
           return inside(path).flatMap(([found, text]) => (text.includes(step.text) ? [found] : []));
         case "snapshot:create": {
-          if (snapshots.length >= limits.snapshots) return { code: "quota_exceeded" };
+          const known = snapshots.filter((snapshot) => snapshot.path === path);
+          if (known.length >= limits.snapshots || snapshots.length >= limits.ownerSnapshots)
+            return { code: "quota_exceeded" };
           const contents = new Map(inside(path).map(([name, text]) => [name, text]));
+          if (contents.size === 0) return { code: "not_found" };
           snapshots.push({ path, contents });
           return { path, files: contents.size };
         }

@@ -284,7 +284,6 @@ describe.each(databaseKinds)("explanations at the desk on %s", (kind) => {
     test("several principals were denied in, one has to be named", async () => {
       const desk = await office();
       const namespaceId = newTenant();
-      const resource = { namespace: "files", path: ["diary"] };
       const own = context({ namespaceId, traceId: "trace-1" });
       await desk.kernel.authorize(own, { action: "read", resource });
       await desk.kernel.authorize({ ...own, actor: alice }, { action: "delete", resource });

@@ -1,9 +1,12 @@
 import { breathe } from "./breathe.ts";
+import { keptBytes } from "./contents.ts";
 import { isOwn } from "./file-owner.ts";
 import { fileColumns } from "./file-rows.ts";
 import type { HeldFiles } from "./held-files.ts";
+import type { FileLimits } from "./limits.ts";
 import { isWithin } from "./path-text.ts";
 import { unknownOf, type Attempt } from "./reach.ts";
+import { tooMuchAtOnce } from "./refusals.ts";
 
 /** How many rows are written at once. */
 const batch = 500;
@@ -16,17 +19,26 @@ export async function captureFiles(
   { transaction, mine }: HeldFiles,
   snapshot: string,
   folder: readonly string[],
-  covered: ReadonlyMap<string, boolean>,
+  { covered, limits }: { covered: ReadonlyMap<string, boolean>; limits: FileLimits },
 ): Promise<Attempt<number>> {
   const files = await transaction
     .selectFrom("files")
-    .select(fileColumns)
+    .leftJoin("contents", (join) =>
+      join
+        .onRef("contents.namespace_id", "=", "files.namespace_id")
+        .onRef("contents.owner", "=", "files.owner")
+        .onRef("contents.digest", "=", "files.digest"),
+    )
+    .select([...fileColumns, keptBytes.as("bytes")])
     .where(isOwn(mine))
-    .where("digest", "is not", null)
+    .where("files.digest", "is not", null)
     .where(isWithin(folder))
     .execute();
   const unknown = unknownOf(files, covered);
   if (unknown.length > 0) return { kind: "unknown", paths: unknown };
+
+  const bytes = files.reduce((sum, file) => sum + (covered.get(file.path) === true ? file.bytes : 0), 0);
+  if (bytes > limits.restoredBytes) throw tooMuchAtOnce("keep", bytes, limits.restoredBytes);
 
   const captures = files.map(({ id, path, digest }) => {
     return { ...mine, snapshot, file: id, digest: covered.get(path) === true ? digest : null };

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { sql } from "kysely";
 import type { HeldFiles } from "./held-files.ts";
 
 /** A content as its columns keep it: JSON, which both databases keep to the last character. */
@@ -6,6 +7,9 @@ export interface KeptContent {
   digest: string;
   content: string;
 }
+
+/** The bytes that a row of `contents` keeps, if there is one. */
+export const keptBytes = sql<number>`coalesce(octet_length(contents.content), 0)`;
 
 export function keptContent(text: string): KeptContent {
   const content = JSON.stringify(text);

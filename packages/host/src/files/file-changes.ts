@@ -1,18 +1,29 @@
-import type { Database } from "../database/database.ts";
 import { readContent } from "./contents.ts";
 import type { FileOwner } from "./file-owner.ts";
 import { countFiles, findRow, putFile, removeFile, type FileRow, type FileStat } from "./file-rows.ts";
-import { holdFiles, type HeldFiles } from "./held-files.ts";
+import type { HeldFiles, HoldFiles } from "./held-files.ts";
 import type { FileLimits } from "./limits.ts";
 import { contentTooLarge, fileExists, noFile, otherVersion, tooMany } from "./refusals.ts";
 
-/** Changes of one file. One that is refused throws a `ToolError`, and has changed nothing. */
+/** Changes of one file. One that is refused throws a `ToolError`, and has changed nothing; an aborted one may have. */
 export interface FileChanges {
-  create(of: FileOwner, path: readonly string[], content: string): Promise<FileStat>;
-  replace(of: FileOwner, path: readonly string[], content: string, expectedVersion?: number): Promise<FileStat>;
-  append(of: FileOwner, path: readonly string[], content: string, expectedVersion?: number): Promise<FileStat>;
+  create(of: FileOwner, path: readonly string[], content: string, signal?: AbortSignal): Promise<FileStat>;
+  replace(
+    of: FileOwner,
+    path: readonly string[],
+    content: string,
+    expectedVersion?: number,
+    signal?: AbortSignal,
+  ): Promise<FileStat>;
+  append(
+    of: FileOwner,
+    path: readonly string[],
+    content: string,
+    expectedVersion?: number,
+    signal?: AbortSignal,
+  ): Promise<FileStat>;
   /** Deletes a file and returns the version that its tombstone has. */
-  delete(of: FileOwner, path: readonly string[], expectedVersion?: number): Promise<number>;
+  delete(of: FileOwner, path: readonly string[], expectedVersion?: number, signal?: AbortSignal): Promise<number>;
   /** Creates the file or replaces it: for a host that fills its own shelves. */
   write(of: FileOwner, path: readonly string[], content: string): Promise<FileStat>;
 }
@@ -20,16 +31,21 @@ export interface FileChanges {
 /** What is at a path, or was, and the content that is to be there next. Throws to refuse. */
 type NextContent = (before: FileRow | undefined, held: HeldFiles) => string | Promise<string>;
 
-export function createFileChanges(database: Database, limits: FileLimits): FileChanges {
+export function createFileChanges(hold: HoldFiles, limits: FileLimits): FileChanges {
   const change = <T>(
     of: FileOwner,
     path: readonly string[],
+    signal: AbortSignal | undefined,
     make: (before: FileRow | undefined, held: HeldFiles) => Promise<T>,
-  ): Promise<T> =>
-    holdFiles(database, of, async (held) => make(await findRow(held.transaction, held.mine, path), held));
+  ): Promise<T> => hold(of, async (held) => make(await findRow(held.transaction, held.mine, path), held), signal);
 
-  const put = (of: FileOwner, path: readonly string[], next: NextContent): Promise<FileStat> =>
-    change(of, path, async (before, held) => {
+  const put = (
+    of: FileOwner,
+    path: readonly string[],
+    signal: AbortSignal | undefined,
+    next: NextContent,
+  ): Promise<FileStat> =>
+    change(of, path, signal, async (before, held) => {
       const content = await next(before, held);
       const bytes = Buffer.byteLength(content);
       if (bytes > limits.fileBytes) throw contentTooLarge(bytes, limits.fileBytes);
@@ -38,24 +54,24 @@ export function createFileChanges(database: Database, limits: FileLimits): FileC
     });
 
   return {
-    create: (of, path, content) =>
-      put(of, path, (before) => {
+    create: (of, path, content, signal) =>
+      put(of, path, signal, (before) => {
         if (isThere(before)) throw fileExists();
         return content;
       }),
-    replace: (of, path, content, expectedVersion) =>
-      put(of, path, (before) => {
+    replace: (of, path, content, expectedVersion, signal) =>
+      put(of, path, signal, (before) => {
         expectFile(before, expectedVersion);
         return content;
       }),
-    append: (of, path, content, expectedVersion) =>
-      put(of, path, async (before, held) => {
+    append: (of, path, content, expectedVersion, signal) =>
+      put(of, path, signal, async (before, held) => {
         const { digest } = expectFile(before, expectedVersion);
         return (await readContent(held, digest)) + content;
       }),
-    delete: (of, path, expectedVersion) =>
-      change(of, path, async (before, held) => removeFile(held, expectFile(before, expectedVersion))),
-    write: (of, path, content) => put(of, path, () => content),
+    delete: (of, path, expectedVersion, signal) =>
+      change(of, path, signal, async (before, held) => removeFile(held, expectFile(before, expectedVersion))),
+    write: (of, path, content) => put(of, path, undefined, () => content),
   };
 }
 

@@ -288,7 +288,15 @@ describe.each(databaseKinds)("files on %s", (kind) => {
 
   test("the limits are frozen, and those that are not given are the usual ones", async () => {
     const { limits } = createFileStore(await open(), { files: 5 });
-    expect(limits).toEqual({ fileBytes: 1_000_000, files: 5, snapshots: 100, scannedCharacters: 10_000_000 });
+    expect(limits).toEqual({
+      fileBytes: 1_000_000,
+      files: 5,
+      snapshots: 100,
+      ownerSnapshots: 10_000,
+      restoredBytes: 16_000_000,
+      scannedCharacters: 10_000_000,
+      scanMs: 200,
+    });
     expect(Object.isFrozen(limits)).toBe(true);
   });
 
@@ -299,6 +307,58 @@ describe.each(databaseKinds)("files on %s", (kind) => {
     expect(made.map(({ version }) => version).toSorted((one, other) => one - other)).toEqual(
       Array.from({ length: 50 }, (_, place) => place + 1),
     );
+  });
+
+  test("writers of one owner leave a connection to everybody else", async () => {
+    const database = await openFresh(kind);
+    const files = createFileStore(database);
+    const mine = owner();
+    let [inside, most] = [0, 0];
+    const reach = {
+      signal: neverAborted,
+      covers: () => Promise.resolve(true),
+    };
+    await files.create(mine, ["a"], "x");
+    const watched = new Proxy(database.db, {
+      get(db, name) {
+        if (name !== "transaction") return Reflect.get(db, name) as unknown;
+        return () => ({
+          async execute(work: (transaction: unknown) => Promise<unknown>) {
+            inside += 1;
+            most = Math.max(most, inside);
+            return db
+              .transaction()
+              .execute(work)
+              .finally(() => (inside -= 1));
+          },
+        });
+      },
+    });
+    const store = createFileStore({ ...database, db: watched });
+    const ofOne = Array.from({ length: 25 }, (_, n) => store.write(mine, ["a"], `${n}`));
+    await Promise.all([...ofOne, store.snapshots.create(mine, [], undefined, reach)]);
+    expect(most).toBe(1);
+    await Promise.all(Array.from({ length: 25 }, () => store.write(owner(), ["a"], "x")));
+    expect(most).toBe(4);
+  });
+
+  test("a change whose caller goes away while it waits is none", async () => {
+    const files = createFileStore(await open());
+    const mine = owner();
+    const abort = new AbortController();
+    const first = files.create(mine, ["a"], "x");
+    const changes = [
+      files.create(mine, ["b"], "x", abort.signal),
+      files.replace(mine, ["a"], "y", undefined, abort.signal),
+      files.append(mine, ["a"], "y", undefined, abort.signal),
+      files.delete(mine, ["a"], undefined, abort.signal),
+    ];
+    abort.abort(new Error("gone"));
+    for (const change of await Promise.allSettled(changes))
+      expect(change).toEqual({ status: "rejected", reason: new Error("gone") });
+    await first;
+    expect(await walked(files, mine, [])).toEqual(["a"]);
+    expect(await files.read(mine, ["a"])).toEqual({ content: "x", version: 1 });
   });
 
   test("of twenty creations at once one succeeds", async () => {

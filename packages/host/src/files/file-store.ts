@@ -5,15 +5,19 @@ import { isOwn, ownerColumns, type FileOwner } from "./file-owner.ts";
 import { fileColumns, findRow, statOf, type FileRow, type FileStat } from "./file-rows.ts";
 import { fullTextOf } from "./full-text-of.ts";
 import type { WordMatch } from "./full-text.ts";
+import { createHold } from "./held-files.ts";
 import { defaultFileLimits, type FileLimits } from "./limits.ts";
 import { isFrom, isWithin, pathColumns } from "./path-text.ts";
 import { createSnapshotStore, type SnapshotStore } from "./snapshot-store.ts";
+import { createTurnstile, type Turnstile } from "./turnstile.ts";
 import type { WordQuery } from "./words.ts";
 
 /** Files of every owner of every tenant: the storage alone, which asks nobody's leave. */
 export interface FileStore extends FileChanges {
   readonly limits: FileLimits;
   readonly snapshots: SnapshotStore;
+  /** Where those wait who look through many files. */
+  readonly scans: Turnstile;
   stat(of: FileOwner, path: readonly string[]): Promise<FileStat | undefined>;
   read(of: FileOwner, path: readonly string[]): Promise<{ content: string; version: number } | undefined>;
   /** The files at and below a folder in the order of their path texts, from the text `from` on. */
@@ -25,15 +29,20 @@ export interface FileStore extends FileChanges {
 /** How many rows are read at once. */
 const batch = 500;
 
+/** How many look through many files at once. */
+const scansAtOnce = 2;
+
 /** Opens the files of a database; limits that are not given are the usual ones. */
 export function createFileStore(database: Database, given: Partial<FileLimits> = {}): FileStore {
   const { db, kind } = database;
   const fullText = fullTextOf(kind);
+  const hold = createHold(database);
   const limits: FileLimits = Object.freeze({ ...defaultFileLimits, ...given });
   return {
-    ...createFileChanges(database, limits),
+    ...createFileChanges(hold, limits),
     limits,
-    snapshots: createSnapshotStore(database, limits),
+    snapshots: createSnapshotStore(database, hold, limits),
+    scans: createTurnstile(scansAtOnce),
     async stat(of, path) {
       const row = await findRow(db, ownerColumns(of), path);
       return row === undefined || row.digest === null ? undefined : statOf(row);

@@ -7,7 +7,7 @@ import { fileWorld, pagesOf, type FileWorld } from "../../../../tests/support/ho
 import { alice } from "../../../../tests/support/host/world.ts";
 import { createFileStore, type FileStore } from "./file-store.ts";
 
-const limits = { fileBytes: 8, files: 4, snapshots: 3 };
+const limits = { fileBytes: 8, files: 4, snapshots: 2, ownerSnapshots: 3 };
 
 const path = fc.constantFrom("a", "a/b", "a/bc", "a/b/c", "a.x", "d/é");
 const folder = fc.constantFrom("", "a", "a/b", "ab", "d");

@@ -1,15 +1,13 @@
 import { z } from "zod";
-import { breathe } from "./breathe.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { cutText } from "./cut-text.ts";
 import { defineFileAction, joinPath, pageInput, pageOutput, questionOf, type FileCall } from "./file-action.ts";
 import { createLineMatcher, type LineMatcher } from "./line-matcher.ts";
+import { createPace, type Pace } from "./pace.ts";
 import { pathText } from "./path-text.ts";
 
-/** The steps of a matcher after which everybody else gets a chance to run; of a longer line only so much is looked at. */
-const stepsAtOnce = 5_000_000;
-/** The size of a matcher up to which one call looks through as many characters as the limit says. */
-const usualSize = 20;
+/** The steps of a matcher that nothing can interrupt, some 10 ms; of a longer line only so much is looked at. */
+const stepsAtOnce = 250_000;
 /** What a line costs by itself, in characters. */
 const lineCost = 10;
 const shownCharacters = 500;
@@ -37,9 +35,12 @@ export const grepAction = defineFileAction({
   async run(call, { pattern, regex, ignoreCase, limit, cursor }) {
     const question = questionOf(call, [pattern, regex, ignoreCase]);
     const start = readCursor(question, cursor, PlaceSchema);
-    const matcher = createLineMatcher(pattern, { isRegex: regex, ignoresCase: ignoreCase });
-    const look: Look = { matches: [], limit, left: charactersFor(call, matcher) };
-    const goesOnAt = await lookThrough(call, matcher, look, start);
+    const { scans, limits } = call.files;
+    const look: Look = { matches: [], limit, left: limits.scannedCharacters };
+    const goesOnAt = await scans.pass(() => {
+      const matcher = createLineMatcher(pattern, { isRegex: regex, ignoresCase: ignoreCase });
+      return lookThrough(call, matcher, look, start);
+    }, call.signal);
     return { matches: look.matches, ...(goesOnAt && { cursor: writeCursor(question, goesOnAt) }) };
   },
 });
@@ -55,10 +56,6 @@ interface Look {
   found?: Place;
 }
 
-function charactersFor({ files }: FileCall, { size }: LineMatcher): number {
-  return files.limits.scannedCharacters * Math.min(1, usualSize / size);
-}
-
 /** Looks through the covered files behind a line. Returns the line to go on behind, unless all was looked at. */
 async function lookThrough(
   call: FileCall,
@@ -68,13 +65,14 @@ async function lookThrough(
 ): Promise<Place | undefined> {
   const { files, of, signal } = call;
   const [from, line] = start ?? [];
+  const pace = createPace(files.limits.scanMs, signal);
   for await (const { path } of files.walk(of, call.path, from)) {
     if (!(await call.covers(path))) continue;
-    await breathe(signal);
+    await pace.rest();
     const file = await files.read(of, path);
     if (file === undefined) continue;
     const behind = pathText(path) === from ? line : 0;
-    const goesOnAt = await lookAt(matcher, look, { path, content: file.content, behind: behind ?? 0 }, signal);
+    const goesOnAt = await lookAt(matcher, look, { path, content: file.content, behind: behind ?? 0 }, pace);
     if (goesOnAt !== undefined) return goesOnAt;
   }
   return undefined;
@@ -84,33 +82,31 @@ async function lookAt(
   matcher: LineMatcher,
   look: Look,
   { path, content, behind }: { path: readonly string[]; content: string; behind: number },
-  signal: AbortSignal,
+  pace: Pace,
 ): Promise<Place | undefined> {
   const atOnce = Math.floor(stepsAtOnce / matcher.size);
-  let sinceBreath = 0;
-  for (const [place, whole] of linesOf(content).entries()) {
-    if (place < behind) continue;
-    if (look.left <= 0 && look.seen) return look.seen;
+  let line = 0;
+  for (const whole of linesOf(content)) {
+    line += 1;
+    if (pace.isDue()) await pace.rest();
+    if (line <= behind) continue;
+    if (look.seen && (look.left <= 0 || pace.isSpent())) return look.seen;
     const text = cutText(whole, atOnce);
-    const cost = text.length + lineCost;
-    if (sinceBreath > 0 && sinceBreath + cost > atOnce) {
-      await breathe(signal);
-      sinceBreath = 0;
-    }
-    sinceBreath += cost;
-    look.left -= cost;
-    look.seen = [pathText(path), place + 1];
+    look.left -= text.length + lineCost;
+    look.seen = [pathText(path), line];
     if (!matcher.isIn(text)) continue;
     if (look.matches.length === look.limit) return look.found;
-    look.matches.push({ path: joinPath(path), line: place + 1, text: cutText(text, shownCharacters) });
+    look.matches.push({ path: joinPath(path), line, text: cutText(text, shownCharacters) });
     look.found = look.seen;
   }
   return undefined;
 }
 
 /** The lines of a text; behind a line break at its end there is none. */
-function linesOf(content: string): string[] {
-  const lines = content.split("\n").map((line) => (line.endsWith("\r") ? line.slice(0, -1) : line));
-  if (lines.at(-1) === "") lines.pop();
-  return lines;
+function* linesOf(content: string): Generator<string> {
+  for (let start = 0, end = 0; start < content.length; start = end + 1) {
+    const found = content.indexOf("\n", start);
+    end = found === -1 ? content.length : found;
+    yield content.slice(start, content[end - 1] === "\r" && end > start ? end - 1 : end);
+  }
 }

@@ -4,15 +4,24 @@ export interface FileLimits {
   readonly fileBytes: number;
   /** Files of an owner. */
   readonly files: number;
-  /** Snapshots of an owner. */
+  /** Snapshots of one path. */
   readonly snapshots: number;
+  /** Snapshots of an owner. */
+  readonly ownerSnapshots: number;
+  /** Bytes of content, as they are kept, that a snapshot has or a restore writes. */
+  readonly restoredBytes: number;
   /** Characters that one grep looks through before it hands out a cursor. */
   readonly scannedCharacters: number;
+  /** Milliseconds that one grep runs before it hands out a cursor. */
+  readonly scanMs: number;
 }
 
 export const defaultFileLimits: FileLimits = Object.freeze({
   fileBytes: 1_000_000,
   files: 10_000,
   snapshots: 100,
+  ownerSnapshots: 10_000,
+  restoredBytes: 16_000_000,
   scannedCharacters: 10_000_000,
+  scanMs: 200,
 });

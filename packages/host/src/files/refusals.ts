@@ -9,6 +9,10 @@ export function noSnapshot(): ToolError {
   return new ToolError("not_found", "There is no snapshot of this id at this path.");
 }
 
+export function nothingToKeep(): ToolError {
+  return new ToolError("not_found", "There is no file here to keep.");
+}
+
 export function fileExists(): ToolError {
   return new ToolError("already_exists", "There is a file at this path already.");
 }
@@ -21,7 +25,13 @@ export function contentTooLarge(bytes: number, limit: number): ToolError {
   return new ToolError("content_too_large", `The file would have ${bytes} bytes; at most ${limit} are kept.`);
 }
 
-export function tooMany(what: "files" | "snapshots", limit: number): ToolError {
+/** More than a snapshot has or a restore writes at once: others wait for as long as it takes. */
+export function tooMuchAtOnce(what: "keep" | "restore", bytes: number, limit: number): ToolError {
+  const problem = `There are ${bytes} bytes to ${what} here, and at most ${limit} at once`;
+  return new ToolError("content_too_large", `${problem}; ${what} a smaller folder.`);
+}
+
+export function tooMany(what: "files" | "snapshots" | "snapshots of a path", limit: number): ToolError {
   return new ToolError("quota_exceeded", `There are ${limit} ${what} at most.`);
 }
 

@@ -1,12 +1,12 @@
 import { breathe } from "./breathe.ts";
-import { readContent } from "./contents.ts";
+import { keptBytes, readContent } from "./contents.ts";
 import { isOwn } from "./file-owner.ts";
 import { countFiles, fileColumns, putFile, removeFile, type FileRow } from "./file-rows.ts";
 import type { HeldFiles } from "./held-files.ts";
 import type { FileLimits } from "./limits.ts";
 import { isWithin, pathSegments } from "./path-text.ts";
 import { unknownOf, type Attempt } from "./reach.ts";
-import { tooMany } from "./refusals.ts";
+import { tooMany, tooMuchAtOnce } from "./refusals.ts";
 
 /** How many files a restore changed. */
 export interface Restored {
@@ -20,6 +20,8 @@ interface Comparison extends FileRow {
   capture: number | null;
   /** Null when the file was not there, or not covered. */
   captured: string | null;
+  /** The bytes of what was captured. */
+  bytes: number;
 }
 
 /** How many files are changed before everybody else gets a chance to run. */
@@ -44,6 +46,9 @@ export async function restoreFiles(
   const count = (await countFiles(held)) + created.length - deleted.length;
   if (created.length > 0 && count > limits.files) throw tooMany("files", limits.files);
 
+  const bytes = written.reduce((sum, row) => sum + row.bytes, 0);
+  if (bytes > limits.restoredBytes) throw tooMuchAtOnce("restore", bytes, limits.restoredBytes);
+
   for (const [place, row] of [...deleted, ...written].entries()) {
     if (place % atOnce === 0) await breathe(signal);
     if (row.captured === null) await removeFile(held, row);
@@ -62,7 +67,13 @@ function compare({ transaction, mine }: HeldFiles, snapshot: string, folder: rea
         .onRef("captures.file", "=", "files.id")
         .on("captures.snapshot", "=", snapshot),
     )
-    .select([...fileColumns, "captures.file as capture", "captures.digest as captured"])
+    .leftJoin("contents", (join) =>
+      join
+        .onRef("contents.namespace_id", "=", "captures.namespace_id")
+        .onRef("contents.owner", "=", "captures.owner")
+        .onRef("contents.digest", "=", "captures.digest"),
+    )
+    .select([...fileColumns, "captures.file as capture", "captures.digest as captured", keptBytes.as("bytes")])
     .where(isOwn(mine))
     .where(isWithin(folder))
     .where(({ or, eb }) => or([eb("files.digest", "is not", null), eb("captures.digest", "is not", null)]))

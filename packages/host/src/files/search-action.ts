@@ -1,3 +1,4 @@
+import type { JsonValue } from "turnpike/contracts";
 import { z } from "zod";
 import { breathe } from "./breathe.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
@@ -32,18 +33,26 @@ export const searchAction = defineFileAction({
     const after = readCursor(question, cursor, PlaceSchema);
     const query = wordQuery(text);
     if (query === undefined) return { results: [] };
-    // Never more than the owner may have files.
-    const matches = await call.files.match(call.of, call.path, query, call.signal);
-    const behind = after === undefined ? matches : matches.filter((match) => compare(after, match) < 0);
-    const { items, hasMore } = await takePage(behind.toSorted(compare), limit, ({ path }) =>
-      call.covers(pathSegments(path)),
-    );
-    const last = items.at(-1);
-    const results = await show(call, query, items);
-    if (!hasMore || last === undefined) return { results };
-    return { results, cursor: writeCursor(question, { score: last.score, path: last.path }) };
+    return call.files.scans.pass(() => find(call, query, { question, after, limit }), call.signal);
   },
 });
+
+async function find(
+  call: FileCall,
+  query: WordQuery,
+  { question, after, limit }: { question: JsonValue; after: z.infer<typeof PlaceSchema> | undefined; limit: number },
+): Promise<{ results: z.input<typeof ResultSchema>[]; cursor?: string }> {
+  // Never more than the owner may have files.
+  const matches = await call.files.match(call.of, call.path, query, call.signal);
+  const behind = after === undefined ? matches : matches.filter((match) => compare(after, match) < 0);
+  const { items, hasMore } = await takePage(behind.toSorted(compare), limit, ({ path }) =>
+    call.covers(pathSegments(path)),
+  );
+  const last = items.at(-1);
+  const results = await show(call, query, items);
+  if (!hasMore || last === undefined) return { results };
+  return { results, cursor: writeCursor(question, { score: last.score, path: last.path }) };
+}
 
 /** The best first, then by their paths. */
 function compare(one: WordMatch, other: WordMatch): number {

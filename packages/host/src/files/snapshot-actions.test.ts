@@ -88,13 +88,22 @@ describe.each(databaseKinds)("snapshots on %s", (kind) => {
     }
   });
 
-  test("an empty snapshot is one: its restore deletes everything that is seen", async () => {
-    const world = fileWorld(await open());
-    const id = await snapshot(world, "a");
-    await world.seed({ "a/b": "1", c: "2" });
-    expect(await world.ask("snapshot:restore", "a", { input: { snapshot: id } })).toEqual({ written: 0, deleted: 1 });
-    expect(await stateOf(world)).toEqual({ c: "2 v1" });
-  });
+  for (const row of [
+    { name: "where nothing is", path: "b", sight: () => true },
+    { name: "where everything was deleted", path: "gone", sight: () => true },
+    { name: "where the caller sees nothing", path: "a", sight: ([name]: readonly string[]) => name !== "a" },
+  ]) {
+    test(`a snapshot ${row.name} is refused, and is none`, async () => {
+      const world = fileWorld(await open());
+      await world.seed({ "a/b": "1", gone: "2" });
+      await world.files.delete(world.mine, ["gone"]);
+      expect(await world.ask("snapshot:create", row.path, { sight: row.sight })).toEqual({
+        code: "not_found",
+        message: "There is no file here to keep.",
+      });
+      expect(await world.ask("snapshot:list", "")).toEqual({ snapshots: [] });
+    });
+  }
 
   test("a file that is a folder too is captured with what is below it, its sibling is not", async () => {
     const world = fileWorld(await open());
@@ -123,6 +132,7 @@ describe.each(databaseKinds)("snapshots on %s", (kind) => {
 
   test("another owner's snapshot is not found", async () => {
     const world = fileWorld(await open());
+    await world.seed({ a: "1" });
     const id = await snapshot(world, "");
     const of = { ...world.mine, owner: assistant };
     expect(await world.ask("snapshot:restore", "", { input: { snapshot: id }, of })).toMatchObject({
@@ -133,6 +143,7 @@ describe.each(databaseKinds)("snapshots on %s", (kind) => {
 
   test("snapshots are listed at and below a path, the newest first, whatever the size of the pages", async () => {
     const world = fileWorld(await open());
+    await world.seed({ "a/b": "1", ab: "2" });
     const ids: string[] = [];
     for (const path of ["a", "a/b", "ab", "a/b", "", "a"]) ids.push(await snapshot(world, path));
     const [first, second, , fourth, , sixth] = ids;
@@ -146,6 +157,7 @@ describe.each(databaseKinds)("snapshots on %s", (kind) => {
 
   test("a list goes on in its place while new snapshots are made", async () => {
     const world = fileWorld(await open());
+    await world.seed({ a: "1" });
     const [one, two] = [await snapshot(world, ""), await snapshot(world, "")];
     const page = await world.ask("snapshot:list", "", { input: { limit: 1 } });
     await snapshot(world, "");
@@ -156,14 +168,50 @@ describe.each(databaseKinds)("snapshots on %s", (kind) => {
   });
 
   test("one snapshot too many is refused", async () => {
-    const world = fileWorld(await open(), { snapshots: 2 });
-    await snapshot(world, "");
+    const world = fileWorld(await open(), { snapshots: 2, ownerSnapshots: 3 });
+    await world.seed({ "a/b": "1", c: "2" });
     await snapshot(world, "a");
-    expect(await world.ask("snapshot:create", "b")).toEqual({
+    await snapshot(world, "a");
+    expect(await world.ask("snapshot:create", "a")).toEqual({
       code: "quota_exceeded",
-      message: "There are 2 snapshots at most.",
+      message: "There are 2 snapshots of a path at most.",
     });
-    expect(idsOf(await world.ask("snapshot:list", ""))).toHaveLength(2);
+    await snapshot(world, "c");
+    expect(await world.ask("snapshot:create", "a/b")).toEqual({
+      code: "quota_exceeded",
+      message: "There are 3 snapshots at most.",
+    });
+    expect(idsOf(await world.ask("snapshot:list", ""))).toHaveLength(3);
+  });
+
+  test("a snapshot of more than is restored at once is refused, and what the caller does not see does not count", async () => {
+    const world = fileWorld(await open(), { restoredBytes: 10 });
+    await world.seed({ "a/b": "123", "a/c": "456", "a/d": "78" });
+    expect(await world.ask("snapshot:create", "a")).toEqual({
+      code: "content_too_large",
+      message: "There are 14 bytes to keep here, and at most 10 at once; keep a smaller folder.",
+    });
+    expect(await world.ask("snapshot:list", "")).toEqual({ snapshots: [] });
+    const sight: Sight = ([, name]) => name !== "d";
+    expect(await world.ask("snapshot:create", "a", { sight })).toMatchObject({ files: 2 });
+  });
+
+  test("a restore that would write too much at once is refused, and changes nothing", async () => {
+    const database = await open();
+    const { mine, ...world } = fileWorld(database);
+    await world.seed({ "a/b": "123", "a/c": "456", "a/d": "78" });
+    const made = await world.ask("snapshot:create", "a");
+    const input = { snapshot: String(made["id"]) };
+    for (const name of ["b", "c", "d", "new"]) await world.files.write(mine, ["a", name], "now");
+    const small = { ...fileWorld(database, { restoredBytes: 10 }), mine };
+    const before = await stateOf(small);
+    expect(await small.ask("snapshot:restore", "a", { input, of: mine })).toEqual({
+      code: "content_too_large",
+      message: "There are 14 bytes to restore here, and at most 10 at once; restore a smaller folder.",
+    });
+    expect(await stateOf(small)).toEqual(before);
+    await small.files.replace(mine, ["a", "b"], "123");
+    expect(await small.ask("snapshot:restore", "a", { input, of: mine })).toEqual({ written: 2, deleted: 1 });
   });
 
   test("a restore that would make too many files is refused, and changes nothing", async () => {
@@ -188,6 +236,7 @@ describe.each(databaseKinds)("snapshots on %s", (kind) => {
 
     test("list shows only snapshots of paths that the caller sees, without gaps", async () => {
       const world = fileWorld(await open());
+      await world.seed({ "a/b": "1", "a/hidden": "2" });
       const ids: string[] = [];
       for (const path of ["a", "a/hidden", "a/b", "a/hidden", "a/hidden"]) ids.push(await snapshot(world, path));
       const pages = await pagesOf(world, "snapshot:list", "a", { input: { limit: 1 }, sight });

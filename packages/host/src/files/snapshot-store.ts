@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
+import { sql } from "kysely";
 import type { Database } from "../database/database.ts";
 import { captureFiles } from "./capture-files.ts";
 import { ownerColumns, type FileOwner } from "./file-owner.ts";
-import { holdFiles, type HeldFiles } from "./held-files.ts";
+import type { HeldFiles, HoldFiles } from "./held-files.ts";
 import type { FileLimits } from "./limits.ts";
 import { pathSegments, pathText } from "./path-text.ts";
 import { attemptWithin, type Attempt, type Reach } from "./reach.ts";
-import { noSnapshot, tooMany } from "./refusals.ts";
+import { nothingToKeep, noSnapshot, tooMany } from "./refusals.ts";
 import { restoreFiles, type Restored } from "./restore-files.ts";
 
 /** What was at and below a path at a moment. It never changes. */
@@ -32,7 +33,7 @@ export interface SnapshotStore {
   restore(of: FileOwner, path: readonly string[], id: string, reach: Reach): Promise<Restored>;
 }
 
-export function createSnapshotStore(database: Database, limits: FileLimits): SnapshotStore {
+export function createSnapshotStore(database: Database, hold: HoldFiles, limits: FileLimits): SnapshotStore {
   const list: SnapshotStore["list"] = async (of) => {
     const rows = await database.db
       .selectFrom("snapshots")
@@ -53,15 +54,16 @@ export function createSnapshotStore(database: Database, limits: FileLimits): Sna
     { id, path, label, createdAt }: Snapshot,
     covered: ReadonlyMap<string, boolean>,
   ): Promise<Attempt<number>> => {
-    const known = await countSnapshots(held);
-    if (known >= limits.snapshots) throw tooMany("snapshots", limits.snapshots);
-    const attempt = await captureFiles(held, id, path, covered);
+    const { all, ofPath, last } = await countSnapshots(held, path);
+    if (ofPath >= limits.snapshots) throw tooMany("snapshots of a path", limits.snapshots);
+    if (all >= limits.ownerSnapshots) throw tooMany("snapshots", limits.ownerSnapshots);
+    const attempt = await captureFiles(held, id, path, { covered, limits });
     if (attempt.kind === "unknown") return attempt;
+    if (attempt.result === 0) throw nothingToKeep();
     const said = { path: pathText(path), label: label === undefined ? null : JSON.stringify(label) };
     await held.transaction
       .insertInto("snapshots")
-      // None is ever deleted: their number counts them in their order.
-      .values({ ...held.mine, id, sequence: known + 1, ...said, created_at: createdAt })
+      .values({ ...held.mine, id, sequence: last + 1, ...said, created_at: createdAt })
       .execute();
     return attempt;
   };
@@ -72,7 +74,7 @@ export function createSnapshotStore(database: Database, limits: FileLimits): Sna
       const createdAt = new Date().toISOString();
       const snapshot: Snapshot = { id: randomUUID(), path, ...(label !== undefined && { label }), createdAt };
       const files = await attemptWithin(reach, (covered) =>
-        holdFiles(database, of, (held) => keep(held, snapshot, covered)),
+        hold(of, (held) => keep(held, snapshot, covered), reach.signal),
       );
       return { ...snapshot, files };
     },
@@ -80,17 +82,24 @@ export function createSnapshotStore(database: Database, limits: FileLimits): Sna
       const snapshot = (await list(of)).find((each) => each.id === id);
       if (snapshot === undefined || pathText(snapshot.path) !== pathText(path)) throw noSnapshot();
       return attemptWithin(reach, (covered) =>
-        holdFiles(database, of, (held) => restoreFiles(held, id, path, { covered, limits, signal: reach.signal })),
+        hold(of, (held) => restoreFiles(held, id, path, { covered, limits, signal: reach.signal }), reach.signal),
       );
     },
   };
 }
 
-async function countSnapshots({ transaction, mine }: HeldFiles): Promise<number> {
-  const { count } = await transaction
+/** How many snapshots there are, how many of them of a path, and where the newest stands in their order. */
+function countSnapshots(
+  { transaction, mine }: HeldFiles,
+  path: readonly string[],
+): Promise<{ all: number; ofPath: number; last: number }> {
+  return transaction
     .selectFrom("snapshots")
-    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .select(({ fn }) => [
+      fn.countAll<number>().as("all"),
+      fn.countAll<number>().filterWhere("path", "=", pathText(path)).as("ofPath"),
+      fn.coalesce(fn.max<number>("sequence"), sql.lit(0)).as("last"),
+    ])
     .where((row) => row.and(mine))
     .executeTakeFirstOrThrow();
-  return count;
 }

@@ -17,7 +17,7 @@ export const writeActions: readonly FileAction[] = [
     annotations: { destructive: false },
     input: content,
     output: StatSchema,
-    run: async ({ files, of, path }, input) => showStat(await files.create(of, path, input.content)),
+    run: async ({ files, of, path, signal }, input) => showStat(await files.create(of, path, input.content, signal)),
   }),
   defineFileAction({
     action: "replace",
@@ -27,8 +27,8 @@ export const writeActions: readonly FileAction[] = [
     annotations: { destructive: true },
     input: { ...content, ...expectedVersion },
     output: StatSchema,
-    run: async ({ files, of, path }, input) =>
-      showStat(await files.replace(of, path, input.content, input.expectedVersion)),
+    run: async ({ files, of, path, signal }, input) =>
+      showStat(await files.replace(of, path, input.content, input.expectedVersion, signal)),
   }),
   defineFileAction({
     action: "append",
@@ -38,8 +38,8 @@ export const writeActions: readonly FileAction[] = [
     annotations: { destructive: false },
     input: { ...content, ...expectedVersion },
     output: StatSchema,
-    run: async ({ files, of, path }, input) =>
-      showStat(await files.append(of, path, input.content, input.expectedVersion)),
+    run: async ({ files, of, path, signal }, input) =>
+      showStat(await files.append(of, path, input.content, input.expectedVersion, signal)),
   }),
   defineFileAction({
     action: "delete",
@@ -50,6 +50,8 @@ export const writeActions: readonly FileAction[] = [
     annotations: { destructive: true, idempotent: true },
     input: expectedVersion,
     output: z.strictObject({ version: z.int() }),
-    run: async ({ files, of, path }, input) => ({ version: await files.delete(of, path, input.expectedVersion) }),
+    run: async ({ files, of, path, signal }, input) => ({
+      version: await files.delete(of, path, input.expectedVersion, signal),
+    }),
   }),
 ];

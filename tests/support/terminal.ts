@@ -70,7 +70,7 @@ export function commandWith(
   env: Readonly<Record<string, string>> = {},
 ): Promise<Printed> {
   const { PATH = "" } = process.env;
-  const session = sessions.get(folder) ?? fork(commandSession, { cwd: folder, env: { PATH } });
+  const session = sessions.get(folder) ?? fork(commandSession, { cwd: folder, env: { PATH } }).setMaxListeners(0);
   sessions.set(folder, session);
   const id = crypto.randomUUID();
   return new Promise((resolve, reject) => {

@@ -50,6 +50,24 @@ test("after a failure nobody waits and nothing is tried until the pause is over;
   await expect(link.connection()).resolves.toBeDefined();
 });
 
+test("whoever comes late into an attempt does not wait for it, and finds what it came to", async () => {
+  let now = 0;
+  let open = (): void => {};
+  const link = createLink({
+    clock: () => now,
+    onFailure: () => {},
+    open: () => new Promise<Fake>((resolve) => (open = () => resolve({ close: async () => {}, lose: () => {} }))),
+  });
+  const first = link.connection();
+  now = 1000;
+  const second = link.connection();
+  now = 1001;
+  await expect(link.connection()).rejects.toThrow("It is still connecting.");
+  open();
+  expect(await first).toBe(await second);
+  expect(await link.connection()).toBe(await first);
+});
+
 describe("a connection that is lost", () => {
   test("is closed and replaced after a pause, and said once however often it is noticed", async () => {
     const { link, events, advance } = world([]);

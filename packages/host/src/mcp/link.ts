@@ -18,6 +18,8 @@ export interface Link<Connection> {
 
 const firstPauseMs = 250;
 const longestPauseMs = 30_000;
+/** Who comes later than this into an attempt does not wait for it. */
+const patienceMs = 1000;
 /** A connection that lasted this long was a good one: what comes after it begins anew. */
 const steadyMs = 60_000;
 
@@ -34,6 +36,8 @@ export function createLink<Connection extends { close(): Promise<void> }>(
   const closing = new AbortController();
   const endings = new Set<Promise<void>>();
   let current: Promise<Connection> | undefined;
+  /** Since when the current attempt is under way; Infinity once it came to something. */
+  let tryingSince = Infinity;
   let failures = 0;
   let retryAt = -Infinity;
 
@@ -56,13 +60,19 @@ export function createLink<Connection extends { close(): Promise<void> }>(
       onFailure(reason, pauseMs);
     };
     const opening = open(closing.signal, fail);
-    opening.then(() => (openedAt = clock()), fail);
+    tryingSince = clock();
+    const succeed = (): void => {
+      openedAt = clock();
+      if (current === opening) tryingSince = Infinity;
+    };
+    opening.then(succeed, fail);
     return opening;
   };
 
   return {
     connection() {
-      if (current !== undefined) return current;
+      const isSlow = clock() - tryingSince > patienceMs;
+      if (current !== undefined) return isSlow ? Promise.reject(new LinkDown("It is still connecting.")) : current;
       const isResting = clock() < retryAt;
       if (closing.signal.aborted || isResting) return Promise.reject(new LinkDown("There is no connection right now."));
       current = attempt();

@@ -1,5 +1,7 @@
 import { IdentifierSchema, PathSegmentSchema } from "turnpike/contracts";
 import { z } from "zod";
+import { EnvironmentNameSchema } from "../environment-name.ts";
+import { isLoopback } from "../loopback.ts";
 import { parsePrincipal } from "../stores/credential-store.ts";
 
 const PrincipalTextSchema = z
@@ -24,7 +26,7 @@ const McpServerSchema = z
     cwd: z.string().min(1).optional(),
     url: z.string().optional().describe("address of a streamable HTTP server"),
     headersEnv: z
-      .record(z.string(), z.string().min(1))
+      .record(z.string(), EnvironmentNameSchema)
       .optional()
       .describe("header to the environment variable that holds its value"),
     insecure: z.boolean().optional().describe("talk HTTP without TLS beyond loopback"),
@@ -79,8 +81,7 @@ function urlMistake(text: string, isInsecureWanted: boolean): string | undefined
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) return "expected an http or https URL";
   if (url.username !== "" || url.password !== "") return "expected no credentials in a URL; use headersEnv";
-  const isLoopback = /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost)$/.test(url.hostname);
-  if (url.protocol === "https:" || isLoopback || isInsecureWanted) return undefined;
+  if (url.protocol === "https:" || isLoopback(url.hostname) || isInsecureWanted) return undefined;
   return "expected https beyond this machine, or insecure: true";
 }
 

@@ -96,8 +96,10 @@ function headersOf(
 ): Record<string, string> {
   const headers = Object.entries(headersEnv).map(([header, variable]) => {
     const value = env[variable];
-    if (value !== undefined && value !== "") return [header, value];
-    throw new ConfigError(`mcp.servers.${name}.headersEnv.${header}: the variable ${variable} is not set.`);
+    if (value === undefined || value === "")
+      throw new ConfigError(`mcp.servers.${name}.headersEnv.${header}: the variable ${variable} is not set.`);
+    if (/^[\x20-\x7e]+$/.test(value)) return [header, value];
+    throw new ConfigError(`mcp.servers.${name}.headersEnv.${header}: ${variable} holds what no header can.`);
   });
   return Object.fromEntries(headers) as Record<string, string>;
 }

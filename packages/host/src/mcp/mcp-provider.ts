@@ -2,12 +2,13 @@ import { ProtocolError, type CallToolResult } from "@modelcontextprotocol/client
 import { currentTimestamp, type DiscoveryContext, type JsonValue } from "turnpike/contracts";
 import { ToolError, type ToolHandler, type ToolProvider } from "turnpike/kernel";
 import { AnswerTooLarge } from "./http-channel.ts";
+import { tooLargeCode } from "./line-gate.ts";
 import type { Link } from "./link.ts";
 import type { McpServerConfig } from "./mcp-config.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 import { isSameTool, readTool, type McpTool } from "./mcp-tool.ts";
 import { placeOf } from "./path-rule.ts";
-import { cutText } from "./plain-text.ts";
+import { plainText } from "./plain-text.ts";
 
 /** An entry of a server's list, or a rule of the configuration, that is not used. */
 export interface LeftOut {
@@ -26,6 +27,8 @@ export interface McpProviderOptions {
 }
 
 const maxErrorText = 4096;
+/** A catalog holds 512 tools: no server may leave the others without room. */
+const maxTools = 128;
 
 /** The tools of one MCP server, in a tool namespace of its own. */
 export function createMcpProvider(options: McpProviderOptions): ToolProvider {
@@ -89,6 +92,8 @@ function readList({ server, config, onList }: McpProviderOptions, entries: reado
     if (!reading.ok) leftOut.push({ tool: reading.name, why: reading.why });
     else if (tools.has(reading.tool.listed.name)) {
       leftOut.push({ tool: reading.tool.listed.name, why: "its name stands twice" });
+    } else if (tools.size === maxTools) {
+      leftOut.push({ tool: reading.tool.listed.name, why: `a server has at most ${maxTools} tools here` });
     } else tools.set(reading.tool.listed.name, reading.tool);
   }
   for (const tool of Object.keys(config.rules ?? {})) {
@@ -107,7 +112,8 @@ function notThere(cause: unknown): never {
 
 /** What a server refuses it refuses in its own words, which are data for the caller. Other errors stay inside. */
 function inItsWords(error: unknown): never {
-  if (error instanceof AnswerTooLarge) throw tooLarge();
+  const isTooLarge = error instanceof ProtocolError && error.code === tooLargeCode;
+  if (isTooLarge || error instanceof AnswerTooLarge) throw tooLarge();
   if (error instanceof ProtocolError) throw refused(error.message);
   throw error;
 }
@@ -124,12 +130,13 @@ function outputOf({ descriptor }: McpTool, result: CallToolResult, maxBytes: num
 }
 
 function refused(text: string): ToolError {
-  return new ToolError("mcp_tool_error", cutText(text, maxErrorText) || "The tool failed and did not say why.");
+  return new ToolError("mcp_tool_error", plainText(text, maxErrorText) || "The tool failed and did not say why.");
 }
 
 function tooLarge(): ToolError {
   return new ToolError(
     "output_too_large",
     "The tool's output is larger than the host takes; it may have had an effect.",
+    { retryable: false },
   );
 }

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import type { Channel } from "./channel.ts";
+import { createLineGate } from "./line-gate.ts";
 
 /** A program that speaks MCP on its standard input and output. */
 export interface StdioServer {
@@ -11,6 +12,7 @@ export interface StdioServer {
 }
 
 const graceMs = 1000;
+const maxLinesPerSecond = 1000;
 
 /** Starts a server as a child process. Rejects when there is no such program. */
 export async function openStdioChannel(server: StdioServer, maxMessageBytes: number): Promise<Channel> {
@@ -27,9 +29,10 @@ export async function openStdioChannel(server: StdioServer, maxMessageBytes: num
   // A server that is gone cannot be written to, which its transport finds out by the end of its output.
   child.stdin.on("error", () => {}).setMaxListeners(0);
   await once(child, "spawn");
+  const lines = child.stdout.pipe(createLineGate({ maxBytes: maxMessageBytes, maxLinesPerSecond }));
   return {
     // Named after the other end: it reads messages from one stream and writes them to another, which is all there is to it.
-    transport: new StdioServerTransport(child.stdout, child.stdin, { maxBufferSize: maxMessageBytes }),
+    transport: new StdioServerTransport(lines, child.stdin, { maxBufferSize: 2 * maxMessageBytes }),
     close: () => endProcess(child, ended),
   };
 }

@@ -23,6 +23,9 @@ import { nameTools, type ToolNames } from "./tool-names.ts";
 /** After so many denials no call reaches the gate any more: a model that runs wild stays bounded. */
 const maxDenials = 512;
 
+/** A model may say so many characters in a turn, calls included: all of it is sent back to it with every step. */
+const maxSaid = 1_000_000;
+
 /** Lets a model decide what a turn does: it asks, and the gate decides. */
 export function modelDriver(config: ModelConfig, model: Model): TurnDriver {
   return {
@@ -55,6 +58,7 @@ function openSession(config: ModelConfig, model: Model, { turn, host, earlier }:
   let pending: { said: SaidPart[]; planned: PlannedCall[] } = { said: [], planned: [] };
   let requests = 0;
   let denials = 0;
+  let saidSoFar = 0;
   let state: JsonObject | undefined;
 
   const ask = async (signal: AbortSignal): Promise<ModelAnswer> => {
@@ -85,6 +89,8 @@ function openSession(config: ModelConfig, model: Model, { turn, host, earlier }:
       const answer = await ask(signal);
       if (answer.kind === "failure") return { type: "fail", error: answer.error };
       const { text, said, calls: made } = answer;
+      saidSoFar += text.length + JSON.stringify(made).length;
+      if (saidSoFar > maxSaid) return { type: "fail", error: errorObject("model_response_invalid") };
       if (made.length === 0) {
         conclude(text);
         return { type: "complete", output: text };

@@ -137,6 +137,18 @@ const rows: Row[] = [
     retryable: false,
   },
   {
+    name: "a reply that repeats the key",
+    reply: { type: "say", text: ["The key is", ` ${modelKey}.`] },
+    code: "model_response_invalid",
+    retryable: false,
+  },
+  {
+    name: "more words than a turn may hold",
+    reply: { type: "say", text: ["x".repeat(1_000_001)] },
+    code: "model_response_invalid",
+    retryable: false,
+  },
+  {
     name: "a reply that a filter stopped",
     reply: { type: "say", text: ["I cannot"], finish: "refused" },
     code: "model_refused",

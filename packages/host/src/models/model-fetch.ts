@@ -1,19 +1,31 @@
-const maxResponseBytes = 16_777_216;
+const maxResponseBytes = 4_194_304;
 
-/** Sends a request to where it is addressed and nowhere else: a redirect would take the key with it. Answers are bounded. */
-export async function modelFetch(input: string | URL | Request, init?: RequestInit): Promise<Response> {
-  const response = await fetch(input, { ...init, redirect: "manual" });
-  const { status, headers, body } = response;
-  return body === null ? response : new Response(body.pipeThrough(bounded(maxResponseBytes)), { status, headers });
+/**
+ * Sends requests to where they are addressed and nowhere else: a redirect would take the key with it. An answer is bounded,
+ * and one that repeats the key breaks off before anybody reads it.
+ */
+export function createModelFetch(apiKey: string | undefined): typeof fetch {
+  return async (input, init) => {
+    const response = await fetch(input, { ...init, redirect: "manual" });
+    const { status, headers, body } = response;
+    return body === null ? response : new Response(body.pipeThrough(guarded(apiKey)), { status, headers });
+  };
 }
 
-function bounded(maxBytes: number): TransformStream<Uint8Array, Uint8Array> {
+function guarded(apiKey: string | undefined): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0;
+  let seen = Buffer.alloc(0);
   return new TransformStream({
     transform(chunk, controller) {
       bytes += chunk.byteLength;
-      if (bytes > maxBytes) controller.error(new RangeError("The answer is too large."));
-      else controller.enqueue(chunk);
+      if (bytes > maxResponseBytes) return controller.error(new RangeError("The answer is too large."));
+      if (apiKey !== undefined) {
+        const both = Buffer.concat([seen, chunk]);
+        if (both.includes(apiKey)) return controller.error(new Error("The answer repeats the key."));
+        // The key may come in two pieces.
+        seen = both.subarray(Math.max(0, both.length - apiKey.length + 1));
+      }
+      controller.enqueue(chunk);
     },
   });
 }

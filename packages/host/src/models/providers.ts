@@ -2,7 +2,7 @@ import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import type { LanguageModel } from "ai";
-import { modelFetch as fetch } from "./model-fetch.ts";
+import { createModelFetch } from "./model-fetch.ts";
 import type { ModelConfig } from "./runtime-config.ts";
 
 /** A model object of the SDK. Never a bare name, which the SDK would send to a gateway of its makers. */
@@ -12,6 +12,7 @@ export type Model = Exclude<LanguageModel, string>;
 export function openModel(config: ModelConfig, apiKey: string | undefined): Model {
   const { model, baseUrl: baseURL } = config;
   const key = apiKey === undefined ? {} : { apiKey };
+  const fetch = createModelFetch(apiKey);
   switch (config.provider) {
     case "openai":
       // The chat API keeps nothing at the provider's; every request carries its conversation.

@@ -1,14 +1,6 @@
 import { z } from "zod";
+import { EnvironmentNameSchema } from "../environment-name.ts";
 import { isLoopback } from "../loopback.ts";
-
-/** The name of a variable, so that what is pasted here by mistake is no key. */
-const ApiKeyEnvSchema = z
-  .string()
-  .regex(/^[A-Z][A-Z0-9_]*$/, "expected the name of an environment variable, in capitals")
-  .refine(
-    (name) => !name.startsWith("TURNPIKE_"),
-    "expected a name that does not begin with TURNPIKE_, as settings do",
-  );
 
 const BaseUrlSchema = z.string().refine(isPlainUrl, "expected an http or https URL without user, query or fragment");
 
@@ -31,7 +23,7 @@ const ModelConfigSchema = z.discriminatedUnion("provider", [
       ...common,
       provider: z.literal("openai"),
       baseUrl: BaseUrlSchema.default("https://api.openai.com/v1"),
-      apiKeyEnv: ApiKeyEnvSchema,
+      apiKeyEnv: EnvironmentNameSchema,
     })
     .refine(isKeySafe, keepsTheKey),
   z
@@ -39,7 +31,7 @@ const ModelConfigSchema = z.discriminatedUnion("provider", [
       ...common,
       provider: z.literal("anthropic"),
       baseUrl: BaseUrlSchema.default("https://api.anthropic.com/v1"),
-      apiKeyEnv: ApiKeyEnvSchema,
+      apiKeyEnv: EnvironmentNameSchema,
     })
     .refine(isKeySafe, keepsTheKey),
   z
@@ -47,7 +39,7 @@ const ModelConfigSchema = z.discriminatedUnion("provider", [
       ...common,
       provider: z.literal("openai-compatible"),
       baseUrl: BaseUrlSchema,
-      apiKeyEnv: ApiKeyEnvSchema.optional(),
+      apiKeyEnv: EnvironmentNameSchema.optional(),
     })
     .refine(isKeySafe, keepsTheKey),
 ]);

@@ -72,7 +72,7 @@ describe("the help of", { timeout: 30_000 }, () => {
     });
   }
 
-  for (const command of commands.filter((name) => !["serve", "openapi"].includes(name))) {
+  for (const command of commands.filter((name) => !["serve", "openapi", "mcp"].includes(name))) {
     test(`${command} offers JSON for scripts`, async () => {
       expect(await helpOf(command.split(" "))).toMatch(/^ {2}--json +print JSON$/m);
     });
@@ -82,7 +82,7 @@ describe("the help of", { timeout: 30_000 }, () => {
 describe("the example of", { timeout: 30_000 }, () => {
   // Nobody listens there: a command that is understood gets as far as that.
   const env = { TURNPIKE_TOKEN: "tp_x", TURNPIKE_ADMIN_TOKEN: "tp_x" };
-  for (const command of commands.filter((name) => !["serve", "doctor", "openapi"].includes(name))) {
+  for (const command of commands.filter((name) => !["serve", "doctor", "openapi", "mcp"].includes(name))) {
     test(`${command} is understood`, async () => {
       const args = shellWords(await exampleOf(command));
       const { code, stderr } = await commandWith(folder, [...args, "--url", "http://127.0.0.1:1"], env);
@@ -94,8 +94,10 @@ describe("the example of", { timeout: 30_000 }, () => {
     { command: "serve", more: words`--print-config`, code: 0 },
     { command: "doctor", more: words`--port 0`, code: 0 },
     { command: "openapi", more: [], code: 0 },
+    { command: "mcp", more: words`--token-file token`, code: 0 },
   ]) {
     test(`${command} is understood`, async () => {
+      writeFileSync(join(folder, "token"), "tp_x");
       expect((await commandWith(folder, [...shellWords(await exampleOf(command)), ...more])).code).toBe(code);
     });
   }

@@ -1,4 +1,4 @@
-import { execFile, fork, type ChildProcess } from "node:child_process";
+import { execFile, fork, type ChildProcess, type StdioOptions } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -70,7 +70,10 @@ export function commandWith(
   env: Readonly<Record<string, string>> = {},
 ): Promise<Printed> {
   const { PATH = "" } = process.env;
-  const session = sessions.get(folder) ?? fork(commandSession, { cwd: folder, env: { PATH } }).setMaxListeners(0);
+  // Whatever reads standard input finds its end.
+  const stdio: StdioOptions = ["ignore", "inherit", "inherit", "ipc"];
+  const session = sessions.get(folder) ?? fork(commandSession, { cwd: folder, env: { PATH }, stdio });
+  session.setMaxListeners(0);
   sessions.set(folder, session);
   const id = crypto.randomUUID();
   return new Promise((resolve, reject) => {

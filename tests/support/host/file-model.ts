@@ -104,7 +104,7 @@ export function fileModel(limits: {
           return list(path, step.isShallow);
         case "search":
           return inside(path).flatMap(([found, text]) =>
-            wordsIn(text).some((word) => word.startsWith(step.text)) ? [found] : [],
+            wordsIn(`${found} ${text}`).some((word) => word.startsWith(step.text)) ? [found] : [],
           );
         case "grep":
           return inside(path).flatMap(([found, text]) => (text.includes(step.text) ? [found] : []));

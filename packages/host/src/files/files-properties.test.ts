@@ -44,7 +44,7 @@ describe.each(databaseKinds)("files on %s", (kind) => {
         const everything = { kind: "list", path: "", isShallow: false, limit: 100 } as const;
         expect(await carryOut(world, everything, undefined, [])).toEqual(model.answer(everything));
       }),
-      { numRuns: 40 },
+      { numRuns: 200 },
     );
   });
 

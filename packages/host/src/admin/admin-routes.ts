@@ -2,20 +2,30 @@ import {
   AuditEventSchema,
   AuditEventTypeSchema,
   AuditOutcomeSchema,
-  AuthorizationRequestSchema,
   CapabilitySchema,
   ConstraintsSchema,
   GrantSchema,
   IdentifierSchema,
   NamespaceUpdateSchema,
-  parseInstant,
   PrincipalRefSchema,
-  PurposeSchema,
   TimestampSchema,
 } from "turnpike/contracts";
 import { z } from "zod";
 import { QuestionSchema, QuestionStatusSchema } from "../escalations/escalation-store.ts";
-import { CredentialAccessSchema, CredentialRecordSchema, parsePrincipal } from "../stores/credential-store.ts";
+import { CredentialAccessSchema, CredentialRecordSchema } from "../stores/credential-store.ts";
+import {
+  AccessSchema,
+  ExplanationSchema,
+  GrantEntrySchema,
+  GrantStateSchema,
+  InstantSchema,
+  nextPage,
+  page,
+  PrincipalTextSchema,
+  QuestionAnswerSchema,
+  SettingsSchema,
+  tenant,
+} from "./admin-schemas.ts";
 
 /** One row of the operators' route table. */
 export interface AdminRoute {
@@ -30,97 +40,6 @@ export interface AdminRoute {
   request?: z.ZodType;
   response: z.ZodType;
 }
-
-/** A principal as `kind:id`, the way it is written in query strings. */
-const PrincipalTextSchema = z
-  .string()
-  .transform((text, { addIssue }) => {
-    const principal = parsePrincipal(text);
-    if (principal === undefined) addIssue({ code: "custom", message: "expected kind:id, such as human:alice" });
-    return principal ?? z.NEVER;
-  })
-  .meta({ description: "`kind:id`, such as `human:alice`" });
-
-/** An instant in a query, as the UTC text that stored ones are compared with. */
-const InstantSchema = TimestampSchema.transform((text) => {
-  const instant = Math.max(firstInstant, Math.min(parseInstant(text) ?? 0, lastInstant));
-  return new Date(instant).toISOString();
-});
-
-/** Years of four digits, which sort as text. */
-const [firstInstant, lastInstant] = [Date.parse("0000-01-01T00:00:00Z"), Date.parse("9999-12-31T23:59:59.999Z")];
-
-const LimitSchema = z.coerce.number().int().min(1).max(500).default(50).meta({ description: "how many at most" });
-const CursorSchema = z.string().min(1).max(512).meta({ description: "`cursor` of the page before" });
-const tenant = { namespaceId: IdentifierSchema.meta({ description: "the tenant" }) };
-const page = { limit: LimitSchema, cursor: CursorSchema.optional() };
-const nextPage = { cursor: z.string().optional() };
-
-const GrantStateSchema = z.enum(["live", "future", "expired", "revoked", "fallen"]);
-
-const GrantEntrySchema = z.strictObject({
-  grant: GrantSchema,
-  state: GrantStateSchema,
-  used: z.int().optional(),
-});
-
-/** A grant with what has become of it. */
-export type GrantEntry = z.infer<typeof GrantEntrySchema>;
-
-const QuestionAnswerSchema = z.strictObject({ ...tenant, id: IdentifierSchema, ask: IdentifierSchema });
-
-const SettingsSchema = z.strictObject({
-  ...tenant,
-  actor: PrincipalRefSchema,
-  enabled: z.array(IdentifierSchema),
-  known: z.array(IdentifierSchema),
-  version: IdentifierSchema,
-});
-
-/** Which tool namespaces are on for an actor, which ones there are, and a name for this state of it. */
-export type Settings = z.infer<typeof SettingsSchema>;
-
-const ConsideredGrantSchema = z.strictObject({
-  grant: GrantSchema,
-  failed: z.string().optional(),
-  rule: z.string().optional(),
-});
-
-const ExplanationSchema = z.strictObject({
-  decision: z.strictObject({
-    allowed: z.boolean(),
-    reasonCode: z.string(),
-    matchedGrantId: IdentifierSchema.optional(),
-  }),
-  access: z.strictObject({
-    ...tenant,
-    actor: PrincipalRefSchema,
-    authority: PrincipalRefSchema,
-    owner: PrincipalRefSchema,
-    purpose: PurposeSchema,
-  }),
-  request: AuthorizationRequestSchema.optional(),
-  policy: z.enum(["not-asked", "kept", "denied", "unavailable"]),
-  grants: z.array(ConsideredGrantSchema),
-  /** The denial on the trail that is explained, when one was asked for. */
-  recorded: AuditEventSchema.optional(),
-  /** The namespace of the tool that was called, when it is one of this host. */
-  toolNamespace: IdentifierSchema.optional(),
-  /** The grant that would allow exactly this and nothing more. */
-  suggestion: GrantSchema.omit({ id: true, issuedAt: true }).optional(),
-});
-
-/** A decision, what it rests on, and what would change it. */
-export type AdminExplanation = z.infer<typeof ExplanationSchema>;
-
-const AccessSchema = z.strictObject({
-  ...tenant,
-  actor: PrincipalRefSchema,
-  authority: PrincipalRefSchema.optional(),
-  owner: PrincipalRefSchema.optional(),
-  purpose: PurposeSchema,
-  ...AuthorizationRequestSchema.shape,
-});
 
 /** Everything operators may do, by the name of the operation. */
 export const adminRoutes = {

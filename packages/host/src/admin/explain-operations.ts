@@ -1,6 +1,7 @@
 import { principalKey, type AccessContext, type AuditEvent, type AuthorizationRequest } from "turnpike/contracts";
 import { z } from "zod";
-import type { AdminExplanation, AdminInput } from "./admin-routes.ts";
+import type { AdminInput } from "./admin-routes.ts";
+import type { AdminExplanation } from "./admin-schemas.ts";
 import { conflict, notFound, type AdminOperations, type Desk } from "./desk.ts";
 
 type Access = AdminExplanation["access"];

@@ -3,7 +3,7 @@ import { deriveGrant } from "turnpike/kernel";
 import { columnText } from "../database/column-text.ts";
 import { GrantIdTaken } from "../stores/grant-store.ts";
 import type { Stores } from "../stores/stores.ts";
-import type { GrantEntry } from "./admin-routes.ts";
+import type { GrantEntry } from "./admin-schemas.ts";
 import { conflict, invalid, notFound, type AdminOperations, type Desk } from "./desk.ts";
 
 /** Issuing, deriving, listing and revoking grants. */

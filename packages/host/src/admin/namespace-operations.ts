@@ -1,6 +1,6 @@
 import { sha256, type PrincipalRef } from "turnpike/contracts";
 import { KernelError } from "turnpike/kernel";
-import type { Settings } from "./admin-routes.ts";
+import type { Settings } from "./admin-schemas.ts";
 import { conflict, invalid, type AdminOperations, type Desk } from "./desk.ts";
 
 const tooMany = "/update/enable: expected at most 256 tool namespaces to be on.";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Command } from "commander";
 import type { Constraints } from "turnpike/contracts";
 import { ConfigError } from "../config.ts";
-import type { GrantEntry } from "../admin/admin-routes.ts";
+import type { GrantEntry } from "../admin/admin-schemas.ts";
 import { askHost } from "./admin-client.ts";
 import { asOperator, withPages, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { oneLine, renderTable, withMore } from "./table.ts";

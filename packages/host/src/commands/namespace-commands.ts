@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Settings } from "../admin/admin-routes.ts";
+import type { Settings } from "../admin/admin-schemas.ts";
 import { askHost } from "./admin-client.ts";
 import { asOperator, type OperatorFlags, type Show } from "./connection.ts";
 import { renderTable } from "./table.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { AuditEvent, Grant, PrincipalRef } from "turnpike/contracts";
-import type { AdminExplanation } from "../admin/admin-routes.ts";
+import type { AdminExplanation } from "../admin/admin-schemas.ts";
 import { ConfigError } from "../config.ts";
 import { askHost } from "./admin-client.ts";
 import { asOperator, sameHost, type OperatorFlags, type Show } from "./connection.ts";

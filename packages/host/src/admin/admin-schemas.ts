@@ -1,0 +1,103 @@
+import {
+  AuditEventSchema,
+  AuthorizationRequestSchema,
+  GrantSchema,
+  IdentifierSchema,
+  parseInstant,
+  PrincipalRefSchema,
+  PurposeSchema,
+  TimestampSchema,
+} from "turnpike/contracts";
+import { z } from "zod";
+import { parsePrincipal } from "../stores/credential-store.ts";
+
+/** A principal as `kind:id`, the way it is written in query strings. */
+export const PrincipalTextSchema = z
+  .string()
+  .transform((text, { addIssue }) => {
+    const principal = parsePrincipal(text);
+    if (principal === undefined) addIssue({ code: "custom", message: "expected kind:id, such as human:alice" });
+    return principal ?? z.NEVER;
+  })
+  .meta({ description: "`kind:id`, such as `human:alice`" });
+
+/** An instant in a query, as the UTC text that stored ones are compared with. */
+export const InstantSchema = TimestampSchema.transform((text) => {
+  const instant = Math.max(firstInstant, Math.min(parseInstant(text) ?? 0, lastInstant));
+  return new Date(instant).toISOString();
+});
+
+/** Years of four digits, which sort as text. */
+const [firstInstant, lastInstant] = [Date.parse("0000-01-01T00:00:00Z"), Date.parse("9999-12-31T23:59:59.999Z")];
+
+const LimitSchema = z.coerce.number().int().min(1).max(500).default(50).meta({ description: "how many at most" });
+const CursorSchema = z.string().min(1).max(512).meta({ description: "`cursor` of the page before" });
+export const tenant = { namespaceId: IdentifierSchema.meta({ description: "the tenant" }) };
+export const page = { limit: LimitSchema, cursor: CursorSchema.optional() };
+export const nextPage = { cursor: z.string().optional() };
+
+export const GrantStateSchema = z.enum(["live", "future", "expired", "revoked", "fallen"]);
+
+export const GrantEntrySchema = z.strictObject({
+  grant: GrantSchema,
+  state: GrantStateSchema,
+  used: z.int().optional(),
+});
+
+/** A grant with what has become of it. */
+export type GrantEntry = z.infer<typeof GrantEntrySchema>;
+
+export const QuestionAnswerSchema = z.strictObject({ ...tenant, id: IdentifierSchema, ask: IdentifierSchema });
+
+export const SettingsSchema = z.strictObject({
+  ...tenant,
+  actor: PrincipalRefSchema,
+  enabled: z.array(IdentifierSchema),
+  known: z.array(IdentifierSchema),
+  version: IdentifierSchema,
+});
+
+/** Which tool namespaces are on for an actor, which ones there are, and a name for this state of it. */
+export type Settings = z.infer<typeof SettingsSchema>;
+
+const ConsideredGrantSchema = z.strictObject({
+  grant: GrantSchema,
+  failed: z.string().optional(),
+  rule: z.string().optional(),
+});
+
+export const ExplanationSchema = z.strictObject({
+  decision: z.strictObject({
+    allowed: z.boolean(),
+    reasonCode: z.string(),
+    matchedGrantId: IdentifierSchema.optional(),
+  }),
+  access: z.strictObject({
+    ...tenant,
+    actor: PrincipalRefSchema,
+    authority: PrincipalRefSchema,
+    owner: PrincipalRefSchema,
+    purpose: PurposeSchema,
+  }),
+  request: AuthorizationRequestSchema.optional(),
+  policy: z.enum(["not-asked", "kept", "denied", "unavailable"]),
+  grants: z.array(ConsideredGrantSchema),
+  /** The denial on the trail that is explained, when one was asked for. */
+  recorded: AuditEventSchema.optional(),
+  /** The namespace of the tool that was called, when it is one of this host. */
+  toolNamespace: IdentifierSchema.optional(),
+  /** The grant that would allow exactly this and nothing more. */
+  suggestion: GrantSchema.omit({ id: true, issuedAt: true }).optional(),
+});
+
+/** A decision, what it rests on, and what would change it. */
+export type AdminExplanation = z.infer<typeof ExplanationSchema>;
+
+export const AccessSchema = z.strictObject({
+  ...tenant,
+  actor: PrincipalRefSchema,
+  authority: PrincipalRefSchema.optional(),
+  owner: PrincipalRefSchema.optional(),
+  purpose: PurposeSchema,
+  ...AuthorizationRequestSchema.shape,
+});

@@ -41,6 +41,7 @@ test("the README's two command lines are the ones that CI takes from it and runs
     "{ IFS= read -r run && IFS= read -r test; } < <(node scripts/readme-commands.js)",
     'bash -c "$run" </dev/null >.build/run.log 2>&1 &',
     "npm run lint",
+    "npm run test:runtimes",
     'bash -c "$test" </dev/null',
   ]);
   expect(ci).not.toMatch(/^\s*(run|test)=/m);

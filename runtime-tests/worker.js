@@ -1,0 +1,3 @@
+import { handler } from "./world.js";
+
+export default { fetch: handler };

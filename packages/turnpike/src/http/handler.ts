@@ -1,26 +1,12 @@
-import {
-  accept,
-  DiscoveryContextSchema,
-  routes,
-  type AccessContext,
-  type AuthorizationRequest,
-  type DiscoveryContext,
-  type Health,
-  type MessageEnvelope,
-  type NamespaceUpdate,
-  type ResourceOperationRequest,
-  type RouteName,
-  type ToolCall,
-  type TurnRequest,
-} from "../contracts/index.ts";
-import { isHealthCheck, matchRoute, pathOf } from "./match-route.ts";
+import { accept, DiscoveryContextSchema, type AccessContext, type DiscoveryContext } from "../contracts/index.ts";
 import { readBody } from "./read-body.ts";
-import { replyCatalog, replyEmpty, replyJson, replyStream } from "./reply.ts";
-import type { ServiceApi, ServiceApiCallOptions } from "./service-api.ts";
+import { errorReply, toResponse, type Reply } from "./reply.ts";
 import { requestIdOf } from "./request-id.ts";
+import { createRouter, pathOf, type Router } from "./router.ts";
+import type { ServiceApi } from "./service-api.ts";
 import { ServiceHttpError } from "./service-http-error.ts";
+import { serviceRoutes, type ServiceRoute } from "./service-routes.ts";
 import { toHttpError } from "./to-http-error.ts";
-import { streamTurn } from "./turn-stream.ts";
 
 /** What a host hands to `createServiceHandler`. */
 export interface ServiceHandlerOptions {
@@ -31,105 +17,68 @@ export interface ServiceHandlerOptions {
   onError?(error: unknown, request: Request, requestId: string): void | Promise<void>;
 }
 
-type Operation = (
-  api: ServiceApi,
-  context: AccessContext,
-  body: unknown,
-  options: ServiceApiCallOptions,
-) => Promise<unknown>;
-
-const health: Health = { status: "ok", protocolVersion: "1" };
-
-/** One row a route; `matchRoute` and `readBody` vouch for the types. */
-const operations: Record<Exclude<RouteName, "health" | "listTools">, Operation> = {
-  authorize: (api, context, body, options) => api.authorize(context, body as AuthorizationRequest, options),
-  reach: (api, context, _body, options) => api.reach(context, options),
-  listToolNamespaces: (api, context, _body, options) => api.listToolNamespaces(context, options),
-  updateToolNamespaces: (api, context, body, options) =>
-    api.updateToolNamespaces(context, body as NamespaceUpdate, options),
-  invokeTool: (api, context, body, options) => api.invokeTool(context, body as ToolCall, options),
-  invokeResource: (api, context, body, options) =>
-    api.invokeResource(context, body as ResourceOperationRequest, options),
-  sendMessage: (api, context, body, options) => api.sendMessage(context, body as MessageEnvelope, options),
-  executeTurn: (api, context, body, options) => api.executeTurn(context, body as TurnRequest, options),
-};
-
 /** Makes the handler: a standard `Request` in, a `Response` out, nothing thrown. */
 export function createServiceHandler(options: ServiceHandlerOptions): (request: Request) => Promise<Response> {
+  const router = createRouter(serviceRoutes(options.api));
   return async (request) => {
     const requestId = requestIdOf(request.headers.get("x-request-id"));
-    const fail = async (error: unknown): Promise<Response> => {
-      await tell(options, error, request, requestId);
-      const { status, code, message, headers } = toHttpError(error, request.signal);
-      const body = { error: { code, message, requestId } };
-      try {
-        return replyJson(body, { requestId, status, headers });
-      } catch {
-        // A host's headers that HTTP cannot carry do not keep the caller from an answer.
-        return replyJson(body, { requestId, status });
-      }
-    };
+    const tell = (error: unknown): Promise<void> => tellHost(options, error, request, requestId);
     try {
-      return await answer(options, request, requestId);
+      return toResponse(await answer(options, router, request, (error) => void tell(error)), requestId);
     } catch (error) {
-      return fail(error);
+      await tell(error);
+      return refuse(toHttpError(error, request.signal), requestId);
     }
   };
 }
 
-async function answer(options: ServiceHandlerOptions, request: Request, requestId: string): Promise<Response> {
-  const { method, signal } = request;
+async function answer(
+  { resolveContext }: ServiceHandlerOptions,
+  router: Router<ServiceRoute>,
+  request: Request,
+  onLateError: (error: unknown) => void,
+): Promise<Reply> {
+  const { method, signal, headers } = request;
   const path = pathOf(request.url);
-  if (isHealthCheck(method, path))
-    return method === "HEAD" ? replyEmpty({ requestId }) : replyJson(health, { requestId });
+  const route = router.find(method, path);
+  const call = { body: undefined, accept: headers.get("accept"), signal, onLateError };
+  if (route?.authority === "none") return route.answer({ ...call, context: nobody });
 
-  const resolved = acceptContext(await options.resolveContext(request));
-  const name = matchRoute(method, path);
-  const route = routes[name];
-  const context = contextFor(route.authority, resolved);
-  const body = "request" in route ? await readBody(request, route.request) : undefined;
-  if (name === "executeTurn" && wantsStream(request.headers.get("accept"))) {
-    const run = (watched: ServiceApiCallOptions) => options.api.executeTurn(context, body as TurnRequest, watched);
-    const stream = await streamTurn(run, signal, (error) => void tell(options, error, request, requestId));
-    return replyStream(stream, { requestId });
-  }
-  if (name === "health") return replyJson(health, { requestId });
-  if (name === "listTools") return replyCatalog(await options.api.listTools(context, { signal }), { requestId });
-  const result = await operations[name](options.api, context, body, { signal });
-  return replyJson(result, { requestId, status: name === "sendMessage" && isAccepted(result) ? 202 : 200 });
+  const context = acceptContext(await resolveContext(request), route?.authority ?? "optional");
+  if (route === undefined) throw router.refusal(path);
+  const body = route.request && (await readBody(request, route.request));
+  return route.answer({ ...call, context, body });
 }
 
-/** The one place where a context is checked and frozen. */
-function acceptContext(resolved: DiscoveryContext): DiscoveryContext {
+/** Stands where a route looks at no context. */
+const nobody = Object.freeze({}) as AccessContext;
+
+/** The one place where a context is checked and frozen; throws `invalid_access_context`. */
+export function acceptContext(resolved: DiscoveryContext, authority: "required" | "optional"): AccessContext {
   const accepted = accept(DiscoveryContextSchema, resolved);
-  if (accepted.ok) return accepted.value;
-  throw invalidContext(new TypeError(`The access context does not fit the contract: ${accepted.message}`));
-}
-
-function contextFor(authority: "required" | "optional" | "none", context: DiscoveryContext): AccessContext {
-  if (authority === "required" && context.authority === undefined) {
-    throw invalidContext(new TypeError("The access context has no authority, and this operation needs one."));
+  if (!accepted.ok) throw invalidContext(`The access context does not fit the contract: ${accepted.message}`);
+  if (authority === "required" && accepted.value.authority === undefined) {
+    throw invalidContext("The access context has no authority, and this operation needs one.");
   }
-  return context as AccessContext;
+  return accepted.value as AccessContext;
 }
 
-function invalidContext(cause: Error): ServiceHttpError {
+function invalidContext(reason: string): ServiceHttpError {
+  const cause = new TypeError(reason);
   return new ServiceHttpError(500, "invalid_access_context", "No valid access context could be resolved.", { cause });
 }
 
-/** Nothing else is negotiated. A range with `q=0` says no. */
-function wantsStream(accepted: string | null): boolean {
-  return (accepted ?? "").split(",").some((range) => {
-    const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
-    return type === "text/event-stream" && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
-  });
+function refuse(error: ServiceHttpError, requestId: string): Response {
+  try {
+    return toResponse(errorReply(error, requestId), requestId);
+  } catch {
+    // A host's headers that HTTP cannot carry do not keep the caller from an answer.
+    const { status, code, message } = error;
+    return toResponse(errorReply(new ServiceHttpError(status, code, message), requestId), requestId);
+  }
 }
 
-function isAccepted(result: unknown): boolean {
-  return typeof result === "object" && result !== null && "status" in result && result.status === "accepted";
-}
-
-async function tell(
+async function tellHost(
   { onError }: ServiceHandlerOptions,
   error: unknown,
   request: Request,

@@ -1,7 +1,9 @@
-export { createServiceHandler, type ServiceHandlerOptions } from "./handler.ts";
+export { acceptContext, createServiceHandler, type ServiceHandlerOptions } from "./handler.ts";
 export { openApiDocument, type OpenApiOptions } from "./openapi.ts";
 export { readBody } from "./read-body.ts";
+export { commonHeaders, errorReply, jsonReply, type Reply } from "./reply.ts";
 export { requestIdOf } from "./request-id.ts";
+export { createRouter, pathOf, type Router, type RouteRow } from "./router.ts";
 export {
   createServiceApi,
   type ExecuteTurnOptions,
@@ -9,3 +11,5 @@ export {
   type ServiceApiCallOptions,
 } from "./service-api.ts";
 export { ServiceHttpError, type ServiceHttpErrorOptions } from "./service-http-error.ts";
+export { serviceRoutes, type ServiceCall, type ServiceRoute } from "./service-routes.ts";
+export { toHttpError } from "./to-http-error.ts";

@@ -1,25 +1,39 @@
 import type { ToolDescriptor } from "../contracts/index.ts";
+import type { ServiceHttpError } from "./service-http-error.ts";
 
-/** What every response of one request shares. */
+/** An answer before it is a `Response`: a host may write it to its socket as it is. */
 export interface Reply {
-  requestId: string;
-  status?: number;
-  headers?: Readonly<Record<string, string>>;
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  body: string | ReadableStream<Uint8Array> | null;
 }
 
-/** A JSON response. */
-export function replyJson(body: unknown, reply: Reply): Response {
-  const text: string | undefined = JSON.stringify(body);
-  if (text === undefined) throw new TypeError("A result has to be JSON.");
-  return respond(text, "application/json", reply);
+const json = { "content-type": "application/json" };
+const eventStream = { "content-type": "text/event-stream" };
+
+/** Any JSON value. */
+export function jsonReply(value: unknown, status = 200): Reply {
+  const body: string | undefined = JSON.stringify(value);
+  if (body === undefined) throw new TypeError("A result has to be JSON.");
+  return { status, headers: json, body };
+}
+
+/** The answer to `HEAD`: that of `jsonReply` without its body. */
+export function emptyReply(): Reply {
+  return { status: 200, headers: json, body: null };
+}
+
+/** Server-sent events. */
+export function streamReply(body: ReadableStream<Uint8Array>): Reply {
+  return { status: 200, headers: eventStream, body };
 }
 
 /** Tool descriptors that cannot change are written once; a catalog is made of their texts. */
 const written = new WeakMap<ToolDescriptor, string>();
 
-/** A JSON response with a tool catalog. */
-export function replyCatalog(tools: readonly ToolDescriptor[], reply: Reply): Response {
-  return respond(`[${tools.map(write).join(",")}]`, "application/json", reply);
+/** A tool catalog. */
+export function catalogReply(tools: readonly ToolDescriptor[]): Reply {
+  return { status: 200, headers: json, body: `[${tools.map(write).join(",")}]` };
 }
 
 function write(tool: ToolDescriptor): string {
@@ -31,19 +45,17 @@ function write(tool: ToolDescriptor): string {
   return text;
 }
 
-/** The headers of `replyJson` without its body, for `HEAD`. */
-export function replyEmpty(reply: Reply): Response {
-  return respond(null, "application/json", reply);
+/** The one envelope of request-level errors. */
+export function errorReply({ status, code, message, headers }: ServiceHttpError, requestId: string): Reply {
+  return { status, headers: { ...headers, ...json }, body: JSON.stringify({ error: { code, message, requestId } }) };
 }
 
-/** A stream of server-sent events. */
-export function replyStream(body: ReadableStream<Uint8Array>, reply: Reply): Response {
-  return respond(body, "text/event-stream", reply);
+/** The headers that every answer has. */
+export function commonHeaders(requestId: string): Record<string, string> {
+  return { "cache-control": "no-store", "x-request-id": requestId };
 }
 
-function respond(body: BodyInit | null, contentType: string, { requestId, status = 200, headers }: Reply): Response {
-  return new Response(body, {
-    status,
-    headers: { ...headers, "content-type": contentType, "cache-control": "no-store", "x-request-id": requestId },
-  });
+/** The answer as Fetch knows it. */
+export function toResponse({ status, headers, body }: Reply, requestId: string): Response {
+  return new Response(body, { status, headers: { ...headers, ...commonHeaders(requestId) } });
 }

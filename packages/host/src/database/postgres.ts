@@ -1,7 +1,7 @@
 import { Kysely, PostgresDialect, sql, type Logger } from "kysely";
 import pg from "pg";
 import type { Database } from "./database.ts";
-import { migrate } from "./migrate.ts";
+import { migrate, registerHost } from "./migrate.ts";
 import type { Schema } from "./schema.ts";
 
 /** The first half of the advisory locks by which hosts show that they live; the second is the host's id. */
@@ -12,15 +12,13 @@ const patience = { connectionTimeoutMillis: 5_000, query_timeout: 15_000, statem
 
 /** Opens a PostgreSQL database that any number of hosts may share. */
 export async function openPostgres(url: string, log?: Logger): Promise<Database> {
+  await migrateServer(url, log);
   const pool = new pg.Pool({ connectionString: url, max: 10, types: { getTypeParser }, ...patience });
   // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
   pool.on("error", () => {});
   pool.on("connect", (client) => void client.on("error", () => {}));
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }), ...(log && { log }) });
-  const hostId = await migrate(db, {
-    kind: "postgres",
-    countingKey: "integer generated always as identity primary key",
-  });
+  const hostId = await registerHost(db);
   const presence = await showPresence(url, hostId);
   return {
     kind: "postgres",
@@ -39,6 +37,20 @@ export async function openPostgres(url: string, log?: Logger): Promise<Database>
       await db.destroy();
     },
   };
+}
+
+/** Migrates on a connection of its own, on which moving much data, and waiting for a host that does, may take long. */
+async function migrateServer(connectionString: string, log?: Logger): Promise<void> {
+  const { connectionTimeoutMillis } = patience;
+  const pool = new pg.Pool({ connectionString, max: 1, connectionTimeoutMillis, keepAlive: true });
+  pool.on("error", () => {});
+  pool.on("connect", (client) => void client.on("error", () => {}));
+  const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }), ...(log && { log }) });
+  try {
+    await migrate(db, "postgres");
+  } finally {
+    await db.destroy();
+  }
 }
 
 /** Holds a lock on a connection of its own for as long as the process lives; the server drops it with the connection. */

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { Kysely, SqliteDialect, type Logger } from "kysely";
 import SqliteDatabase from "libsql";
 import type { Database } from "./database.ts";
-import { migrate } from "./migrate.ts";
+import { migrate, registerHost } from "./migrate.ts";
 import type { Schema } from "./schema.ts";
 
 /** Creates the file, and its folder, for the owner's eyes alone; what exists keeps its permissions. */
@@ -28,19 +28,27 @@ export async function openSqlite(path: string, log?: Logger): Promise<Database> 
     throw new Error(`The database ${path} is in use by another process, or cannot be written.`, { cause });
   }
   const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: file }), ...(log && { log }) });
-  const hostId = await migrate(db, { kind: "sqlite", countingKey: "integer primary key autoincrement" });
+  const close = async (): Promise<void> => {
+    if (!file.open) return;
+    // Closing alone can leave the exclusive lock to statements that are not collected yet.
+    for (const setting of ["journal_mode = delete", "locking_mode = normal"]) file.pragma(setting);
+    file.prepare("select 1 from sqlite_master").all();
+    await db.destroy();
+  };
+  let hostId: number;
+  try {
+    await migrate(db, "sqlite");
+    hostId = await registerHost(db);
+  } catch (error) {
+    await close();
+    throw error;
+  }
   return {
     kind: "sqlite",
     db,
     hostId,
     isAlive: (id) => Promise.resolve(id === hostId),
     isShared: false,
-    async close() {
-      if (!file.open) return;
-      // Closing alone can leave the exclusive lock to statements that are not collected yet.
-      for (const setting of ["journal_mode = delete", "locking_mode = normal"]) file.pragma(setting);
-      file.prepare("select 1 from revision").all();
-      await db.destroy();
-    },
+    close,
   };
 }

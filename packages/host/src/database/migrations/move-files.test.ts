@@ -1,23 +1,23 @@
-import { Kysely, Migrator, PostgresDialect, sql, SqliteDialect } from "kysely";
+import { Kysely, PostgresDialect, sql, SqliteDialect } from "kysely";
 import SqliteDatabase from "libsql";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { databaseKinds, newLocation, openHost } from "../../../../tests/support/databases.ts";
-import { alice, neverAborted } from "../../../../tests/support/host/world.ts";
-import { createFileStore, type FileStore } from "../files/file-store.ts";
-import type { Database } from "./database.ts";
-import { migrationsFor } from "./migrations.ts";
+import { databaseKinds, newLocation, openHost } from "../../../../../tests/support/databases.ts";
+import { alice, neverAborted } from "../../../../../tests/support/host/world.ts";
+import { createFileStore, type FileStore } from "../../files/file-store.ts";
+import type { Database } from "../database.ts";
+import { migrate } from "../migrate.ts";
+import type { Schema } from "../schema.ts";
+import { postgresMigrations } from "./postgres.ts";
+import { sqliteMigrations } from "./sqlite.ts";
 
 const mine = { namespaceId: "tenant-1", owner: alice };
 
-const countingKeys = {
-  sqlite: "integer primary key autoincrement",
-  postgres: "integer generated always as identity primary key",
-} as const;
+const migrationsOf = { sqlite: sqliteMigrations, postgres: postgresMigrations };
 
 /** A database as it was before files had a history, and a way to migrate it further. */
 interface OldDatabase {
-  db: Kysely<unknown>;
+  db: Kysely<Schema>;
   migrateTo(name: string): Promise<unknown>;
   write(path: string, content: string, version: number): Promise<void>;
   close(): Promise<void>;
@@ -28,16 +28,18 @@ async function openOld(kind: Database["kind"], location: string): Promise<OldDat
     kind === "sqlite"
       ? new SqliteDialect({ database: new SqliteDatabase(location) })
       : new PostgresDialect({ pool: new pg.Pool({ connectionString: location }) });
-  const db = new Kysely<unknown>({ dialect });
+  const db = new Kysely<Schema>({ dialect });
   let isOpen = true;
   const close = async (): Promise<void> => {
     if (isOpen) await db.destroy();
     isOpen = false;
   };
   onTestFinished(close);
-  const provider = migrationsFor({ kind, countingKey: countingKeys[kind] });
-  const migrateTo = async (name: string): Promise<unknown> =>
-    (await new Migrator({ db, provider }).migrateTo(name)).error;
+  const migrateTo = async (name: string): Promise<unknown> => {
+    const all = migrationsOf[kind];
+    const until = all.slice(0, all.findIndex((migration) => migration.name === name) + 1);
+    return migrate(db, kind, until).catch((error: unknown) => error);
+  };
   expect(await migrateTo("0002-files")).toBeUndefined();
   return {
     db,

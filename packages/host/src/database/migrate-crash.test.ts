@@ -1,0 +1,192 @@
+import { copyFileSync, existsSync } from "node:fs";
+import { join } from "node:path";
+import { Kysely, PostgresDialect, sql, SqliteDialect } from "kysely";
+import SqliteDatabase from "libsql";
+import pg from "pg";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { databaseKinds, newLocation, openHost, temporaryFolder } from "../../../../tests/support/databases.ts";
+import { otherProcess } from "../../../../tests/support/host/other-process.ts";
+import { failingAt } from "../../../../tests/support/host/watched-database.ts";
+import type { Database } from "./database.ts";
+import { migrate } from "./migrate.ts";
+import type { Migration } from "./migrations/migration.ts";
+import { postgresMigrations } from "./migrations/postgres.ts";
+import { sqliteMigrations } from "./migrations/sqlite.ts";
+import { openDatabase } from "./open-database.ts";
+import type { Schema } from "./schema.ts";
+
+const migrationsOf: Record<Database["kind"], readonly Migration[]> = {
+  sqlite: sqliteMigrations,
+  postgres: postgresMigrations,
+};
+
+/** A database without a host on it. */
+async function openBare(kind: Database["kind"], location: string): Promise<Kysely<Schema>> {
+  const dialect =
+    kind === "sqlite"
+      ? new SqliteDialect({ database: new SqliteDatabase(location) })
+      : new PostgresDialect({ pool: new pg.Pool({ connectionString: location, max: 2 }) });
+  const db = new Kysely<Schema>({ dialect });
+  onTestFinished(() => db.destroy().catch(() => {}));
+  return db;
+}
+
+/** Files from before their history, which 0003 moves. */
+async function writeOldFiles(db: Kysely<Schema>): Promise<void> {
+  for (const path of ["notes/todo.md", "notes/plants.md"]) {
+    await sql`insert into files (namespace_id, owner, path, version, content, updated_at)
+      values ('tenant-1', 'human:alice', ${path}, 3, '"water the plants"', '2026-01-01T00:00:00.000Z')`.execute(db);
+  }
+}
+
+/** Everything that is in a database, but for the hosts that started on it and the times of its migrations. */
+async function everythingIn(db: Kysely<Schema>, kind: Database["kind"]): Promise<unknown> {
+  const schema =
+    kind === "sqlite"
+      ? sql<{ name: string }>`select type, name, tbl_name, sql from sqlite_master order by type, name`
+      : sql<{ name: string }>`select table_name || '.' || column_name as name, data_type, is_nullable, collation_name
+          from information_schema.columns where table_schema = 'public'
+          union all select indexname, indexdef, '', '' from pg_indexes where schemaname = 'public' order by 1`;
+  const described = (await schema.execute(db)).rows;
+  const tables =
+    kind === "sqlite"
+      ? sql<{ name: string }>`select name from sqlite_master where type = 'table' and name not like 'sqlite_%'`
+      : sql<{ name: string }>`select tablename as name from pg_tables where schemaname = 'public'`;
+  const rows: Record<string, unknown> = {};
+  for (const { name } of (await tables.execute(db)).rows) {
+    if (name === "hosts" || name === "words") continue;
+    const column = name === "kysely_migration" ? sql`name` : sql`*`;
+    rows[name] = (await sql`select ${column} from ${sql.table(name)} order by 1`.execute(db)).rows;
+  }
+  return { described, rows };
+}
+
+/** What a straight migration makes of an empty database, or of one with files from before their history. */
+async function straight(kind: Database["kind"], hasFiles: boolean): Promise<unknown> {
+  const db = await openBare(kind, await newLocation(kind));
+  if (hasFiles) {
+    await migrate(db, kind, migrationsOf[kind].slice(0, 2));
+    await writeOldFiles(db);
+  }
+  await migrate(db, kind);
+  return everythingIn(db, kind);
+}
+
+/** The file, with what its log holds, under another name: what kill -9 would leave at this moment. */
+function copyOf(location: string, copy: string): string {
+  copyFileSync(location, copy);
+  if (existsSync(`${location}-wal`)) copyFileSync(`${location}-wal`, `${copy}-wal`);
+  return copy;
+}
+
+async function openedAgain(location: string): Promise<unknown> {
+  const database = await openDatabase(location);
+  const everything = await everythingIn(database.db, "sqlite");
+  await database.close();
+  return everything;
+}
+
+describe("an SQLite file", () => {
+  for (const { name, hasFiles, statements } of [
+    { name: "that was empty", hasFiles: false, statements: 50 },
+    { name: "with files from before their history", hasFiles: true, statements: 40 },
+  ]) {
+    test(`${name}, left at any statement of its migrations, starts again and is as if nothing had happened`, async () => {
+      const folder = temporaryFolder();
+      const location = join(folder, "turnpike.db");
+      if (hasFiles) {
+        const old = await openBare("sqlite", location);
+        await migrate(old, "sqlite", sqliteMigrations.slice(0, 2));
+        await writeOldFiles(old);
+        await old.destroy();
+      }
+      const left: string[] = [];
+      const database = await openDatabase(location, () => {
+        left.push(copyOf(location, join(folder, `left-${left.length}.db`)));
+      });
+      await database.close();
+      expect(left.length).toBeGreaterThan(statements);
+      const expected = await straight("sqlite", hasFiles);
+      for (const copy of left) expect(await openedAgain(copy)).toEqual(expected);
+    });
+  }
+
+  for (const statement of [6, 27, 30]) {
+    test(`whose host is killed at statement ${statement} of its migrations starts again`, async () => {
+      const location = await newLocation("sqlite");
+      const killed = await otherProcess(`
+        let count = 0;
+        await openDatabase(${JSON.stringify(location)}, () => {
+          count += 1;
+          if (count === ${statement}) process.kill(process.pid, "SIGKILL");
+        });
+        console.log("migrated");`);
+      expect(killed.said).toBe("(nothing)");
+      expect(await openedAgain(location)).toEqual(await straight("sqlite", false));
+    });
+  }
+
+  test("that an earlier version left in the middle of a migration, unrecorded, is taken up where it was left", async () => {
+    const expected = { empty: await straight("sqlite", false), withFiles: await straight("sqlite", true) };
+    for (const [at, { name, statements }] of sqliteMigrations.slice(0, 5).entries()) {
+      const hasFiles = at >= 2;
+      // 0003 had a transaction of its own: it was applied as a whole or not at all.
+      const reached = statements.map((_, done) => done + 1).filter((done) => at !== 2 || done === statements.length);
+      for (const done of reached) {
+        const location = await newLocation("sqlite");
+        const old = await openBare("sqlite", location);
+        await migrate(old, "sqlite", sqliteMigrations.slice(0, Math.min(at, 2)));
+        if (hasFiles) await writeOldFiles(old);
+        await migrate(old, "sqlite", sqliteMigrations.slice(0, at));
+        for (const statement of statements.slice(0, done)) {
+          if (typeof statement === "string") await sql.raw(statement).execute(old);
+          else await statement(old);
+        }
+        await old.destroy();
+        const whole = hasFiles ? expected.withFiles : expected.empty;
+        expect(await openedAgain(location), `${name}, ${done} statements`).toEqual(whole);
+      }
+    }
+  });
+});
+
+describe.each(databaseKinds)("a migration on %s", (kind) => {
+  test("that fails at any of its statements leaves nothing behind, and works when it is run again", async () => {
+    const db = await openBare(kind, await newLocation(kind));
+    const all = migrationsOf[kind];
+    await migrate(db, kind, []);
+    for (const [at, { name }] of all.entries()) {
+      if (at === 2) await writeOldFiles(db);
+      const before = await everythingIn(db, kind);
+      const failing = (n: number) => failingAt({ kind, db } as Database, n, "before").db;
+      const attempt = (n: number) => migrate(failing(n), kind, all.slice(0, at + 1)).catch(String);
+      let n = 1;
+      for (let failed = await attempt(n); failed !== undefined; failed = await attempt(n)) {
+        expect(failed).toContain("injected");
+        // The migration is followed by a look at whether there is another one.
+        const recorded = await sql`select 1 from kysely_migration where name = ${name}`.execute(db);
+        expect(recorded.rows.length === 1 ? before : await everythingIn(db, kind)).toEqual(before);
+        n += 1;
+      }
+      expect(n).toBeGreaterThan(5);
+    }
+    expect(await everythingIn(db, kind)).toEqual(await straight(kind, true));
+  });
+
+  test("that a newer version has run is refused in words, and nothing is changed", async () => {
+    const location = await newLocation(kind);
+    await (await openDatabase(location)).close();
+    const db = await openBare(kind, location);
+    await sql`insert into kysely_migration (name, timestamp) values ('9999-later', 'then')`.execute(db);
+    const before = [await everythingIn(db, kind), await db.selectFrom("hosts").selectAll().execute()];
+    if (kind === "sqlite") await db.destroy();
+    await expect(openDatabase(location)).rejects.toThrow(
+      'This database was migrated by a newer version of Turnpike: it has "9999-later", which this version does not know.',
+    );
+    const again = kind === "sqlite" ? await openBare(kind, location) : db;
+    expect([await everythingIn(again, kind), await again.selectFrom("hosts").selectAll().execute()]).toEqual(before);
+    await sql`delete from kysely_migration where name = '9999-later'`.execute(again);
+    if (kind === "sqlite") await again.destroy();
+    expect((await openHost(location)).hostId).toBe(2);
+  });
+});

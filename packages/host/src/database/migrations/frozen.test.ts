@@ -1,0 +1,48 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import type { Migration } from "./migration.ts";
+import { postgresMigrations } from "./postgres.ts";
+import { sqliteMigrations } from "./sqlite.ts";
+
+/** What was released, as hashes of its text. A new migration gets a new line; no line ever changes. */
+const frozen = {
+  sqlite: [
+    "0001-kernel-stores 673638298c3feb79",
+    "0002-files 8d2ea230c46bea37",
+    "0003-file-history 9221e926dfa36bb7",
+    "0004-messages e73fe63e3c0a0518",
+    "0005-escalations 7daab8ad9fd83ae3",
+  ],
+  postgres: [
+    "0001-kernel-stores ed0a4198b2c7b8da",
+    "0002-files 6bd01171accda043",
+    "0003-file-history b4f3632ec96e4726",
+    "0004-messages fa575f7fc3bc9a4b",
+    "0005-escalations ff9758876bd66cce",
+  ],
+};
+
+function textsOf(migrations: readonly Migration[]): string[] {
+  return migrations.map(({ name, statements, appliedWhen = "" }) => {
+    const text = [...statements.map((statement) => (typeof statement === "string" ? statement : "")), appliedWhen];
+    return `${name} ${createHash("sha256").update(text.join("\n")).digest("hex").slice(0, 16)}`;
+  });
+}
+
+for (const { kind, migrations } of [
+  { kind: "sqlite", migrations: sqliteMigrations },
+  { kind: "postgres", migrations: postgresMigrations },
+] as const) {
+  test(`a released migration of ${kind} is never changed, and a new one comes last`, () => {
+    expect(textsOf(migrations)).toEqual(frozen[kind]);
+  });
+}
+
+test("migrations import nothing from the rooms of the host or from the library", () => {
+  for (const file of ["migration.ts", "sqlite.ts", "postgres.ts", "move-files.ts"]) {
+    const source = readFileSync(new URL(file, import.meta.url), "utf8");
+    const imported = [...source.matchAll(/ from "(.*)"/g)].map(([, from]) => from);
+    expect(imported.filter((from) => !/^(kysely|node:crypto|\.\/[\w-]+\.ts)$/.test(from ?? ""))).toEqual([]);
+  }
+});

@@ -1,0 +1,93 @@
+import type { Migration } from "./migration.ts";
+import { indexOnSqlite, moveFiles } from "./move-files.ts";
+
+/**
+ * An earlier version ran 0001 to 0005 statement by statement. A file that it left in the middle of one has some of its
+ * tables, all of them as they were made, and no record of it: "if not exists" takes such a file up where it was left.
+ * Migrations from 0006 on run in one transaction each and do not need it.
+ */
+export const sqliteMigrations: readonly Migration[] = [
+  {
+    name: "0001-kernel-stores",
+    statements: [
+      "create table if not exists revision (id integer primary key, value bigint not null)",
+      "insert or ignore into revision (id, value) values (1, 0)",
+      "create table if not exists hosts (id integer primary key autoincrement, started_at text not null)",
+      `create table if not exists grants (namespace_id text not null, id text not null, subject text not null, issuer text not null,
+         content text not null, primary key (namespace_id, id))`,
+      "create index if not exists grants_by_holder on grants (namespace_id, subject, issuer)",
+      `create table if not exists uses (namespace_id text not null, grant_id text not null, used integer not null,
+         primary key (namespace_id, grant_id))`,
+      `create table if not exists namespace_settings (namespace_id text not null, actor text not null, enabled text not null,
+         primary key (namespace_id, actor))`,
+      `create table if not exists credentials (id text primary key, namespace_id text not null, secret_hash text not null,
+         access text not null, created_at text not null, expires_at text, revoked_at text)`,
+      "create table if not exists audit_heads (namespace_id text primary key, sequence bigint not null, hash text not null)",
+      `create table if not exists audit (namespace_id text not null, sequence bigint not null, id text not null, type text not null,
+         outcome text not null, at text not null, actor text not null, trace_id text not null, content text not null,
+         hash text not null, primary key (namespace_id, sequence))`,
+      `create table if not exists replay (namespace_id text not null, kind text not null, scope text not null, id text not null,
+         fingerprint text not null, host_id integer not null, result text, finished_at text,
+         primary key (namespace_id, kind, scope, id))`,
+      "create index if not exists replay_by_age on replay (finished_at)",
+    ],
+  },
+  {
+    name: "0002-files",
+    statements: [
+      `create table if not exists files (namespace_id text not null, owner text not null, path text not null, version integer not null,
+         content text not null, updated_at text not null, primary key (namespace_id, owner, path))`,
+    ],
+  },
+  {
+    name: "0003-file-history",
+    // This one always ran in a transaction of its own; only its record came after that.
+    appliedWhen: "select 1 from sqlite_master where type = 'table' and name = 'contents'",
+    statements: [
+      "alter table files rename to old_files",
+      `create table files (id integer primary key autoincrement, namespace_id text not null, owner text not null, shelf text not null,
+       path text  not null, path_key text not null, path_start text  not null,
+       version integer not null, size integer not null, digest text, updated_at text not null,
+       unique (path_key, namespace_id, owner))`,
+      "create index files_by_path on files (shelf, path_start, digest)",
+      "create index files_by_digest on files (digest, namespace_id, owner)",
+      `create table contents (namespace_id text not null, owner text not null, digest text not null,
+       content text not null, primary key (digest, namespace_id, owner))`,
+      "create table owners (namespace_id text not null, owner text not null, primary key (namespace_id, owner))",
+      `create table snapshots (namespace_id text not null, owner text not null, sequence integer not null,
+       id text not null, path text not null, label text, created_at text not null,
+       primary key (namespace_id, owner, sequence))`,
+      `create table captures (namespace_id text not null, owner text not null, snapshot text not null,
+       file integer not null, digest text, primary key (snapshot, file))`,
+      "create index captures_by_digest on captures (digest, namespace_id, owner)",
+      `create virtual table words using fts5 (scope, path, content, often, most, tokenize = 'ascii', detail = column,
+         content = '', contentless_delete = 1)`,
+      moveFiles(indexOnSqlite),
+      "drop table old_files",
+    ],
+  },
+  {
+    name: "0004-messages",
+    statements: [
+      `create table if not exists inboxes (namespace_id text not null, receiver text not null, sequence bigint not null,
+         unacknowledged integer not null, primary key (namespace_id, receiver))`,
+      `create table if not exists messages (namespace_id text not null, receiver text not null, sequence bigint not null,
+         sender text not null, id text not null, content text not null, received_at text not null,
+         acknowledged_at text, primary key (namespace_id, receiver, sequence))`,
+      "create unique index if not exists messages_by_sender on messages (namespace_id, sender, id)",
+      "create index if not exists messages_by_id on messages (namespace_id, id, receiver)",
+      `create index if not exists messages_waiting on messages (namespace_id, receiver, sequence)
+         where acknowledged_at is null`,
+    ],
+  },
+  {
+    name: "0005-escalations",
+    statements: [
+      `create table if not exists escalations (namespace_id text not null, id text not null, ask text not null, status text not null,
+         expires_at text not null, content text not null, primary key (namespace_id, id))`,
+      "create unique index if not exists escalations_waiting on escalations (namespace_id, ask) where status = 'pending'",
+      "create index if not exists audit_by_trace on audit (namespace_id, trace_id)",
+    ],
+  },
+  // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.
+];

@@ -31,12 +31,14 @@ async function openBare(kind: Database["kind"], location: string): Promise<Kysel
   return db;
 }
 
-/** Files from before their history, which 0003 moves. */
-async function writeOldFiles(db: Kysely<Schema>): Promise<void> {
+/** Files from before their history, which 0003 moves, and a replay key from before its actor, which 0006 moves. */
+async function writeOldRows(db: Kysely<Schema>): Promise<void> {
   for (const path of ["notes/todo.md", "notes/plants.md"]) {
     await sql`insert into files (namespace_id, owner, path, version, content, updated_at)
       values ('tenant-1', 'human:alice', ${path}, 3, '"water the plants"', '2026-01-01T00:00:00.000Z')`.execute(db);
   }
+  await sql`insert into replay (namespace_id, kind, scope, id, fingerprint, host_id, result, finished_at)
+    values ('tenant-1', 'tool', 'trace-1', 'call-1', 'one', 1, '"done"', '2026-01-01T00:00:00.000Z')`.execute(db);
 }
 
 /** Everything that is in a database, but for the hosts that started on it and the times of its migrations. */
@@ -61,12 +63,12 @@ async function everythingIn(db: Kysely<Schema>, kind: Database["kind"]): Promise
   return { described, rows };
 }
 
-/** What a straight migration makes of an empty database, or of one with files from before their history. */
-async function straight(kind: Database["kind"], hasFiles: boolean): Promise<unknown> {
+/** What a straight migration makes of an empty database, or of one with rows of an earlier version. */
+async function straight(kind: Database["kind"], hasOldRows: boolean): Promise<unknown> {
   const db = await openBare(kind, await newLocation(kind));
-  if (hasFiles) {
+  if (hasOldRows) {
     await migrate(db, kind, migrationsOf[kind].slice(0, 2));
-    await writeOldFiles(db);
+    await writeOldRows(db);
   }
   await migrate(db, kind);
   return everythingIn(db, kind);
@@ -87,17 +89,17 @@ async function openedAgain(location: string): Promise<unknown> {
 }
 
 describe("an SQLite file", () => {
-  for (const { name, hasFiles, statements } of [
-    { name: "that was empty", hasFiles: false, statements: 50 },
-    { name: "with files from before their history", hasFiles: true, statements: 40 },
+  for (const { name, hasOldRows, statements } of [
+    { name: "that was empty", hasOldRows: false, statements: 50 },
+    { name: "with rows of an earlier version", hasOldRows: true, statements: 40 },
   ]) {
     test(`${name}, left at any statement of its migrations, starts again and is as if nothing had happened`, async () => {
       const folder = temporaryFolder();
       const location = join(folder, "turnpike.db");
-      if (hasFiles) {
+      if (hasOldRows) {
         const old = await openBare("sqlite", location);
         await migrate(old, "sqlite", sqliteMigrations.slice(0, 2));
-        await writeOldFiles(old);
+        await writeOldRows(old);
         await old.destroy();
       }
       const left: string[] = [];
@@ -106,7 +108,7 @@ describe("an SQLite file", () => {
       });
       await database.close();
       expect(left.length).toBeGreaterThan(statements);
-      const expected = await straight("sqlite", hasFiles);
+      const expected = await straight("sqlite", hasOldRows);
       for (const copy of left) expect(await openedAgain(copy)).toEqual(expected);
     });
   }
@@ -127,23 +129,23 @@ describe("an SQLite file", () => {
   }
 
   test("that an earlier version left in the middle of a migration, unrecorded, is taken up where it was left", async () => {
-    const expected = { empty: await straight("sqlite", false), withFiles: await straight("sqlite", true) };
+    const expected = { empty: await straight("sqlite", false), withOldRows: await straight("sqlite", true) };
     for (const [at, { name, statements }] of sqliteMigrations.slice(0, 5).entries()) {
-      const hasFiles = at >= 2;
+      const hasOldRows = at >= 2;
       // 0003 had a transaction of its own: it was applied as a whole or not at all.
       const reached = statements.map((_, done) => done + 1).filter((done) => at !== 2 || done === statements.length);
       for (const done of reached) {
         const location = await newLocation("sqlite");
         const old = await openBare("sqlite", location);
         await migrate(old, "sqlite", sqliteMigrations.slice(0, Math.min(at, 2)));
-        if (hasFiles) await writeOldFiles(old);
+        if (hasOldRows) await writeOldRows(old);
         await migrate(old, "sqlite", sqliteMigrations.slice(0, at));
         for (const statement of statements.slice(0, done)) {
           if (typeof statement === "string") await sql.raw(statement).execute(old);
           else await statement(old);
         }
         await old.destroy();
-        const whole = hasFiles ? expected.withFiles : expected.empty;
+        const whole = hasOldRows ? expected.withOldRows : expected.empty;
         expect(await openedAgain(location), `${name}, ${done} statements`).toEqual(whole);
       }
     }
@@ -156,7 +158,7 @@ describe.each(databaseKinds)("a migration on %s", (kind) => {
     const all = migrationsOf[kind];
     await migrate(db, kind, []);
     for (const [at, { name }] of all.entries()) {
-      if (at === 2) await writeOldFiles(db);
+      if (at === 2) await writeOldRows(db);
       const before = await everythingIn(db, kind);
       const failing = (n: number) => failingAt({ kind, db } as Database, n, "before").db;
       const attempt = (n: number) => migrate(failing(n), kind, all.slice(0, at + 1)).catch(String);

@@ -27,7 +27,7 @@ test("a host that was killed is not alive, and what it had running is interrupte
   const other = await otherProcess(opening(location));
   expect(other.said).toBe("opened as 1");
   const here = await openHost(location);
-  const key = { namespaceId: "tenant-1", kind: "turn", scope: "", id: "turn-1" } as const;
+  const key = { namespaceId: "tenant-1", actor: "agent:a", kind: "turn", scope: "", id: "turn-1" } as const;
   const { namespaceId, ...rest } = key;
   const left = { namespace_id: namespaceId, ...rest, fingerprint: "one", host_id: 1, result: null, finished_at: null };
   await here.db.insertInto("replay").values(left).execute();

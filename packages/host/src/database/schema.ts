@@ -31,6 +31,8 @@ export interface Schema {
   };
   replay: {
     namespace_id: string;
+    /** Empty in rows from before actors were kept. */
+    actor: string;
     kind: string;
     scope: string;
     id: string;

@@ -92,6 +92,17 @@ describe.each(databaseKinds)("replay protection on %s", (databaseKind) => {
         expect(second).not.toEqual(first);
       });
 
+      test("of another actor with the same id is another effect: nobody uses up or sees somebody else's ids", async () => {
+        const { api, effects, replayed } = await protect();
+        const who = context({ namespaceId: newTenant() });
+        const first = await ask(api, who);
+        const second = await ask(api, { ...who, actor: olivia });
+        expect(second).not.toEqual(first);
+        expect(await ask(api, who)).toEqual(first);
+        expect(effects).toHaveLength(2);
+        expect(replayed).toHaveLength(1);
+      });
+
       test("with another body conflicts", async () => {
         const { api, effects } = await protect();
         const who = context({ namespaceId: newTenant() });
@@ -101,7 +112,6 @@ describe.each(databaseKinds)("replay protection on %s", (databaseKind) => {
       });
 
       for (const [field, change] of Object.entries({
-        actor: { actor: olivia },
         authority: { authority: olivia },
         owner: { owner: olivia },
         purpose: { purpose: "billing" },
@@ -154,6 +164,53 @@ describe.each(databaseKinds)("replay protection on %s", (databaseKind) => {
         await expect(ask(api, who)).rejects.toMatchObject({ status: 409, code: "replay_interrupted" });
         expect(effects).toHaveLength(1);
       });
+    });
+  }
+
+  for (const row of [
+    { kind: "tool", status: "denied", code: "no_matching_grant", isFree: true },
+    { kind: "tool", status: "denied", code: "grant_exhausted", isFree: true },
+    { kind: "tool", status: "failed", code: "audit_unavailable", isFree: true },
+    { kind: "tool", status: "failed", code: "tool_catalog_unavailable", isFree: true },
+    { kind: "tool", status: "failed", code: "invalid_tool_arguments", isFree: true },
+    { kind: "tool", status: "failed", code: "tool_execution_failed", isFree: false },
+    { kind: "tool", status: "failed", code: "a_code_of_the_tool", isFree: false },
+    { kind: "tool", status: "denied", code: "a_code_of_the_tool", isFree: false },
+    { kind: "tool", status: "succeeded", code: "no_matching_grant", isFree: false },
+    { kind: "resource", status: "denied", code: "authority_unavailable", isFree: true },
+    { kind: "resource", status: "failed", code: "resource_provider_not_found", isFree: true },
+    { kind: "resource", status: "failed", code: "resource_execution_failed", isFree: false },
+    { kind: "message", status: "denied", code: "no_matching_grant", isFree: true },
+    { kind: "message", status: "failed", code: "message_transport_not_configured", isFree: true },
+    { kind: "message", status: "failed", code: "message_delivery_failed", isFree: false },
+    { kind: "turn", status: "denied", code: "no_matching_grant", isFree: true },
+    { kind: "turn", status: "denied", code: "actor_mismatch", isFree: true },
+    { kind: "turn", status: "denied", code: "credential_revoked", isFree: false },
+    { kind: "turn", status: "failed", code: "audit_unavailable", isFree: false },
+    { kind: "turn", status: "cancelled", code: "turn_cancelled", isFree: false },
+    { kind: "turn", status: "escalated", code: "no_matching_grant", isFree: false },
+  ] as const) {
+    const fate = row.isFree ? "leaves its id free: once it is allowed it works" : "is kept and repeated";
+    test(`a ${row.kind} that is ${row.status} with ${row.code} ${fate}`, async () => {
+      let isRefused = true;
+      const counting = countingApi();
+      const refusing = { status: row.status, error: { code: row.code, message: "Refused." }, events: [] };
+      const answer = (allowed: () => Promise<unknown>) => () => (isRefused ? Promise.resolve(refusing) : allowed());
+      const who = context({ namespaceId: newTenant() });
+      const api = {
+        ...counting.api,
+        invokeTool: answer(() => counting.api.invokeTool(who, call)),
+        invokeResource: answer(() => counting.api.invokeResource(who, operation)),
+        sendMessage: answer(() => counting.api.sendMessage(who, envelope)),
+        executeTurn: answer(() => counting.api.executeTurn(who, turn)),
+      } as unknown as ServiceApi;
+      const { api: protecting } = await protect({ api, effects: counting.effects });
+      const asked = kinds.find(({ kind }) => kind === row.kind);
+      const first = await asked?.ask(protecting, who);
+      isRefused = false;
+      const second = await asked?.ask(protecting, who);
+      expect(counting.effects).toHaveLength(row.isFree ? 1 : 0);
+      expect(JSON.stringify(second) === JSON.stringify(first)).toBe(!row.isFree);
     });
   }
 

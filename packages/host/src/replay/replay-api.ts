@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { canonicalJson, type AccessContext, type TurnResult } from "turnpike/contracts";
+import { canonicalJson, principalKey, saysNothingRan, type AccessContext, type TurnResult } from "turnpike/contracts";
 import { ServiceHttpError, type ServiceApi } from "turnpike/http";
 import type { ReplayKey, ReplayState, ReplayStore } from "../stores/replay-store.ts";
 
@@ -12,14 +12,20 @@ export interface ReplayOptions {
   onStoreError?(error: unknown, key: ReplayKey): void;
 }
 
-/** Makes every effect of an api happen at most once under its id, across processes and restarts. */
+/**
+ * Makes every effect of an api happen at most once under its id, across processes and restarts. An id belongs to the
+ * actor who chose it, and what was refused before anything happened leaves it free.
+ */
 export function protectFromReplay(api: ServiceApi, options: ReplayOptions): ServiceApi {
-  const once = <Result>(
+  const once = <Result extends { status: string }>(
     context: AccessContext,
-    key: Omit<ReplayKey, "namespaceId">,
+    chosen: Omit<ReplayKey, "namespaceId" | "actor">,
     body: unknown,
     run: () => Promise<Result>,
-  ) => runOnce(options, { namespaceId: context.namespaceId, ...key }, fingerprintOf(context, body), run);
+  ) => {
+    const key = { namespaceId: context.namespaceId, actor: principalKey(context.actor), ...chosen };
+    return runOnce(options, key, fingerprintOf(context, body), run);
+  };
   return {
     ...api,
     invokeTool(context, call, callOptions) {
@@ -55,7 +61,7 @@ function showAgain({ events }: TurnResult, onEvent: ((event: TurnResult["events"
   for (const event of events) onEvent?.(event);
 }
 
-async function runOnce<Result>(
+async function runOnce<Result extends { status: string }>(
   { store, onReplay, onStoreError }: ReplayOptions,
   key: ReplayKey,
   fingerprint: string,
@@ -77,8 +83,18 @@ async function runOnce<Result>(
     await keep(store.release(key));
     throw error;
   }
-  await keep(store.finish(key, result));
+  await keep(isRefused(key, result) ? store.release(key) : store.finish(key, result));
   return result;
+}
+
+/**
+ * Whether a result says that nothing happened. A turn that failed may have called tools before it did, whatever its code;
+ * a turn that was denied ran nothing if it was denied for a reason of its admission.
+ */
+function isRefused({ kind }: ReplayKey, result: { status: string; error?: { code: string } }): boolean {
+  const { status, error } = result;
+  const isRefusal = status === "denied" || (status === "failed" && kind !== "turn");
+  return isRefusal && error !== undefined && saysNothingRan(error.code);
 }
 
 async function claim(store: ReplayStore, key: ReplayKey, fingerprint: string): Promise<ReplayState> {
@@ -106,7 +122,10 @@ function refusal({ kind }: { kind: "running" | "interrupted" | "conflict" }): Se
   }
 }
 
-/** Equal for two requests that ask for the same effect; when they were made does not matter. */
+/**
+ * Equal for two requests that ask for the same effect; when they were made does not matter. The actor is in the key too:
+ * it stays here because the rows from before that are compared by it.
+ */
 function fingerprintOf({ actor, authority, owner, purpose }: AccessContext, body: unknown): string {
   return createHash("sha256")
     .update(canonicalJson([actor, authority, owner, purpose, body]))

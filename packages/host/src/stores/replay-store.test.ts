@@ -11,7 +11,14 @@ import { recordStatements } from "../../../../tests/support/host/watched-databas
 import { createReplayStore, type ReplayKey } from "./replay-store.ts";
 
 function key(changes: Partial<ReplayKey> = {}): ReplayKey {
-  return { namespaceId: newTenant(), kind: "tool", scope: "trace-1", id: "call-1", ...changes };
+  return {
+    namespaceId: newTenant(),
+    actor: "agent:assistant",
+    kind: "tool",
+    scope: "trace-1",
+    id: "call-1",
+    ...changes,
+  };
 }
 
 const result = { status: "succeeded", output: { text: "ä\u0000\ud800 \n", numbers: [0, 1.5, 1e21, null], nested: {} } };
@@ -52,6 +59,7 @@ describe.each(databaseKinds)("replay on %s", (kind) => {
 
   for (const row of [
     { name: "tenant", other: { namespaceId: "elsewhere" } },
+    { name: "actor", other: { actor: "agent:other" } },
     { name: "kind", other: { kind: "resource" } },
     { name: "scope", other: { scope: "trace-2" } },
     { name: "id", other: { id: "call-2" } },
@@ -66,6 +74,41 @@ describe.each(databaseKinds)("replay on %s", (kind) => {
       expect(await replay.begin(same, "one")).toEqual({ kind: "running" });
       await replay.release(same);
       expect(await replay.begin(other, "two")).toEqual({ kind: "finished", result: "of the other" });
+    });
+  }
+
+  for (const row of [
+    {
+      name: "finished, asked again alike, is finished",
+      fingerprint: "one",
+      result: "1",
+      state: { kind: "finished", result: 1 },
+    },
+    { name: "finished, asked otherwise, is a conflict", fingerprint: "two", result: "1", state: { kind: "conflict" } },
+    { name: "cut off is interrupted", fingerprint: "one", result: null, state: { kind: "interrupted" } },
+  ]) {
+    test(`an effect from before actors were kept that is ${row.name}, whoever asks`, async () => {
+      const database = await open();
+      const same = key();
+      const finished_at = row.result === null ? null : "2026-01-01T00:00:00.000Z";
+      await database.db
+        .insertInto("replay")
+        .values({
+          namespace_id: same.namespaceId,
+          actor: "",
+          kind: same.kind,
+          scope: same.scope,
+          id: same.id,
+          fingerprint: "one",
+          host_id: 0,
+          result: row.result,
+          finished_at,
+        })
+        .execute();
+      const replay = createReplayStore(database);
+      for (const actor of ["agent:assistant", "agent:other"]) {
+        expect(await replay.begin({ ...same, actor }, row.fingerprint)).toEqual(row.state);
+      }
     });
   }
 

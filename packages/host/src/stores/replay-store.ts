@@ -1,4 +1,4 @@
-import type { ExpressionBuilder, OperandExpression, SqlBool } from "kysely";
+import { sql, type ExpressionBuilder, type OperandExpression, type SqlBool } from "kysely";
 import { columnText } from "../database/column-text.ts";
 import type { Database } from "../database/database.ts";
 import type { Schema } from "../database/schema.ts";
@@ -6,6 +6,8 @@ import type { Schema } from "../database/schema.ts";
 /** What makes two requests the same effect. */
 export interface ReplayKey {
   namespaceId: string;
+  /** Who chose the id: nobody uses up, or learns of, the ids of somebody else. */
+  actor: string;
   kind: "tool" | "resource" | "message" | "turn";
   /** What the id is unique in: a trace or an execution for tool calls, nothing for the others. */
   scope: string;
@@ -31,6 +33,9 @@ export interface ReplayStore {
   forgetResults(at: string): Promise<void>;
 }
 
+/** The actor of rows from before actors were kept: their ids are taken, whoever asks. */
+const anybody = "";
+
 /** A row without a result belongs to the host that claimed it: running while that lives, interrupted afterwards. */
 export function createReplayStore({ db, hostId, isAlive }: Database): ReplayStore {
   const running = new Set<string>();
@@ -39,17 +44,18 @@ export function createReplayStore({ db, hostId, isAlive }: Database): ReplayStor
   const isInUse = (name: string): boolean => running.has(name) || (claiming.get(name) ?? 0) > 1;
 
   const claim = async (key: ReplayKey, fingerprint: string): Promise<ReplayState> => {
-    const claimed = await db
-      .insertInto("replay")
-      .values({ ...rowOf(key), fingerprint, host_id: hostId, result: null, finished_at: null })
-      .onConflict((conflict) => conflict.doNothing())
-      .returning("host_id")
-      .executeTakeFirst();
-    if (claimed !== undefined) {
+    const { namespace_id, actor, kind, scope, id } = rowOf(key);
+    const claimed = await sql`
+      insert into replay (namespace_id, actor, kind, scope, id, fingerprint, host_id)
+      select ${namespace_id}, ${actor}, ${kind}, ${scope}, ${id}, ${fingerprint}, cast(${hostId} as integer)
+      where not exists (select 1 from replay where namespace_id = ${namespace_id} and actor = ${anybody}
+        and kind = ${kind} and scope = ${scope} and id = ${id})
+      on conflict do nothing returning id`.execute(db);
+    if (claimed.rows.length > 0) {
       running.add(nameOf(key));
       return { kind: "new" };
     }
-    const first = await db.selectFrom("replay").selectAll().where(matches(key)).executeTakeFirst();
+    const first = await db.selectFrom("replay").selectAll().where(isTakenBy(key)).executeTakeFirst();
     // Given back between the two statements: free again.
     if (first === undefined) return claim(key, fingerprint);
     if (first.fingerprint !== fingerprint) return { kind: "conflict" };
@@ -58,7 +64,7 @@ export function createReplayStore({ db, hostId, isAlive }: Database): ReplayStor
     const goesOn = first.host_id === hostId ? isInUse(nameOf(key)) : await isAlive(first.host_id);
     if (goesOn) return { kind: "running" };
     // It may have finished since it was read.
-    const now = await db.selectFrom("replay").select("finished_at").where(matches(key)).executeTakeFirst();
+    const now = await db.selectFrom("replay").select("finished_at").where(isTakenBy(key)).executeTakeFirst();
     return now?.finished_at === null ? { kind: "interrupted" } : claim(key, fingerprint);
   };
 
@@ -100,19 +106,30 @@ export function createReplayStore({ db, hostId, isAlive }: Database): ReplayStor
   };
 }
 
-function rowOf({ namespaceId, kind, scope, id }: ReplayKey): {
-  namespace_id: string;
-  kind: string;
-  scope: string;
-  id: string;
-} {
-  return { namespace_id: columnText(namespaceId), kind, scope: columnText(scope), id: columnText(id) };
+type KeyColumns = Pick<Schema["replay"], "namespace_id" | "actor" | "kind" | "scope" | "id">;
+
+function rowOf({ namespaceId, actor, kind, scope, id }: ReplayKey): KeyColumns {
+  return {
+    namespace_id: columnText(namespaceId),
+    actor: columnText(actor),
+    kind,
+    scope: columnText(scope),
+    id: columnText(id),
+  };
 }
 
-function nameOf({ namespaceId, kind, scope, id }: ReplayKey): string {
-  return JSON.stringify([namespaceId, kind, scope, id]);
+function nameOf({ namespaceId, actor, kind, scope, id }: ReplayKey): string {
+  return JSON.stringify([namespaceId, actor, kind, scope, id]);
 }
 
-function matches(key: ReplayKey): (row: ExpressionBuilder<Schema, "replay">) => OperandExpression<SqlBool> {
+type IsRow = (row: ExpressionBuilder<Schema, "replay">) => OperandExpression<SqlBool>;
+
+/** Rows by which the key is taken: its own, or one that is anybody's. */
+function isTakenBy(key: ReplayKey): IsRow {
+  const { actor, ...rest } = rowOf(key);
+  return (row) => row.and([row.and(rest), row("actor", "in", [actor, anybody])]);
+}
+
+function matches(key: ReplayKey): IsRow {
   return (row) => row.and(rowOf(key));
 }

@@ -28,7 +28,7 @@ interface Operation {
 }
 
 function replayKey(namespaceId: string, id: string): ReplayKey {
-  return { namespaceId, kind: "tool", scope: "trace-1", id };
+  return { namespaceId, actor: "agent:assistant", kind: "tool", scope: "trace-1", id };
 }
 
 const operations: Operation[] = [

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type CodeEntry, errorCodes } from "./error-codes.ts";
+import { type CodeEntry, errorCodes, saysNothingRan } from "./error-codes.ts";
 
 const decision = ["authorization", "tool", "resource", "message", "turn"];
 
@@ -116,6 +116,25 @@ for (const { code, status, families } of rows) {
     expect(table.get(code)?.status).toBe(status);
   });
 }
+
+for (const { what, codes } of [
+  { what: "failed in the middle", codes: ["tool_execution_failed", "resource_execution_failed", "runtime_failed"] },
+  { what: "failed inside", codes: ["internal_error", "message_delivery_failed", "turn_cancelled"] },
+  { what: "ran and answered nonsense", codes: ["invalid_tool_result", "invalid_message_receipt", "output_too_large"] },
+  { what: "is a tool's own answer", codes: ["not_found", "version_conflict", "quota_exceeded", "mcp_tool_error"] },
+  { what: "ends a turn that ran", codes: ["step_limit_exceeded", "driver_failed", "escalation_unavailable"] },
+  { what: "is another request's fate", codes: ["replay_pending", "replay_interrupted", "replay_conflict"] },
+  { what: "is no code of ours", codes: ["constructor", "credential_of_a_stranger", ""] },
+]) {
+  test(`a code of what ${what} never says that nothing ran`, () => {
+    expect(codes.filter((code) => saysNothingRan(code))).toEqual([]);
+  });
+}
+
+test("what was refused before any effect says that nothing ran", () => {
+  const refused = ["no_matching_grant", "grant_exhausted", "audit_unavailable", "tool_catalog_unavailable"];
+  expect(refused.filter((code) => !saysNothingRan(code))).toEqual([]);
+});
 
 for (const [code, { meaning }] of table) {
   test(`the meaning of ${code} is one sentence`, () => {

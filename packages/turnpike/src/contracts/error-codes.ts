@@ -318,6 +318,52 @@ export const errorCodes = {
 /** A code of Turnpike's own. */
 export type ErrorCode = keyof typeof errorCodes;
 
+const beforeAnyEffect: ReadonlySet<string> = new Set<ErrorCode>([
+  // Requests that never became an operation
+  "invalid_json",
+  "permission_denied",
+  "method_not_allowed",
+  "request_aborted",
+  "request_timeout",
+  "invalid_access_context",
+  "unauthenticated",
+  "purpose_not_allowed",
+  "payload_too_large",
+  "rate_limited",
+  "overloaded",
+  // Decisions
+  "invalid_request",
+  "invalid_context",
+  "no_matching_grant",
+  "grant_exhausted",
+  "host_policy_denied",
+  "authority_unavailable",
+  "usage_store_unavailable",
+  "host_policy_unavailable",
+  "delegation_chain_unverified",
+  "delegation_chain_invalid",
+  "audit_unavailable",
+  // What is checked before a tool, a provider, a transport or a runtime is called
+  "tool_unavailable",
+  "trace_mismatch",
+  "tool_call_limit_exceeded",
+  "duplicate_call_id",
+  "invalid_tool_arguments",
+  "invalid_tool_requirement",
+  "tool_requirement_resolution_failed",
+  "tool_catalog_unavailable",
+  "resource_provider_not_found",
+  "message_transport_not_configured",
+  "message_context_mismatch",
+  "actor_mismatch",
+  "receiver_mismatch",
+]);
+
+/** Whether an operation that was refused with this code surely did nothing. Of a code it does not know it says no. */
+export function saysNothingRan(code: string): boolean {
+  return beforeAnyEffect.has(code);
+}
+
 type CodeOf<Family extends CodeFamily> = {
   [Code in ErrorCode]: Family extends (typeof errorCodes)[Code]["families"][number] ? Code : never;
 }[ErrorCode];

@@ -22,6 +22,7 @@ export { canonicalJson } from "./canonical-json.ts";
 export { describeExpectation, describeIssues } from "./describe-issues.ts";
 export {
   errorCodes,
+  saysNothingRan,
   type CodeEntry,
   type CodeFamily,
   type DelegationRule,

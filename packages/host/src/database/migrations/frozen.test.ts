@@ -13,6 +13,7 @@ const frozen = {
     "0003-file-history 9221e926dfa36bb7",
     "0004-messages e73fe63e3c0a0518",
     "0005-escalations 7daab8ad9fd83ae3",
+    "0006-replay-actor 579f0fb5eabbfd8d",
   ],
   postgres: [
     "0001-kernel-stores ed0a4198b2c7b8da",
@@ -20,6 +21,7 @@ const frozen = {
     "0003-file-history b4f3632ec96e4726",
     "0004-messages fa575f7fc3bc9a4b",
     "0005-escalations ff9758876bd66cce",
+    "0006-replay-actor 555a348acc944afc",
   ],
 };
 

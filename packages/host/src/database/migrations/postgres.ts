@@ -82,5 +82,15 @@ export const postgresMigrations: readonly Migration[] = [
       "create index audit_by_trace on audit (namespace_id, trace_id)",
     ],
   },
+  {
+    name: "0006-replay-actor",
+    // An old row has no actor: its id stays taken for every actor of the tenant.
+    statements: [
+      "alter table replay add column actor text not null default ''",
+      "alter table replay alter column actor drop default",
+      "alter table replay drop constraint replay_pkey",
+      "alter table replay add primary key (namespace_id, actor, kind, scope, id)",
+    ],
+  },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.
 ];

@@ -89,5 +89,19 @@ export const sqliteMigrations: readonly Migration[] = [
       "create index if not exists audit_by_trace on audit (namespace_id, trace_id)",
     ],
   },
+  {
+    name: "0006-replay-actor",
+    // An old row has no actor: its id stays taken for every actor of the tenant.
+    statements: [
+      "alter table replay rename to old_replay",
+      `create table replay (namespace_id text not null, actor text not null, kind text not null, scope text not null,
+         id text not null, fingerprint text not null, host_id integer not null, result text, finished_at text,
+         primary key (namespace_id, actor, kind, scope, id))`,
+      `insert into replay (namespace_id, actor, kind, scope, id, fingerprint, host_id, result, finished_at)
+         select namespace_id, '', kind, scope, id, fingerprint, host_id, result, finished_at from old_replay`,
+      "drop table old_replay",
+      "create index replay_by_age on replay (finished_at)",
+    ],
+  },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.
 ];

@@ -132,6 +132,7 @@ async function wire(
       await server.close();
       await pool.close();
       await stores.audit.flush();
+      await stores.replay.close();
       await database.close();
     },
   };
@@ -142,7 +143,8 @@ function withLimits(api: ServiceApi, { limits }: Config, stores: Stores, log: Lo
   return protectFromReplay(limitTurns(api, limits.concurrentTurns), {
     store: stores.replay,
     onReplay: () => requestScope()?.headers.set("idempotency-replayed", "true"),
-    onStoreError: (error, { kind, id }) => log.error({ kind, id, ...errorFacts(error) }, "result not kept for replay"),
+    onStoreError: (error, { kind, id }) =>
+      log.error({ kind, id, ...errorFacts(error) }, "result not kept for replay yet"),
   });
 }
 

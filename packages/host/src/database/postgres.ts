@@ -6,6 +6,8 @@ import type { Schema } from "./schema.ts";
 
 /** The first half of the advisory locks by which hosts show that they live; the second is the host's id. */
 const presenceLock = 7443;
+/** How long hosts have to take their locks again after the server was away. */
+const returnMs = 10_000;
 const bigintOid = 20;
 /** A server that went silent is an outage, not a wait. */
 const patience = { connectionTimeoutMillis: 5_000, query_timeout: 15_000, statement_timeout: 15_000 };
@@ -29,7 +31,7 @@ export async function openPostgres(url: string, log?: Logger): Promise<Database>
       const held = await sql`select 1 from pg_locks where locktype = 'advisory' and granted
         and database = (select oid from pg_database where datname = current_database())
         and classid = ${presenceLock} and objid = ${id}`.execute(db);
-      return held.rows.length > 0;
+      return held.rows.length > 0 || !presence.isSettled();
     },
     isShared: true,
     async close() {
@@ -53,16 +55,28 @@ async function migrateServer(connectionString: string, log?: Logger): Promise<vo
   }
 }
 
+interface Presence {
+  /** False while this host, and so others as well, may have lost its lock to an outage: one that is missing may be alive. */
+  isSettled(): boolean;
+  end(): Promise<void>;
+}
+
 /** Holds a lock on a connection of its own for as long as the process lives; the server drops it with the connection. */
-async function showPresence(url: string, hostId: number): Promise<{ end(): Promise<void> }> {
+async function showPresence(url: string, hostId: number): Promise<Presence> {
   let isEnding = false;
+  let settledAt = -Infinity;
   let current = await holdLock(url, hostId);
-  const watch = (): void => void current.once("end", () => void again());
+  const watch = (): void =>
+    void current.once("end", () => {
+      settledAt = Infinity;
+      void again();
+    });
   const again = async (): Promise<void> => {
     // oxlint-disable-next-line no-unmodified-loop-condition -- `end` below modifies it
     while (!isEnding) {
       try {
         current = await holdLock(url, hostId);
+        settledAt = performance.now() + returnMs;
         return watch();
       } catch {
         await new Promise((resolve) => setTimeout(resolve, 1000).unref());
@@ -71,6 +85,7 @@ async function showPresence(url: string, hostId: number): Promise<{ end(): Promi
   };
   watch();
   return {
+    isSettled: () => performance.now() >= settledAt,
     async end() {
       isEnding = true;
       await current.end();

@@ -1,10 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { AccessContext } from "turnpike/contracts";
-import type { ServiceApi } from "turnpike/http";
+import { ServiceHttpError, type ServiceApi } from "turnpike/http";
+import { createKernel, defineTool, KernelError } from "turnpike/kernel";
+import { memoryGrants } from "turnpike/testing";
+import { z } from "zod";
 import { databaseKinds, newTenant, openPair, sharedDatabase } from "../../../../tests/support/databases.ts";
 import { call, countingApi, envelope, events, operation, turn } from "../../../../tests/support/host/counting-api.ts";
-import { alice, context } from "../../../../tests/support/host/world.ts";
+import { alice, context, grant } from "../../../../tests/support/host/world.ts";
 import { createReplayStore, type ReplayKey } from "../stores/replay-store.ts";
 import { protectFromReplay } from "./replay-api.ts";
 
@@ -48,6 +51,21 @@ const kinds: { kind: ReplayKey["kind"]; ask: Ask; again: Ask; otherBody: Ask; ot
     otherBody: (api, who) => api.executeTurn(who, { ...turn, state: { step: 1 } }),
     otherId: (api, who) => api.executeTurn(who, { ...turn, executionId: "id-2" }),
   },
+];
+
+/** What an api may throw, and whether it surely came before anything ran. */
+const thrown = [
+  { name: "something unknown", error: new Error("a bug after the effect"), isFree: false },
+  {
+    name: "an error that is only written like a refusal",
+    error: Object.assign(new Error("no"), { code: "overloaded" }),
+    isFree: false,
+  },
+  { name: "an internal error", error: new ServiceHttpError(500, "internal_error", "Failed."), isFree: false },
+  { name: "a refusal that it does not know", error: new ServiceHttpError(403, "of_a_host", "No."), isFree: false },
+  { name: "that the host is overloaded", error: new ServiceHttpError(503, "overloaded", "Full."), isFree: true },
+  { name: "that the grants cannot be read", error: new KernelError("authority_unavailable"), isFree: true },
+  { name: "an abort that the caller did not make", error: new DOMException("Aborted.", "AbortError"), isFree: false },
 ];
 
 const conflict = { status: 409, code: "replay_conflict", message: "This id was used for another request." };
@@ -144,17 +162,20 @@ describe.each(databaseKinds)("replay protection on %s", (databaseKind) => {
         expect(effects).toHaveLength(1);
       });
 
-      test("that throws gives its id back, and its error to the caller", async () => {
-        let isBroken = true;
-        const { api, effects } = await protect(
-          countingApi(() => (isBroken ? Promise.reject(new Error("refused early")) : Promise.resolve())),
-        );
-        const who = context({ namespaceId: newTenant() });
-        await expect(ask(api, who)).rejects.toThrow("refused early");
-        isBroken = false;
-        await expect(ask(api, who)).resolves.toBeDefined();
-        expect(effects).toHaveLength(2);
-      });
+      for (const row of thrown) {
+        const fate = row.isFree ? "leaves its id free" : "is interrupted: it is never run again by itself";
+        test(`that throws ${row.name} gives its error to the caller and ${fate}`, async () => {
+          let isBroken = true;
+          const counting = countingApi(() => (isBroken ? Promise.reject(row.error) : Promise.resolve()));
+          const { api, effects } = await protect(counting);
+          const who = context({ namespaceId: newTenant() });
+          await expect(ask(api, who)).rejects.toBe(row.error);
+          isBroken = false;
+          const second = await ask(api, who).catch(({ code }: ServiceHttpError) => code);
+          expect(second === "replay_interrupted").toBe(!row.isFree);
+          expect(effects).toHaveLength(row.isFree ? 2 : 1);
+        });
+      }
 
       test("whose result is forgotten is not run again", async () => {
         const { api, store, effects } = await protect();
@@ -265,6 +286,57 @@ describe.each(databaseKinds)("replay protection on %s", (databaseKind) => {
       }),
       { numRuns: 20 },
     );
+  });
+
+  describe("a caller who goes away", () => {
+    /** The real kernel with one tool, whose work is what the test says. */
+    const kernelWith = (namespaceId: string, run: (signal: AbortSignal) => Promise<string>) => {
+      const requires = { resource: { namespace: "files", path: ["notes"] }, action: "read" };
+      const tool = defineTool({
+        name: "files.read",
+        description: "Reads.",
+        namespace: "files",
+        readWrite: "write",
+        input: z.object({}),
+        requires,
+        run: (_input, { signal }) => run(signal),
+      });
+      return createKernel({ grants: memoryGrants([grant("one", { namespaceId })]), tools: [tool], audit: "none" });
+    };
+    const toolCall = { ...call, arguments: {} };
+
+    test("before the effect leaves the id free", async () => {
+      const namespaceId = newTenant();
+      let effects = 0;
+      const kernel = kernelWith(namespaceId, async () => `effect ${(effects += 1)}`);
+      const { api } = await protect({ api: kernel as unknown as ServiceApi, effects: [] });
+      const who = context({ namespaceId, enabledToolNamespaces: ["files"] });
+      const gone = AbortSignal.abort(new Error("gone"));
+      await expect(api.invokeTool(who, toolCall, { signal: gone })).rejects.toThrow("gone");
+      expect(effects).toBe(0);
+      expect(await api.invokeTool(who, toolCall)).toMatchObject({ status: "succeeded", output: "effect 1" });
+    });
+
+    for (const row of [
+      { name: "that stops", rest: (signal: AbortSignal) => Promise.reject(signal.reason as Error) },
+      { name: "that goes on", rest: () => Promise.resolve("done all the same") },
+    ]) {
+      test(`during the effect of a tool ${row.name} never frees the id`, async () => {
+        const namespaceId = newTenant();
+        const caller = new AbortController();
+        let effects = 0;
+        const kernel = kernelWith(namespaceId, (signal) => {
+          effects += 1;
+          caller.abort(new Error("gone"));
+          return row.rest(signal);
+        });
+        const { api } = await protect({ api: kernel as unknown as ServiceApi, effects: [] });
+        const who = context({ namespaceId, enabledToolNamespaces: ["files"] });
+        await api.invokeTool(who, toolCall, { signal: caller.signal }).catch(() => {});
+        await api.invokeTool(who, toolCall).catch(() => {});
+        expect(effects).toBe(1);
+      });
+    }
   });
 
   test("operations without an effect pass through as they are", async () => {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { canonicalJson, principalKey, saysNothingRan, type AccessContext, type TurnResult } from "turnpike/contracts";
 import { ServiceHttpError, type ServiceApi } from "turnpike/http";
+import { KernelError } from "turnpike/kernel";
 import type { ReplayKey, ReplayState, ReplayStore } from "../stores/replay-store.ts";
 
 /** What replay protection is made of. */
@@ -8,7 +9,7 @@ export interface ReplayOptions {
   store: ReplayStore;
   /** Told when a recorded result is given instead of running anything. */
   onReplay?(key: ReplayKey): void;
-  /** Told when the result of an effect could not be kept: its id will look interrupted. */
+  /** Told when what became of an effect could not be kept yet. The store tries again by itself. */
   onStoreError?(error: unknown, key: ReplayKey): void;
 }
 
@@ -21,33 +22,34 @@ export function protectFromReplay(api: ServiceApi, options: ReplayOptions): Serv
     context: AccessContext,
     chosen: Omit<ReplayKey, "namespaceId" | "actor">,
     body: unknown,
+    signal: AbortSignal | undefined,
     run: () => Promise<Result>,
   ) => {
     const key = { namespaceId: context.namespaceId, actor: principalKey(context.actor), ...chosen };
-    return runOnce(options, key, fingerprintOf(context, body), run);
+    return runOnce(options, key, fingerprintOf(context, body), signal, run);
   };
   return {
     ...api,
     invokeTool(context, call, callOptions) {
       const { requestedAt: _observed, ...body } = call;
       const key = { kind: "tool", scope: context.executionId ?? call.traceId, id: call.id } as const;
-      return once(context, key, body, () => api.invokeTool(context, call, callOptions));
+      return once(context, key, body, callOptions?.signal, () => api.invokeTool(context, call, callOptions));
     },
     invokeResource(context, operation, callOptions) {
       const { context: _ignored, ...body } = operation;
       const key = { kind: "resource", scope: "", id: operation.operationId } as const;
-      return once(context, key, body, () => api.invokeResource(context, operation, callOptions));
+      return once(context, key, body, callOptions?.signal, () => api.invokeResource(context, operation, callOptions));
     },
     sendMessage(context, envelope, callOptions) {
       const { createdAt: _observed, ...body } = envelope;
       const key = { kind: "message", scope: "", id: envelope.id } as const;
-      return once(context, key, body, () => api.sendMessage(context, envelope, callOptions));
+      return once(context, key, body, callOptions?.signal, () => api.sendMessage(context, envelope, callOptions));
     },
     async executeTurn(context, request, callOptions) {
       const { createdAt: _observed, ...message } = request.message;
       const key = { kind: "turn", scope: "", id: request.executionId } as const;
       let hasRun = false;
-      const result = await once(context, key, { ...request, message }, () => {
+      const result = await once(context, key, { ...request, message }, callOptions?.signal, () => {
         hasRun = true;
         return api.executeTurn(context, request, callOptions);
       });
@@ -65,6 +67,7 @@ async function runOnce<Result extends { status: string }>(
   { store, onReplay, onStoreError }: ReplayOptions,
   key: ReplayKey,
   fingerprint: string,
+  signal: AbortSignal | undefined,
   run: () => Promise<Result>,
 ): Promise<Result> {
   const state = await claim(store, key, fingerprint);
@@ -79,12 +82,21 @@ async function runOnce<Result extends { status: string }>(
   try {
     result = await run();
   } catch (error) {
-    // An operation that throws never became one: whoever asks again may run it.
-    await keep(store.release(key));
+    await keep(isBeforeEffect(error, signal) ? store.release(key) : store.interrupt(key));
     throw error;
   }
   await keep(isRefused(key, result) ? store.release(key) : store.finish(key, result));
   return result;
+}
+
+/**
+ * Whether an error surely came before anything ran: a refusal of the request by its code, or the reason of the caller's
+ * signal, with which an api rejects before the effect only (what is cancelled later has a result). Any other error may
+ * have come after the effect had begun.
+ */
+function isBeforeEffect(error: unknown, signal: AbortSignal | undefined): boolean {
+  if (signal?.aborted === true && error === signal.reason) return true;
+  return (error instanceof ServiceHttpError || error instanceof KernelError) && saysNothingRan(error.code);
 }
 
 /**

@@ -3,11 +3,12 @@ import {
   databaseKinds,
   newLocation,
   newTenant,
+  openFresh,
   openHost,
   openPair,
   sharedDatabase,
 } from "../../../../tests/support/databases.ts";
-import { recordStatements } from "../../../../tests/support/host/watched-database.ts";
+import { failingAt, recordStatements } from "../../../../tests/support/host/watched-database.ts";
 import { createReplayStore, type ReplayKey } from "./replay-store.ts";
 
 function key(changes: Partial<ReplayKey> = {}): ReplayKey {
@@ -127,6 +128,31 @@ describe.each(databaseKinds)("replay on %s", (kind) => {
     expect(await replay.begin(same, "two")).toEqual({ kind: "new" });
   });
 
+  test("a key that was interrupted stays taken for good, though its host lives", async () => {
+    const replay = createReplayStore(await open());
+    const same = key();
+    await replay.begin(same, "one");
+    await replay.interrupt(same);
+    expect(await replay.begin(same, "one")).toEqual({ kind: "interrupted" });
+    await replay.release(same);
+    expect(await replay.begin(same, "one")).toEqual({ kind: "interrupted" });
+  });
+
+  test("a result of more than 256 KiB is not kept, and its key stays taken", async () => {
+    const replay = createReplayStore(await open());
+    const [largest, larger] = [key(), key()];
+    // Two quotes are part of the result.
+    for (const [same, length] of [
+      [largest, 262_142],
+      [larger, 262_143],
+    ] as const) {
+      await replay.begin(same, "one");
+      await replay.finish(same, "x".repeat(length));
+    }
+    expect(await replay.begin(largest, "one")).toMatchObject({ kind: "finished" });
+    expect(await replay.begin(larger, "one")).toEqual({ kind: "interrupted" });
+  });
+
   test("of a hundred that begin at once exactly one is new", async () => {
     const replay = createReplayStore(await open());
     const same = key();
@@ -194,9 +220,22 @@ describe.each(databaseKinds)("replay on %s", (kind) => {
   });
 });
 
+test("giving a key back again never takes it from somebody who claimed it since", async () => {
+  const database = await openFresh("sqlite");
+  // The second statement gives the key back, and its answer is lost.
+  const replay = createReplayStore(failingAt(database, 2, "after"));
+  const same = key();
+  await replay.begin(same, "one");
+  const [released, begun] = await Promise.allSettled([replay.release(same), replay.begin(same, "two")]);
+  expect([released.status, begun]).toEqual(["rejected", { status: "fulfilled", value: { kind: "new" } }]);
+  await replay.close();
+  expect(await database.db.selectFrom("replay").select("fingerprint").execute()).toEqual([{ fingerprint: "two" }]);
+  expect(await replay.begin(same, "two")).toEqual({ kind: "running" });
+});
+
 describe("replay on a PostgreSQL that two hosts share", () => {
   test("of many that begin on both at once exactly one is new", async () => {
-    const stores = (await openPair()).map(createReplayStore);
+    const stores = (await openPair()).map((database) => createReplayStore(database));
     for (let round = 0; round < 10; round += 1) {
       const same = key();
       const begun = Array.from({ length: 20 }, () => stores.map((replay) => replay.begin(same, "one")));
@@ -207,7 +246,7 @@ describe("replay on a PostgreSQL that two hosts share", () => {
   });
 
   test("what runs on one is running for the other, and then finished", async () => {
-    const [here, there] = (await openPair()).map(createReplayStore);
+    const [here, there] = (await openPair()).map((database) => createReplayStore(database));
     const same = key();
     expect(await here?.begin(same, "one")).toEqual({ kind: "new" });
     expect(await there?.begin(same, "one")).toEqual({ kind: "running" });

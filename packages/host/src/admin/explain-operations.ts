@@ -40,7 +40,7 @@ async function explainAct(
   const { decision, policy, grants: considered } = await kernel.explain(context, request);
   const shown: AdminExplanation["grants"] = [];
   for (const { grantId, failed, chain } of considered) {
-    const grant = await grants.find(access.namespaceId, grantId);
+    const grant = await grants.findKept(access.namespaceId, grantId);
     if (grant === undefined) continue;
     shown.push({ grant, ...(failed && { failed }), ...(chain?.kind === "invalid" && { rule: chain.rule }) });
   }
@@ -60,7 +60,7 @@ async function retell({ stores: { grants } }: Desk, access: Access, recorded: Au
   const { data } = RetoldSchema.safeParse(metadata);
   const shown: AdminExplanation["grants"] = [];
   for (const { grantId, failed, rule } of data?.grants ?? []) {
-    const grant = await grants.find(access.namespaceId, grantId);
+    const grant = await grants.findKept(access.namespaceId, grantId);
     if (grant !== undefined) shown.push({ grant, ...(failed && { failed }), ...(rule && { rule }) });
   }
   return { decision: { allowed: false, reasonCode }, access, policy: "not-asked", grants: shown };

@@ -505,13 +505,23 @@ describe.each(databaseKinds)("grants at the desk on %s", (kind) => {
       const { status, body } = await desk.post<Refusal>("/admin/v1/grants/revoke", sent);
       expect([status, body.error.code]).toEqual([409, "conflict"]);
       expect(body.error.message).toContain("2026-01-01T12:00:00.000Z");
-      expect((await desk.stores.grants.find(namespaceId, "grant-1"))?.revokedAt).toBe(deskTime);
+      expect((await desk.stores.grants.findKept(namespaceId, "grant-1"))?.revokedAt).toBe(deskTime);
       expect((await changesIn(desk, namespaceId)).map(({ outcome, reason }) => [outcome, reason])).toEqual([
         ["allowed", undefined],
         ["succeeded", undefined],
         ["allowed", undefined],
         ["failed", "conflict"],
       ]);
+    });
+
+    test("is shown as revoked, with its time, when the clock was set back since", async () => {
+      const desk = await office();
+      const namespaceId = newTenant();
+      await issueAll(desk, namespaceId, [grant("grant-1")]);
+      await desk.post("/admin/v1/grants/revoke", { namespaceId, id: "grant-1" });
+      desk.time.now = "2026-01-01T11:00:00.000Z";
+      expect(await idsIn(desk, { namespaceId, state: "revoked" })).toEqual(["grant-1"]);
+      expect((await desk.stores.grants.list(namespaceId, { limit: 1 }))[0]?.revokedAt).toBe(deskTime);
     });
 
     test("of a grant that would be revoked later anyway holds at once", async () => {

@@ -51,7 +51,7 @@ export function grantOperations({
       }
     },
     async revokeGrant({ namespaceId, id }, operator) {
-      const grant = await grants.find(namespaceId, id);
+      const grant = await grants.findKept(namespaceId, id);
       if (grant === undefined) throw notFound("grant of this id in this tenant");
       return operator.change(changeOf("grant.revoke", grant), async () => {
         if (!(await grants.revoke(namespaceId, id, clock().toISOString())))
@@ -95,7 +95,9 @@ function isOver({ capabilities }: Grant, namespace: string): boolean {
 }
 
 async function entryOf(stores: Stores, grant: Grant, now: Date): Promise<GrantEntry> {
-  const ownState = stateOf(grant, now.getTime());
+  // What counts, and not the time that is shown: one that was revoked is, whatever the clock says.
+  const counting = (await stores.grants.find(grant.namespaceId, grant.id)) ?? grant;
+  const ownState = stateOf(counting, now.getTime());
   const isFallen = ownState === "live" && !(await ancestry(stores, grant, now)).ok;
   const state = isFallen ? "fallen" : ownState;
   if (grant.constraints.maxUses === undefined) return { grant, state };

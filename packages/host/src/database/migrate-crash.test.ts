@@ -31,11 +31,15 @@ async function openBare(kind: Database["kind"], location: string): Promise<Kysel
   return db;
 }
 
-/** Files from before their history, which 0003 moves, and a replay key from before its actor, which 0006 moves. */
+/** Files from before their history, which 0003 moves; revoked grants and a replay key as they were before 0006. */
 async function writeOldRows(db: Kysely<Schema>): Promise<void> {
   for (const path of ["notes/todo.md", "notes/plants.md"]) {
     await sql`insert into files (namespace_id, owner, path, version, content, updated_at)
       values ('tenant-1', 'human:alice', ${path}, 3, '"water the plants"', '2026-01-01T00:00:00.000Z')`.execute(db);
+  }
+  for (const [id, revokedAt] of Object.entries({ past: "2026-01-01T00:00:00Z", future: "2999-01-01T00:00:00Z" })) {
+    await sql`insert into grants (namespace_id, id, subject, issuer, content)
+      values ('tenant-1', ${id}, 'agent:a', 'human:alice', ${JSON.stringify({ id, revokedAt })})`.execute(db);
   }
   await sql`insert into replay (namespace_id, kind, scope, id, fingerprint, host_id, result, finished_at)
     values ('tenant-1', 'tool', 'trace-1', 'call-1', 'one', 1, '"done"', '2026-01-01T00:00:00.000Z')`.execute(db);
@@ -150,6 +154,16 @@ describe("an SQLite file", () => {
       }
     }
   });
+});
+
+test.each(databaseKinds)("grants whose revocation has come to pass are revoked for good on %s", async (kind) => {
+  const { rows } = (await straight(kind, true)) as { rows: { grants: { id: string; content: string }[] } };
+  expect(rows.grants.map(({ content }) => JSON.parse(content) as unknown)).toEqual(
+    expect.arrayContaining([
+      { id: "past", revokedAt: "2026-01-01T00:00:00Z", revoked: true },
+      { id: "future", revokedAt: "2999-01-01T00:00:00Z" },
+    ]),
+  );
 });
 
 describe.each(databaseKinds)("a migration on %s", (kind) => {

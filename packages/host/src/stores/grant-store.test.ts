@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { createKernel } from "turnpike/kernel";
 import { grantSourceSuite } from "turnpike/testing";
 import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../../../tests/support/databases.ts";
-import { alice, assistant, grant, neverAborted, now, scope } from "../../../../tests/support/host/world.ts";
+import { alice, assistant, context, grant, neverAborted, now, scope } from "../../../../tests/support/host/world.ts";
 import { recordStatements } from "../../../../tests/support/host/watched-database.ts";
+import type { GrantStore } from "./grant-store.ts";
 import { openStores } from "./stores.ts";
 
 const later = "2026-01-01T13:00:00Z";
@@ -45,7 +47,50 @@ describe.each(databaseKinds)("grants on %s", (kind) => {
     await grants.issue(grant("grant-1"));
     expect(await grants.revoke("tenant-1", "grant-1", now)).toBe(true);
     expect(await grants.revoke("tenant-1", "grant-1", later)).toBe(false);
-    expect(await grants.find("tenant-1", "grant-1")).toEqual(grant("grant-1", { revokedAt: now }));
+    expect(await grants.findKept("tenant-1", "grant-1")).toEqual(grant("grant-1", { revokedAt: now }));
+    expect(await grants.findKept("tenant-1", "grant-2")).toBeUndefined();
+  });
+
+  describe("under a clock that is hours behind", () => {
+    const before = "2026-01-01T11:00:00Z";
+    const read = { resource: { namespace: "files", path: ["notes", "a"] }, action: "read" };
+    const reasonAt = async (grants: GrantStore, at: string): Promise<string> => {
+      const kernel = createKernel({ grants, audit: "none" });
+      return (await kernel.authorize(context({ now: at, enabledToolNamespaces: [] }), read)).reasonCode;
+    };
+
+    test("a grant that was revoked stays revoked, on this host and after a restart; operators see the true time", async () => {
+      const database = await openFresh(kind);
+      const { grants } = openStores(database);
+      await grants.issue(grant("grant-1"));
+      expect(await reasonAt(grants, before)).toBe("allowed");
+      await grants.revoke("tenant-1", "grant-1", later);
+      for (const at of [before, later, "2026-01-01T10:00:00Z"]) {
+        expect(await reasonAt(grants, at)).toBe("no_matching_grant");
+        expect(await reasonAt(openStores(database).grants, at)).toBe("no_matching_grant");
+      }
+      const kept = grant("grant-1", { revokedAt: later });
+      expect(await grants.findKept("tenant-1", "grant-1")).toEqual(kept);
+      expect(await grants.list("tenant-1", { limit: 9 })).toEqual([kept]);
+    });
+
+    test("what was derived from a grant that was revoked has fallen", async () => {
+      const { grants } = openStores(await openFresh(kind));
+      await grants.issue(grant("parent", { subject: alice, constraints: { delegationDepth: 1 } }));
+      await grants.issue(grant("child", { parentId: "parent", constraints: { delegationDepth: 0 } }));
+      expect(await reasonAt(grants, before)).toBe("allowed");
+      await grants.revoke("tenant-1", "parent", later);
+      expect(await reasonAt(grants, before)).toBe("delegation_chain_invalid");
+    });
+
+    test("a grant that is to end later is live until then, and can be revoked before and after", async () => {
+      const { grants } = openStores(await openFresh(kind));
+      await grants.issue(grant("grant-1", { revokedAt: now }));
+      expect([await reasonAt(grants, before), await reasonAt(grants, now)]).toEqual(["allowed", "no_matching_grant"]);
+      expect(await grants.revoke("tenant-1", "grant-1", later)).toBe(true);
+      expect(await reasonAt(grants, before)).toBe("no_matching_grant");
+      expect(await grants.findKept("tenant-1", "grant-1")).toEqual(grant("grant-1", { revokedAt: now }));
+    });
   });
 
   for (const row of [
@@ -186,8 +231,8 @@ describe("grants on a PostgreSQL that two hosts share", () => {
       expect((await there?.find("tenant-1", id))?.revokedAt).toBeUndefined();
       await here?.revoke("tenant-1", id, now);
       const loaded = await there?.load(scope, neverAborted);
-      expect(loaded?.find((one) => one.id === id)?.revokedAt).toBe(now);
-      expect((await there?.find("tenant-1", id))?.revokedAt).toBe(now);
+      expect(loaded?.find((one) => one.id === id)?.revokedAt).toBe(grant(id).issuedAt);
+      expect((await there?.find("tenant-1", id))?.revokedAt).toBe(grant(id).issuedAt);
     }
   });
 
@@ -199,7 +244,7 @@ describe("grants on a PostgreSQL that two hosts share", () => {
         hosts.map((grants, place) => grants.revoke("tenant-1", id, place === 0 ? now : later)),
       );
       expect(earlier).toBe(true);
-      expect((await hosts[0]?.find("tenant-1", id))?.revokedAt).toBe(now);
+      expect((await hosts[0]?.findKept("tenant-1", id))?.revokedAt).toBe(now);
     }
   });
 

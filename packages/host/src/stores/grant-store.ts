@@ -15,14 +15,19 @@ import type { Schema } from "../database/schema.ts";
 import type { ReadCache } from "./read-cache.ts";
 import type { Revisions } from "./revisions.ts";
 
-/** The grants of every tenant. */
+/**
+ * The grants of every tenant. What was revoked stays revoked whatever a clock says: the kernel gets such a grant as one that
+ * was revoked when it was issued, operators see when it was.
+ */
 export interface GrantStore extends GrantSource {
   find(namespaceId: string, grantId: string): Promise<Grant | undefined>;
+  /** A grant as operators see it. */
+  findKept(namespaceId: string, grantId: string): Promise<Grant | undefined>;
   /** Keeps a new grant. Throws when it does not fit the contract or its id is taken. */
   issue(grant: Grant): Promise<void>;
-  /** Revokes a grant from `at` on; false when there is none that could be revoked. */
+  /** Revokes a grant at once and for good; false when there is none that could be revoked. */
   revoke(namespaceId: string, grantId: string, at: string): Promise<boolean>;
-  /** Grants of a tenant by id, those after the grant `after`. */
+  /** Grants of a tenant as operators see them, by id, those after the grant `after`. */
   list(namespaceId: string, options: GrantFilter): Promise<Grant[]>;
   /** Every grant that was derived from this one, directly or through others. */
   descendants(namespaceId: string, grantId: string): Promise<Grant[]>;
@@ -54,7 +59,14 @@ export function createGrantStore({ db }: Database, cache: ReadCache, revisions: 
       });
     },
     find: (namespaceId, grantId) =>
-      cache.get(JSON.stringify(["grant", namespaceId, grantId]), () => read(db, namespaceId, grantId)),
+      cache.get(JSON.stringify(["grant", namespaceId, grantId]), async () => {
+        const content = await readContent(db, namespaceId, grantId);
+        return content === undefined ? undefined : parse(content);
+      }),
+    async findKept(namespaceId, grantId) {
+      const content = await readContent(db, namespaceId, grantId);
+      return content === undefined ? undefined : parseKept(content).grant;
+    },
     issue: (grant) => revisions.write((transaction) => insertGrant(transaction, grant)),
     async list(namespaceId, { subject, issuer, after, limit }) {
       let all = db
@@ -66,7 +78,7 @@ export function createGrantStore({ db }: Database, cache: ReadCache, revisions: 
       if (subject !== undefined) all = all.where("subject", "=", columnText(principalKey(subject)));
       if (issuer !== undefined) all = all.where("issuer", "=", columnText(principalKey(issuer)));
       if (after !== undefined) all = all.where("id", ">", columnText(after));
-      return (await all.execute()).map(({ content }) => parse(content));
+      return (await all.execute()).map(({ content }) => parseKept(content).grant);
     },
     async descendants(namespaceId, grantId) {
       const derived = await db
@@ -78,17 +90,21 @@ export function createGrantStore({ db }: Database, cache: ReadCache, revisions: 
         .execute();
       return below(
         grantId,
-        derived.map(({ content }) => parse(content)),
+        derived.map(({ content }) => parseKept(content).grant),
       );
     },
     revoke: (namespaceId, grantId, at) =>
       // The write's own revision row is locked first, so that two revocations come one after the other.
       revisions.write(async (transaction) => {
-        const grant = await read(transaction, namespaceId, grantId);
-        if (grant === undefined || isRevokedAt(grant, at)) return false;
+        const content = await readContent(transaction, namespaceId, grantId);
+        if (content === undefined) return false;
+        const { grant, isRevoked } = parseKept(content);
+        const isPast = isRevokedAt(grant, at);
+        if (isRevoked && isPast) return false;
+        const revoked = { ...grant, ...(!isPast && { revokedAt: at }), revoked: true };
         await transaction
           .updateTable("grants")
-          .set({ content: JSON.stringify({ ...grant, revokedAt: at }) })
+          .set({ content: JSON.stringify(revoked) })
           .where("namespace_id", "=", columnText(namespaceId))
           .where("id", "=", columnText(grantId))
           .execute();
@@ -141,16 +157,24 @@ function below(grantId: string, derived: readonly Grant[]): Grant[] {
   return [...found.values()];
 }
 
-async function read(db: Kysely<Schema>, namespaceId: string, grantId: string): Promise<Grant | undefined> {
+async function readContent(db: Kysely<Schema>, namespaceId: string, grantId: string): Promise<string | undefined> {
   const row = await db
     .selectFrom("grants")
     .select("content")
     .where("namespace_id", "=", columnText(namespaceId))
     .where("id", "=", columnText(grantId))
     .executeTakeFirst();
-  return row && parse(row.content);
+  return row?.content;
 }
 
+/** A grant as it is kept, with a mark that its revocation was acknowledged. One that is still to come has no mark. */
+function parseKept(content: string): { grant: Grant; isRevoked: boolean } {
+  const { revoked: isRevoked = false, ...grant } = JSON.parse(content) as Grant & { revoked?: boolean };
+  return { grant: deepFreeze(grant), isRevoked };
+}
+
+/** A grant as it counts. A revoked one ends at the moment it begins, so that it is live at no time of any clock. */
 function parse(content: string): Grant {
-  return deepFreeze(JSON.parse(content) as Grant);
+  const { grant, isRevoked } = parseKept(content);
+  return isRevoked ? deepFreeze({ ...grant, revokedAt: grant.issuedAt }) : grant;
 }

@@ -13,7 +13,7 @@ const frozen = {
     "0003-file-history 9221e926dfa36bb7",
     "0004-messages e73fe63e3c0a0518",
     "0005-escalations 7daab8ad9fd83ae3",
-    "0006-replay-actor 579f0fb5eabbfd8d",
+    "0006-replay-actors-and-revocations 2c4ccdb8b94701c1",
   ],
   postgres: [
     "0001-kernel-stores ed0a4198b2c7b8da",
@@ -21,7 +21,7 @@ const frozen = {
     "0003-file-history b4f3632ec96e4726",
     "0004-messages fa575f7fc3bc9a4b",
     "0005-escalations ff9758876bd66cce",
-    "0006-replay-actor 555a348acc944afc",
+    "0006-replay-actors-and-revocations 32b7ccedce12feed",
   ],
 };
 
@@ -42,7 +42,7 @@ for (const { kind, migrations } of [
 }
 
 test("migrations import nothing from the rooms of the host or from the library", () => {
-  for (const file of ["migration.ts", "sqlite.ts", "postgres.ts", "move-files.ts"]) {
+  for (const file of ["mark-revoked.ts", "migration.ts", "sqlite.ts", "postgres.ts", "move-files.ts"]) {
     const source = readFileSync(new URL(file, import.meta.url), "utf8");
     const imported = [...source.matchAll(/ from "(.*)"/g)].map(([, from]) => from);
     expect(imported.filter((from) => !/^(kysely|node:crypto|\.\/[\w-]+\.ts)$/.test(from ?? ""))).toEqual([]);

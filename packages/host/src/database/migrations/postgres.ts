@@ -1,3 +1,4 @@
+import { markRevoked } from "./mark-revoked.ts";
 import type { Migration } from "./migration.ts";
 import { indexOnPostgres, moveFiles } from "./move-files.ts";
 
@@ -83,13 +84,14 @@ export const postgresMigrations: readonly Migration[] = [
     ],
   },
   {
-    name: "0006-replay-actor",
+    name: "0006-replay-actors-and-revocations",
     // An old row has no actor: its id stays taken for every actor of the tenant.
     statements: [
       "alter table replay add column actor text not null default ''",
       "alter table replay alter column actor drop default",
       "alter table replay drop constraint replay_pkey",
       "alter table replay add primary key (namespace_id, actor, kind, scope, id)",
+      markRevoked,
     ],
   },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.

@@ -1,3 +1,4 @@
+import { markRevoked } from "./mark-revoked.ts";
 import type { Migration } from "./migration.ts";
 import { indexOnSqlite, moveFiles } from "./move-files.ts";
 
@@ -90,7 +91,7 @@ export const sqliteMigrations: readonly Migration[] = [
     ],
   },
   {
-    name: "0006-replay-actor",
+    name: "0006-replay-actors-and-revocations",
     // An old row has no actor: its id stays taken for every actor of the tenant.
     statements: [
       "alter table replay rename to old_replay",
@@ -101,6 +102,7 @@ export const sqliteMigrations: readonly Migration[] = [
          select namespace_id, '', kind, scope, id, fingerprint, host_id, result, finished_at from old_replay`,
       "drop table old_replay",
       "create index replay_by_age on replay (finished_at)",
+      markRevoked,
     ],
   },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.

@@ -56,21 +56,41 @@ test("that there is nothing is asked again, so that nobody fills the cache with 
   expect(reads).toBe(2);
 });
 
-test("a value whose read was overtaken by a new revision is given and not kept", async () => {
+for (const row of [
+  { name: "a read that began before it and ends first", answers: ["old", "new"] },
+  { name: "a read that began before it and ends last", answers: ["new", "old"] },
+] as const) {
+  test(`under a new revision a value is never the one of ${row.name}`, async () => {
+    const revisions = turning();
+    const cache = createReadCache(revisions);
+    const [old, fresh] = [slowRead(), slowRead()];
+    const answer = { old: () => old.answer("old"), new: () => fresh.answer("new") };
+    const early = cache.get("key", old.read);
+    await settle();
+    revisions.turn();
+    const late = cache.get("key", fresh.read);
+    await settle();
+    for (const which of row.answers) {
+      answer[which]();
+      await settle();
+    }
+    expect([await early, await late]).toEqual(["old", "new"]);
+    expect(await cache.get("key", fresh.read)).toBe("new");
+    expect([old.calls(), fresh.calls()]).toEqual([1, 1]);
+  });
+}
+
+test("a value that was read under an older revision is not kept for whoever asks next", async () => {
   const revisions = turning();
   const cache = createReadCache(revisions);
   const slow = slowRead();
   const early = cache.get("key", slow.read);
   await settle();
   revisions.turn();
-  const late = cache.get("key", slow.read);
-  await settle();
+  await cache.get("other", () => Promise.resolve("any"));
   slow.answer("old");
   expect(await early).toBe("old");
-  slow.answer("new");
-  expect(await late).toBe("new");
-  expect(await cache.get("key", slow.read)).toBe("new");
-  expect(slow.calls()).toBe(2);
+  expect(await cache.get("key", () => Promise.resolve("new"))).toBe("new");
 });
 
 test("a read that fails is not kept, and neither is a value when the revision is unknown", async () => {

@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect, sql, type Logger } from "kysely";
 import pg from "pg";
 import type { Database } from "./database.ts";
+import { keepCause } from "./keep-cause.ts";
 import { migrate, registerHost } from "./migrate.ts";
 import type { Schema } from "./schema.ts";
 
@@ -19,7 +20,7 @@ export async function openPostgres(url: string, log?: Logger): Promise<Database>
   // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
   pool.on("error", () => {});
   pool.on("connect", (client) => void client.on("error", () => {}));
-  const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }), ...(log && { log }) });
+  const db = new Kysely<Schema>({ dialect: keepCause(new PostgresDialect({ pool })), ...(log && { log }) });
   const hostId = await registerHost(db);
   const presence = await showPresence(url, hostId);
   return {
@@ -47,7 +48,7 @@ async function migrateServer(connectionString: string, log?: Logger): Promise<vo
   const pool = new pg.Pool({ connectionString, max: 1, connectionTimeoutMillis, keepAlive: true });
   pool.on("error", () => {});
   pool.on("connect", (client) => void client.on("error", () => {}));
-  const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }), ...(log && { log }) });
+  const db = new Kysely<Schema>({ dialect: keepCause(new PostgresDialect({ pool })), ...(log && { log }) });
   try {
     await migrate(db, "postgres");
   } finally {

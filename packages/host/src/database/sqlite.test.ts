@@ -81,3 +81,19 @@ test("no host but this one is alive, and each start is a new host", async () => 
   expect([await isAlive(hostId), await isAlive(hostId - 1), await isAlive(hostId + 1)]).toEqual([true, false, false]);
   expect(isShared).toBe(false);
 });
+
+test("a write that fails because the disk is full says so, and others work again when there is room", async () => {
+  const { db } = await openHost(await newLocation("sqlite"));
+  const write = (id: string, length: number) =>
+    db.transaction().execute(async (transaction) => {
+      await transaction.updateTable("revision").set({ value: 1 }).execute();
+      const grant = { namespace_id: "tenant-1", id, subject: "a", issuer: "b", content: "x".repeat(length) };
+      await transaction.insertInto("grants").values(grant).execute();
+    });
+  const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(db);
+  await sql`pragma max_page_count = ${sql.lit(rows[0]?.page_count)}`.execute(db);
+  await expect(write("large", 1_000_000)).rejects.toThrow("database or disk is full");
+  await sql`pragma max_page_count = 1000000`.execute(db);
+  await write("small", 10);
+  expect(await db.selectFrom("grants").select("id").execute()).toEqual([{ id: "small" }]);
+});

@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { Kysely, SqliteDialect, type Logger } from "kysely";
 import SqliteDatabase from "libsql";
 import type { Database } from "./database.ts";
+import { keepCause } from "./keep-cause.ts";
 import { migrate, registerHost } from "./migrate.ts";
 import type { Schema } from "./schema.ts";
 
@@ -27,7 +28,7 @@ export async function openSqlite(path: string, log?: Logger): Promise<Database> 
     file.close();
     throw new Error(`The database ${path} is in use by another process, or cannot be written.`, { cause });
   }
-  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: file }), ...(log && { log }) });
+  const db = new Kysely<Schema>({ dialect: keepCause(new SqliteDialect({ database: file })), ...(log && { log }) });
   const close = async (): Promise<void> => {
     if (!file.open) return;
     // Closing alone can leave the exclusive lock to statements that are not collected yet.

@@ -1,8 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { setTimeout as delay } from "node:timers/promises";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { ask } from "../support/host-calls.ts";
+import { ask, eventually } from "../support/host-calls.ts";
 import { makeFolder, startHostProcess, type HostProcess } from "../support/host-process.ts";
 import { listCall, makeTenant } from "../support/host-world.ts";
 import { exchange, open } from "../support/raw-http.ts";
@@ -123,7 +122,35 @@ const probes: readonly Probe[] = [
     code: "invalid_request",
   },
   { name: "a target of 20 KB", send: get(`/${"b".repeat(20_000)}`), statuses: [431], code: "invalid_request" },
-  { name: "200 headers, which are fine", send: get("/health", host + "A: b\r\n".repeat(200)), statuses: [200] },
+  // One more is the Connection header.
+  { name: "100 headers, which are fine", send: get("/health", host + "A: b\r\n".repeat(98)), statuses: [200] },
+  {
+    name: "101 headers",
+    send: get("/health", host + "A: b\r\n".repeat(99)),
+    statuses: [431],
+    code: "invalid_request",
+  },
+  {
+    name: "a second Host header behind 2,000 others",
+    send: get("/health", `${host}${"A:\r\n".repeat(2000)}Host: evil.test\r\n`),
+    statuses: [431],
+    code: "invalid_request",
+  },
+  { name: "two purposes", send: post("X-Purpose: support\r\nX-Purpose: billing\r\n", ""), ...refused },
+  { name: "two credentials", send: post("Authorization: Bearer tp_other\r\n", ""), ...refused },
+  { name: "a Host header that is not Punycode", send: get("/health", "Host: xn--a\r\n"), ...refused },
+  { name: "a Host header that is almost an address", send: get("/health", "Host: 1.2.3.4.5\r\n"), ...refused },
+  {
+    name: "the transfer coding identity",
+    send: `POST /v1/authorize HTTP/1.1\r\n${host}Transfer-Encoding: identity\r\n\r\n{}`,
+    ...refused,
+  },
+  {
+    name: "credentials in a trailer",
+    send: `POST /v1/authorize HTTP/1.1\r\n${host}${close}${chunked}\r\n2\r\n{}\r\n0\r\nAUTH\r\n`,
+    statuses: [401],
+    code: "unauthenticated",
+  },
   { name: "lines that end in a bare LF", send: "GET /health HTTP/1.1\nHost: a\nConnection: close\n\n", ...refused },
   { name: "a header that ends in a bare CR", send: get("/health", `${host}A: b\rc: d\r\n`), ...refused },
   { name: "JSON nested too deep", send: post(`Content-Length: ${deep.length}\r\n`, deep), ...refused },
@@ -147,7 +174,12 @@ const probes: readonly Probe[] = [
     send: post(`${host}Expect: 100-continue\r\nContent-Length: 2\r\n`, "[]"),
     ...refused,
   },
-  { name: "Expect of something else", send: post("Expect: miracles\r\nContent-Length: 2\r\n", "[]"), statuses: [417] },
+  {
+    name: "Expect of something else",
+    send: post("Expect: miracles\r\nContent-Length: 2\r\n", "[]"),
+    statuses: [417],
+    code: "invalid_request",
+  },
   { name: "an Upgrade", send: get("/health", `${host}Connection: Upgrade\r\nUpgrade: websocket\r\n`), ...refused },
   {
     name: "a smuggled second request",
@@ -156,7 +188,7 @@ const probes: readonly Probe[] = [
   },
 ];
 
-describe("over a raw socket", { timeout: 15_000 }, () => {
+describe("over a raw socket", { timeout: 60_000 }, () => {
   let running: HostProcess;
   let token: string;
   beforeAll(async () => {
@@ -165,6 +197,17 @@ describe("over a raw socket", { timeout: 15_000 }, () => {
     token = await makeTenant(running);
   });
   const filled = (send: string) => send.replace("AUTH", `Authorization: Bearer ${token}\r\n`);
+
+  /** The statuses that the log has for the request id of an answer. */
+  const logged = (text: string): unknown[] => {
+    const [, requestId = "none"] = /^x-request-id: (.+)\r$/im.exec(text) ?? [];
+    const lines = running
+      .stderr()
+      .split("\n")
+      .filter((line) => line.includes(requestId));
+    const facts = lines.map((line) => JSON.parse(line) as { msg: string; status: number });
+    return facts.filter(({ msg }) => msg === "request").map(({ status }) => status);
+  };
 
   const isWell = async (): Promise<void> => {
     expect((await ask(running.url, "/health")).text).toBe('{"status":"ok","protocolVersion":"1"}');
@@ -176,6 +219,7 @@ describe("over a raw socket", { timeout: 15_000 }, () => {
     test(`${name}: ${statuses.join(", ")}, and the host closes`, async () => {
       const answer = await exchange(running.url, { send: filled(send) });
       expect(answer).toEqual({ statuses, isClosed: true, text: expect.stringContaining(says) as string });
+      await eventually(() => expect(logged(answer.text)).toEqual([statuses.at(-1)]));
       await isWell();
     });
   }
@@ -198,12 +242,10 @@ describe("over a raw socket", { timeout: 15_000 }, () => {
       const closed = new Promise((resolve) => socket.once("close", () => resolve("closed")));
       socket.resume().write(send);
       await once(socket, "end");
-      await delay(1500);
-      // A socket that is gone on the other side answers bytes with a reset, which the next write notices.
-      socket.write("x");
-      await delay(100);
-      socket.write("x");
-      expect(await Promise.race([closed, delay(500, "open")])).toBe("closed");
+      // A socket that is gone on the other side answers bytes with a reset, which a later write notices.
+      const poke = setInterval(() => socket.write("x"), 50);
+      onTestFinished(() => clearInterval(poke));
+      expect(await closed).toBe("closed");
     });
   }
 
@@ -229,11 +271,9 @@ describe("over a raw socket", { timeout: 15_000 }, () => {
   });
 
   test("headers that come too slowly: 408, and the host closes", async () => {
-    const started = Date.now();
-    const answer = await exchange(running.url, { send: `GET /health HTTP/1.1\r\n${host}A: b`, deadlineMs: 6000 });
+    const answer = await exchange(running.url, { send: `GET /health HTTP/1.1\r\n${host}A: b` });
     expect(answer.statuses).toEqual([408]);
     expect(answer.text).toContain('{"error":{"code":"request_timeout"');
-    expect(Date.now() - started).toBeLessThan(5000);
   });
 
   test("a caller that breaks off in the middle of a body is nobody's trouble", async () => {

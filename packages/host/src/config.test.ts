@@ -18,6 +18,7 @@ test("with nothing said, everything has the value that is written down", () => {
     database: ".turnpike/turnpike.db",
     limits: {
       bodyBytes: 1_048_576,
+      headers: 100,
       requestsPerSecond: 50,
       burst: 100,
       concurrentTurns: 64,

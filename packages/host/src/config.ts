@@ -45,6 +45,7 @@ const ConfigSchema = z.strictObject({
   limits: z
     .strictObject({
       bodyBytes: positive.default(1_048_576),
+      headers: positive.default(100),
       requestsPerSecond: positive.default(50),
       burst: positive.default(100),
       concurrentTurns: positive.default(64),

@@ -20,6 +20,12 @@ export function errorFacts(error: unknown): { error: string; cause?: string } {
   return { error: inWords(error), ...(cause !== undefined && { cause: inWords(cause) }) };
 }
 
+/** What the log says of a bug: where it is, too. */
+export function bugFacts(error: unknown): { error: string; cause?: string; stack?: string } {
+  const { stack } = error instanceof Error ? error : {};
+  return { ...errorFacts(error), ...(stack !== undefined && { stack }) };
+}
+
 function inWords(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : typeof error;
 }

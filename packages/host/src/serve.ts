@@ -122,7 +122,10 @@ async function wire(
   });
   watchQueues(metrics, stores);
   await ensureAdminToken(stores, config);
-  const server = await startServer(config, app);
+  const server = await startServer(config, app, (refusal) => {
+    metrics.request("other", refusal.status, 0);
+    log.info({ route: "other", ...refusal }, "request");
+  });
   const forgetting = await forgetResults(stores, config, log);
   return {
     url: server.url,

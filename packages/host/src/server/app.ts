@@ -1,7 +1,8 @@
 import { performance } from "node:perf_hooks";
-import { routes } from "turnpike/contracts";
+import { errorCodes, routes } from "turnpike/contracts";
+import { requestIdOf } from "turnpike/http";
 import { adminRoutes } from "../admin/admin-routes.ts";
-import type { Log } from "../log.ts";
+import { bugFacts, type Log } from "../log.ts";
 import { mcpPath } from "../mcp/mcp-handler.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { withRequestScope, type RequestScope } from "./request-scope.ts";
@@ -39,16 +40,25 @@ export function createApp(options: AppOptions): (request: Request) => Promise<Re
     "/openapi.json": () => Promise.resolve(page(openApi, "application/json")),
     "/docs": () => Promise.resolve(page(options.docsPage, "text/html; charset=utf-8")),
   };
+  const answer = async (path: string, request: Request): Promise<Response> => {
+    const openPage = request.method === "GET" ? openPaths.find((one) => one === path) : undefined;
+    return (
+      (openPage ? await open[openPage]() : undefined) ??
+      (await options.admin(request)) ??
+      (await options.mcp(request)) ??
+      (await options.service(request))
+    );
+  };
   return (request) =>
     withRequestScope(async (scope) => {
       const started = performance.now();
+      const requestId = requestIdOf(request.headers.get("x-request-id"));
       const path = new URL(request.url).pathname;
-      const openPage = request.method === "GET" ? openPaths.find((one) => one === path) : undefined;
-      const response =
-        (openPage ? await open[openPage]() : undefined) ??
-        (await options.admin(request)) ??
-        (await options.mcp(request)) ??
-        (await options.service(request));
+      const response = await answer(path, request).catch((error: unknown) => {
+        options.log.error({ requestId, ...bugFacts(error) }, "request failed");
+        return failure(requestId);
+      });
+      if (!response.headers.has("x-request-id")) response.headers.set("x-request-id", requestId);
       for (const [name, value] of scope.headers) response.headers.set(name, value);
       const route = knownPaths.has(path) ? path : "other";
       const ms = performance.now() - started;
@@ -77,6 +87,12 @@ async function ready({ checkReady, log }: AppOptions): Promise<Response> {
     log.warn({}, "not ready: the database did not answer");
     return page('{"status":"unavailable"}', "application/json", 503);
   }
+}
+
+/** For a bug that no part of the host caught: the caller gets an answer all the same. */
+function failure(requestId: string): Response {
+  const error = { code: "internal_error", message: errorCodes.internal_error.meaning, requestId };
+  return page(JSON.stringify({ error }), "application/json", 500);
 }
 
 function page(body: string, contentType: string, status = 200): Response {

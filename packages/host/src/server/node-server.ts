@@ -3,12 +3,13 @@ import { createServer as createHttpServer, type IncomingMessage, type Server, ty
 import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { NodeRequest, sendNodeResponse } from "srvx/node";
+import { errorCodes } from "turnpike/contracts";
 import type { Config } from "../config.ts";
-import { checkTarget, type Refusal } from "./check-target.ts";
+import { checkHead, type Refusal } from "./check-head.ts";
 import { readLimited, tooLarge } from "./read-limited.ts";
+import { refuse, refuseBroken, type Exchange, type OnRefused } from "./refuse.ts";
 
 const longestTurnMs = 600_000;
-const lastWordsMs = 1000;
 
 /** A server that listens. */
 export interface RunningServer {
@@ -21,6 +22,7 @@ export interface RunningServer {
 export async function startServer(
   config: Config,
   handler: (request: Request) => Promise<Response>,
+  onRefused: OnRefused,
 ): Promise<RunningServer> {
   const { listen, tls, limits } = config;
   // Node looks for requests that are too slow only so often, and refuses a missing Host in its own words.
@@ -34,28 +36,45 @@ export async function startServer(
   server.requestTimeout = limits.headersMs + limits.bodyMs;
   server.keepAliveTimeout = limits.idleMs;
   server.maxConnections = limits.sockets;
+  // Node would drop the headers beyond a count without a word; here they are all read, and too many are refused.
+  server.maxHeadersCount = 0;
   // Nothing takes longer than the longest turn; whoever does not read for that long is gone.
   server.timeout = longestTurnMs + limits.headersMs;
   const sockets = new Set<Socket>();
+  const exchanges = new WeakMap<Socket, Exchange[]>();
   server.on("connection", (socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
   const running = new Set<Promise<void>>();
-  const exchanges = new WeakMap<Socket, Exchange>();
+  /** What follows a refused request on its socket may not be what it seems, so it is not looked at. */
+  const begin = (incoming: IncomingMessage, outgoing: ServerResponse): Exchange | undefined => {
+    const earlier = exchanges.get(incoming.socket) ?? [];
+    if (earlier.some(({ isRefused }) => isRefused)) return undefined;
+    const exchange = { incoming, outgoing, isRefused: false };
+    exchanges.set(incoming.socket, [...earlier.filter((one) => !one.outgoing.writableFinished), exchange]);
+    return exchange;
+  };
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
-    exchanges.set(incoming.socket, { incoming, outgoing });
-    const served = serve(incoming, outgoing, handler, limits.bodyBytes).finally(() => running.delete(served));
+    const exchange = begin(incoming, outgoing);
+    if (exchange === undefined) return;
+    const served = serve(exchange, handler, limits, onRefused).finally(() => running.delete(served));
     running.add(served);
   };
   server.on("request", onRequest);
   server.on("checkContinue", (incoming, outgoing) => {
-    if (refusalOf(incoming, limits.bodyBytes) === undefined) outgoing.writeContinue();
+    if (refusalOf(incoming, limits) === undefined) outgoing.writeContinue();
     onRequest(incoming, outgoing);
   });
-  server.on("clientError", (error: { code?: string }, socket) => refuseBroken(error, socket as Socket, exchanges));
-  server.on("connect", (_request, socket) => refuseBroken({}, socket as Socket, exchanges));
-  server.on("upgrade", (_request, socket) => refuseBroken({}, socket as Socket, exchanges));
+  server.on("checkExpectation", (incoming, outgoing) => {
+    const exchange = begin(incoming, outgoing);
+    if (exchange !== undefined) refuse(exchange, refusalOf(incoming, limits) ?? unexpected, onRefused);
+  });
+  const onBroken = (error: { code?: string }, socket: Socket): void =>
+    refuseBroken(error, socket, exchanges.get(socket) ?? [], onRefused);
+  server.on("clientError", (error: { code?: string }, socket) => onBroken(error, socket as Socket));
+  server.on("connect", (_request, socket) => onBroken({}, socket as Socket));
+  server.on("upgrade", (_request, socket) => onBroken({}, socket as Socket));
   const address = listen.host.replaceAll(/^\[|\]$/g, "");
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -69,77 +88,47 @@ export async function startServer(
   };
 }
 
+/** INVARIANT: every request is answered once, by the handler or by a refusal, and whoever answers it tells the log. */
 async function serve(
-  incoming: IncomingMessage,
-  outgoing: ServerResponse,
+  exchange: Exchange,
   handler: (request: Request) => Promise<Response>,
-  bodyBytes: number,
+  limits: Config["limits"],
+  onRefused: OnRefused,
 ): Promise<void> {
-  const refusal = refusalOf(incoming, bodyBytes);
-  if (refusal !== undefined) return refuse(outgoing, refusal.status, refusal.code, refusal.message);
-  const request = new NodeRequest({ req: incoming, res: outgoing });
-  Object.defineProperty(request, "arrayBuffer", { value: () => readLimited(incoming, bodyBytes) });
+  const { incoming, outgoing } = exchange;
+  const refusal = refusalOf(incoming, limits);
+  if (refusal !== undefined) return refuse(exchange, refusal, onRefused);
+  const request = requestOf(incoming, outgoing, limits.bodyBytes);
+  if (request === undefined) return refuse(exchange, unreadable, onRefused);
   try {
     await sendNodeResponse(outgoing, await handler(request));
   } catch {
+    if (!outgoing.headersSent && !outgoing.destroyed) return refuse(exchange, failed, onRefused);
     // The caller went away, or a stream broke off: there is nobody to tell.
     outgoing.destroy();
   }
 }
 
+const failed = { status: 500, code: "internal_error", message: errorCodes.internal_error.meaning };
+const unreadable = { status: 400, code: "invalid_request", message: "The target and the Host header make no URL." };
+const unexpected = { status: 417, code: "invalid_request", message: "Only 100-continue can be expected here." };
+
 /** Why the request is refused by its head alone; undefined when it is not. */
-function refusalOf(incoming: IncomingMessage, bodyBytes: number): Refusal | undefined {
-  return checkTarget(incoming) ?? (declaredLength(incoming) > bodyBytes ? tooLarge(bodyBytes) : undefined);
+function refusalOf(incoming: IncomingMessage, limits: Config["limits"]): Refusal | undefined {
+  const length = Number(incoming.headers["content-length"] ?? 0);
+  return checkHead(incoming, limits) ?? (length > limits.bodyBytes ? tooLarge(limits.bodyBytes) : undefined);
+}
+
+/** The request as the application sees it; undefined when it cannot be made into one. */
+function requestOf(incoming: IncomingMessage, outgoing: ServerResponse, bodyBytes: number): Request | undefined {
+  const request = new NodeRequest({ req: incoming, res: outgoing });
+  Object.defineProperty(request, "arrayBuffer", { value: () => readLimited(incoming, bodyBytes) });
+  // The address is put together when it is first read: one that does not parse has to show while it can be refused.
+  return URL.canParse(request.url) ? request : undefined;
 }
 
 function readPair({ certFile, keyFile }: NonNullable<Config["tls"]>): { cert: Buffer; key: Buffer } {
   return { cert: readFileSync(certFile), key: readFileSync(keyFile) };
-}
-
-function declaredLength({ headers }: IncomingMessage): number {
-  return Number(headers["content-length"] ?? 0);
-}
-
-function refuse(outgoing: ServerResponse, status: number, code: string, message: string): void {
-  const requestId = crypto.randomUUID();
-  outgoing.writeHead(status, {
-    "content-type": "application/json",
-    "cache-control": "no-store",
-    connection: "close",
-    "x-request-id": requestId,
-  });
-  outgoing.end(JSON.stringify({ error: { code, message, requestId } }));
-}
-
-/** The last request of a socket, and its answer. */
-interface Exchange {
-  incoming: IncomingMessage;
-  outgoing: ServerResponse;
-}
-
-/** For what never became a request: bytes that are not HTTP, headers too large or too slow. */
-function refuseBroken(error: { code?: string }, socket: Socket, exchanges: WeakMap<Socket, Exchange>): void {
-  // A socket that was taken out of HTTP's hands has no listener left, and its reset would end the process.
-  socket.on("error", () => socket.destroy());
-  const { incoming, outgoing } = exchanges.get(socket) ?? {};
-  // An answer to a request that arrived whole goes out whole; nothing that would be read as another follows it.
-  if (incoming?.complete === true && outgoing?.writableFinished === false) {
-    return void outgoing.once("close", () => socket.destroy());
-  }
-  const isLastAnswer = outgoing?.headersSent === true && !(outgoing.shouldKeepAlive && outgoing.writableFinished);
-  if (isLastAnswer || !socket.writable) return void socket.destroy();
-  const [status, reason, code] =
-    error.code === "HPE_HEADER_OVERFLOW"
-      ? [431, "Request Header Fields Too Large", "invalid_request"]
-      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
-        ? [408, "Request Timeout", "request_timeout"]
-        : [400, "Bad Request", "invalid_request"];
-  const body = JSON.stringify({ error: { code, message: `${reason}.`, requestId: crypto.randomUUID() } });
-  const head = `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\ncache-control: no-store`;
-  socket.end(`${head}\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`);
-  // Read or not, the answer is the last thing on this socket.
-  const end = setTimeout(() => socket.destroy(), lastWordsMs);
-  socket.once("close", () => clearTimeout(end));
 }
 
 async function closeServer(

@@ -1,7 +1,7 @@
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { expect, test } from "vitest";
-import { checkTarget } from "./check-target.ts";
+import { checkHead } from "./check-head.ts";
 
 function request(method: string, url: string, rawHeaders: readonly string[] = ["Host", "localhost"]): IncomingMessage {
   const incoming = new IncomingMessage(new Socket());
@@ -13,6 +13,12 @@ function request(method: string, url: string, rawHeaders: readonly string[] = ["
 }
 
 const host = ["Host", "localhost"];
+const limits = { headers: 100 };
+/** So many headers of different names, the host's included. */
+const headers = (count: number) => [
+  ...host,
+  ...Array.from({ length: count - 1 }, (_, place) => [`X-${place}`, ""]).flat(),
+];
 
 for (const row of [
   { name: "a path", incoming: request("GET", "/v1/tools") },
@@ -23,9 +29,11 @@ for (const row of [
   { name: "a body with a length", incoming: request("PUT", "/", [...host, "Content-Length", "3"]) },
   { name: "the word host as a value", incoming: request("GET", "/", [...host, "X-Name", "host"]) },
   { name: "OPTIONS for a path", incoming: request("OPTIONS", "/v1/tools") },
+  { name: "a request with as many headers as there may be", incoming: request("GET", "/", headers(100)) },
+  { name: "a list given in two headers", incoming: request("GET", "/", [...host, "Accept", "a", "Accept", "b"]) },
 ]) {
   test(`${row.name} is plain`, () => {
-    expect(checkTarget(row.incoming)).toBeUndefined();
+    expect(checkHead(row.incoming, limits)).toBeUndefined();
   });
 }
 
@@ -35,7 +43,12 @@ const oneHost = {
   code: "invalid_request",
   message: "A request has exactly one Host header that names a host.",
 };
-const oneLength = { status: 400, code: "invalid_request", message: "The length of the body is given more than once." };
+const once = (name: string) => ({
+  status: 400,
+  code: "invalid_request",
+  message: `${name}: expected this header once.`,
+});
+const tooMany = { status: 431, code: "invalid_request", message: "A request has at most 100 headers." };
 const coding = { status: 400, code: "invalid_request", message: "Bodies come in one piece or chunked." };
 const method = { status: 405, code: "method_not_allowed", message: "This method is not known here." };
 
@@ -53,17 +66,18 @@ for (const row of [
   { name: "no target", incoming: request("GET", ""), refusal: target },
   { name: "a Host that is none", incoming: request("GET", "/", ["Host", "a b/?#"]), refusal: oneHost },
   { name: "no Host", incoming: request("GET", "/", []), refusal: oneHost },
-  { name: "two Hosts", incoming: request("GET", "/", [...host, "hOST", "elsewhere"]), refusal: oneHost },
-  { name: "two equal Hosts", incoming: request("GET", "/", [...host, ...host]), refusal: oneHost },
+  { name: "two Hosts", incoming: request("GET", "/", [...host, "hOST", "elsewhere"]), refusal: once("host") },
+  { name: "two equal Hosts", incoming: request("GET", "/", [...host, ...host]), refusal: once("host") },
+  { name: "one header too many", incoming: request("GET", "/", headers(101)), refusal: tooMany },
   {
     name: "two lengths",
     incoming: request("POST", "/", [...host, "Content-Length", "1", "content-length", "1"]),
-    refusal: oneLength,
+    refusal: once("content-length"),
   },
   {
     name: "two codings",
     incoming: request("POST", "/", [...host, "Transfer-Encoding", "chunked", "Transfer-Encoding", "chunked"]),
-    refusal: oneLength,
+    refusal: once("transfer-encoding"),
   },
   {
     name: "a coding before chunked",
@@ -77,6 +91,23 @@ for (const row of [
   },
 ]) {
   test(`${row.name} is refused`, () => {
-    expect(checkTarget(row.incoming)).toEqual(row.refusal);
+    expect(checkHead(row.incoming, limits)).toEqual(row.refusal);
+  });
+}
+
+for (const name of [
+  "authorization",
+  "content-type",
+  "last-event-id",
+  "prefer",
+  "traceparent",
+  "x-authority",
+  "x-purpose",
+  "x-request-id",
+  "x-trace-id",
+]) {
+  test(`two ${name} headers are refused: nobody has to guess which one counts`, () => {
+    const twice = [...host, name, "a", name.toUpperCase(), "b"];
+    expect(checkHead(request("GET", "/", twice), limits)).toEqual(once(name));
   });
 }

@@ -10,7 +10,7 @@ import { makeFolder, runTurnpike, startHostProcess, type HostProcess } from "../
 import { makeTenant, turn } from "../support/host-world.ts";
 import { exchange, open } from "../support/raw-http.ts";
 
-describe("bodies", { timeout: 20_000 }, () => {
+describe("bodies", { timeout: 60_000 }, () => {
   let host: HostProcess;
   let token: string;
   beforeAll(async () => {
@@ -65,7 +65,7 @@ describe("bodies", { timeout: 20_000 }, () => {
 
 test(
   "more requests than a credential may send answer 429, for that credential alone",
-  { timeout: 20_000 },
+  { timeout: 60_000 },
   async () => {
     const folder = makeFolder();
     const before = await startEffectHost(folder);
@@ -98,7 +98,7 @@ test(
   },
 );
 
-test("more turns than the host runs at once answer 503, take no id, and run later", { timeout: 20_000 }, async () => {
+test("more turns than the host runs at once answer 503, take no id, and run later", { timeout: 60_000 }, async () => {
   const folder = makeFolder();
   const host = await startEffectHost(folder, { "limits.concurrentTurns": "3" });
   const token = await makeEffectTenant(host);
@@ -122,16 +122,16 @@ test("more turns than the host runs at once answer 503, take no id, and run late
   expect((await run("four")).body).toMatchObject({ status: "succeeded" });
 });
 
-test("an idle socket is closed", { timeout: 20_000 }, async () => {
+test("an idle socket is closed", { timeout: 60_000 }, async () => {
   const args = ["serve", "--port", "0", "--set", "limits.idleMs=200", "--set", "limits.headersMs=500"];
   const { url } = await startHostProcess({ folder: makeFolder(), args });
-  const afterRequest = await exchange(url, { send: "GET /health HTTP/1.1\r\nHost: a\r\n\r\n", deadlineMs: 4000 });
+  const afterRequest = await exchange(url, { send: "GET /health HTTP/1.1\r\nHost: a\r\n\r\n" });
   expect([afterRequest.statuses, afterRequest.isClosed]).toEqual([[200], true]);
-  const silent = await exchange(url, { send: "", deadlineMs: 4000 });
+  const silent = await exchange(url, { send: "" });
   expect(silent.isClosed).toBe(true);
 });
 
-test("a socket more than the host holds is closed", { timeout: 20_000 }, async () => {
+test("a socket more than the host holds is closed", { timeout: 60_000 }, async () => {
   const args = ["serve", "--port", "0", "--set", "limits.sockets=2"];
   const { url } = await startHostProcess({ folder: makeFolder(), args });
   const held = [open(url), open(url)];
@@ -145,7 +145,7 @@ test("a socket more than the host holds is closed", { timeout: 20_000 }, async (
   await eventually(async () => expect((await ask(url, "/health")).status).toBe(200));
 });
 
-describe("beyond loopback", { timeout: 20_000 }, () => {
+describe("beyond loopback", { timeout: 60_000 }, () => {
   for (const address of ["0.0.0.0", "::"]) {
     test(`${address} without TLS is refused in words`, async () => {
       const { code, stdout, stderr } = await runTurnpike({

@@ -37,7 +37,7 @@ function parse(text: string): unknown {
 }
 
 /** Tries again until a check holds, or fails with what it last threw. */
-export async function eventually<T>(check: () => T | Promise<T>, deadlineMs = 5000): Promise<T> {
+export async function eventually<T>(check: () => T | Promise<T>, deadlineMs = 20_000): Promise<T> {
   const deadline = Date.now() + deadlineMs;
   for (;;) {
     try {

@@ -21,7 +21,7 @@ export interface RawExchange {
 /** Sends bytes to a host and reads until it has answered or closed; throws with what came so far when it does neither. */
 export function exchange(
   url: string,
-  { send, answers = Infinity, deadlineMs = 5000 }: RawExchange,
+  { send, answers = Infinity, deadlineMs = 30_000 }: RawExchange,
 ): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     let text = "";

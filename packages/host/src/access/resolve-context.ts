@@ -25,7 +25,7 @@ export function createContextResolver(ports: AccessPorts): (request: Request) =>
     const traceId = traceIdOf(headers) ?? crypto.randomUUID();
     scope?.headers.set("x-trace-id", toHeaderValue(traceId));
     if (scope !== undefined) scope.facts = { tenant: namespaceId, traceId, credentialId: id };
-    const allowance = ports.rateLimit.take(id, now.getTime());
+    const allowance = ports.rateLimit.take(id);
     for (const [name, value] of Object.entries(allowance.headers)) scope?.headers.set(name, value);
     if (!allowance.isGranted)
       throw new ServiceHttpError(429, "rate_limited", "Too many requests with this credential.");

@@ -16,8 +16,7 @@ export interface OperatorPorts {
 /** The operator behind a request; throws 401, 403 or 429 when there is none, or too much of one. */
 export async function requireOperator(ports: OperatorPorts, headers: Headers, requestId: string): Promise<Operator> {
   const [, token = ""] = /^bearer +([^ ]+)$/i.exec(headers.get("authorization") ?? "") ?? [];
-  const now = new Date();
-  const credential = await ports.credentials.verify(token, now);
+  const credential = await ports.credentials.verify(token, new Date());
   if (credential === undefined) {
     const message = "Send an operator's credential: authorization: Bearer <token>.";
     throw new ServiceHttpError(401, "unauthenticated", message, {
@@ -27,7 +26,7 @@ export async function requireOperator(ports: OperatorPorts, headers: Headers, re
   const { id, access } = credential;
   const scope = requestScope();
   if (scope !== undefined) scope.facts = { tenant: credential.namespaceId, credentialId: id };
-  const allowance = ports.rateLimit.take(id, now.getTime());
+  const allowance = ports.rateLimit.take(id);
   for (const [name, value] of Object.entries(allowance.headers)) scope?.headers.set(name, value);
   if (!allowance.isGranted) throw new ServiceHttpError(429, "rate_limited", "Too many requests with this credential.");
   if (access.admin !== true)

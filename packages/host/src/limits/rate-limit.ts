@@ -6,23 +6,32 @@ interface Allowance {
 
 /** A token bucket for each credential. */
 export interface RateLimit {
-  take(credentialId: string, nowMs: number): Allowance;
+  take(credentialId: string): Allowance;
 }
 
 const maxBuckets = 100_000;
 
+/** What a rate limit is made of. */
+export interface RateLimitOptions {
+  perSecond: number;
+  burst: number;
+  /** Milliseconds that never go back: the time of day may, and would lock everybody out for as long. */
+  clock?: () => number;
+}
+
 /** `perSecond` requests a second on average, `burst` at once. Counted in this process. */
-export function createRateLimit({ perSecond, burst }: { perSecond: number; burst: number }): RateLimit {
+export function createRateLimit({ perSecond, burst, clock = () => performance.now() }: RateLimitOptions): RateLimit {
   const buckets = new Map<string, { tokens: number; at: number }>();
   return {
-    take(credentialId, nowMs) {
-      const { tokens, at } = buckets.get(credentialId) ?? { tokens: burst, at: nowMs };
-      const filled = Math.min(burst, tokens + (Math.max(0, nowMs - at) / 1000) * perSecond);
+    take(credentialId) {
+      const now = clock();
+      const { tokens, at } = buckets.get(credentialId) ?? { tokens: burst, at: now };
+      const filled = Math.min(burst, tokens + ((now - at) / 1000) * perSecond);
       const isGranted = filled >= 1;
       const left = isGranted ? filled - 1 : filled;
       // Full buckets need no memory: dropping all of them at worst forgives a burst.
       if (buckets.size >= maxBuckets) buckets.clear();
-      buckets.set(credentialId, { tokens: left, at: Math.max(at, nowMs) });
+      buckets.set(credentialId, { tokens: left, at: now });
       const wait = Math.max(1, Math.ceil((1 - left) / perSecond));
       const ratelimit = `"default";r=${Math.floor(left)};t=${wait}`;
       const policy = `"default";q=${burst};w=${Math.ceil(burst / perSecond)}`;

@@ -9,10 +9,11 @@ import { ensureAdminToken } from "./admin/admin-token.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./database/database.ts";
 import { openDatabase } from "./database/open-database.ts";
+import { isOutage } from "./database/outage.ts";
 import { createHostKernel } from "./host-kernel.ts";
 import { createRateLimit } from "./limits/rate-limit.ts";
 import { limitTurns } from "./limits/turn-limit.ts";
-import { errorFacts, foreignErrorFacts, type Log } from "./log.ts";
+import { bugFacts, errorFacts, foreignErrorFacts, type Log } from "./log.ts";
 import { hideNamespaces } from "./mcp/hide-namespaces.ts";
 import { createMcpHandler } from "./mcp/mcp-handler.ts";
 import { createMcpPool, type McpPool } from "./mcp/mcp-pool.ts";
@@ -104,7 +105,8 @@ async function wire(
       credentials: stores.credentials,
       audit: stores.audit,
       rateLimit,
-      onError: (error) => log.error(errorFacts(error), "operator not served"),
+      onError: (error, requestId) =>
+        log.error({ requestId, ...(isOutage(error) ? errorFacts(error) : bugFacts(error)) }, "operator not served"),
       onAuditError: (error) => log.error(errorFacts(error), "operator's change not kept on the trail"),
       pages: { "/metrics": () => figures(metrics) },
     },

@@ -619,12 +619,20 @@ describe("further pages of the operators", () => {
     expect([status, headers.get("allow"), body.error.code]).toEqual([405, "GET", "method_not_allowed"]);
   });
 
-  test("that fail say so without a word of why", async () => {
+  test("that fail say so without a word of why, and do not call a bug an outage", async () => {
     const { office } = await open({ pages });
     const { status, body } = await office.send("operator", "GET", "/broken");
-    expect(status).toBe(503);
+    expect([status, body.error.code]).toEqual([500, "internal_error"]);
     expect(JSON.stringify(body)).not.toContain("s3cret");
     expect(office.errors).toMatchObject([{ message: "s3cret-text-of-the-sink" }]);
+  });
+
+  test("that a database did not answer are unavailable, and worth another try", async () => {
+    const full = Object.assign(new Error("database or disk is full"), { code: "SQLITE_FULL" });
+    const { office } = await open({ pages: { "/full": () => Promise.reject(full) } });
+    const { status, body } = await office.send("operator", "GET", "/full");
+    expect([status, body.error.code]).toEqual([503, "authority_unavailable"]);
+    expect(office.errors).toEqual([full]);
   });
 
   test("count against the limit of requests", async () => {

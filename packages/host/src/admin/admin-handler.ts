@@ -1,5 +1,6 @@
-import { check, describeIssues } from "turnpike/contracts";
+import { check, describeIssues, errorCodes } from "turnpike/contracts";
 import { readBody, requestIdOf, ServiceHttpError } from "turnpike/http";
+import { isOutage } from "../database/outage.ts";
 import { requireOperator, type OperatorPorts } from "./require-operator.ts";
 import { adminRoutes, type AdminRoute, type AdminRouteName } from "./admin-routes.ts";
 import { auditOperations } from "./audit-operations.ts";
@@ -14,12 +15,13 @@ import type { Operator } from "./operator.ts";
 /** What the handler needs besides the desk. */
 export interface AdminPorts extends OperatorPorts {
   /** Gets every error that is not an operator's own mistake. */
-  onError(error: unknown): void;
+  onError(error: unknown, requestId: string): void;
   /** Further pages that only operators may read, by path. */
   pages?: Readonly<Record<string, () => Promise<Response>>>;
 }
 
 const unavailable = new ServiceHttpError(503, "authority_unavailable", "The stores cannot be reached right now.");
+const failed = new ServiceHttpError(500, "internal_error", errorCodes.internal_error.meaning);
 
 /** Answers operators; undefined for paths that are not theirs. Only an operator's credential is let in. */
 export function createAdminHandler(desk: Desk, ports: AdminPorts): (request: Request) => Promise<Response | undefined> {
@@ -47,11 +49,17 @@ export function createAdminHandler(desk: Desk, ports: AdminPorts): (request: Req
       const operation = operations[name] as (input: unknown, operator: Operator) => Promise<unknown>;
       return reply(route.status ?? 200, await operation(input, operator), requestId);
     } catch (error) {
-      if (!(error instanceof ServiceHttpError) || error.status >= 500) ports.onError(error);
-      const { status, code, message, headers } = error instanceof ServiceHttpError ? error : unavailable;
+      const { status, code, message, headers } = toHttpError(error);
+      if (status >= 500) ports.onError(error, requestId);
       return reply(status, { error: { code, message, requestId } }, requestId, headers);
     }
   };
+}
+
+/** An outage passes and a bug does not: only the first one is worth another try. */
+function toHttpError(error: unknown): ServiceHttpError {
+  if (error instanceof ServiceHttpError) return error;
+  return isOutage(error) ? unavailable : failed;
 }
 
 function findRoute(path: string, method: string): AdminRouteName {

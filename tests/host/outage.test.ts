@@ -26,8 +26,10 @@ describe("a host whose PostgreSQL is gone", { timeout: 40_000 }, () => {
     expect([ready.status, ready.text]).toEqual([200, '{"status":"ready"}']);
 
     proxy.cut();
-    const gone = await ask(host.url, "/ready");
-    expect([gone.status, gone.text]).toEqual([503, '{"status":"unavailable"}']);
+    await eventually(async () => {
+      const gone = await ask(host.url, "/ready");
+      expect([gone.status, gone.text]).toEqual([503, '{"status":"unavailable"}']);
+    });
     expect((await ask(host.url, "/health")).status).toBe(200);
     const refused = await invoke(host, token, "gone");
     expect(refused).toMatchObject({ status: 503, body: { error: { code: expect.any(String) as string } } });
@@ -40,6 +42,21 @@ describe("a host whose PostgreSQL is gone", { timeout: 40_000 }, () => {
     );
     expect(effectsIn(folder)).toEqual(["back"]);
     expect(await host.stop()).toEqual({ code: 0, signal: null });
+  });
+
+  test("that hangs is not ready long before its statements give up, and is ready when it goes on", async () => {
+    const proxy = await openCutProxy(await newLocation("postgres"));
+    const host = await start(makeFolder(), { database: proxy.location });
+    const ready = async () => (await ask(host.url, "/ready")).status;
+    expect(await ready()).toBe(200);
+    proxy.freeze();
+    // The database is given 15 s for a statement; three answers that wait for it would take longer than this.
+    const soon = AbortSignal.timeout(14_000);
+    await eventually(async () => expect(await ready()).toBe(503));
+    expect([await ready(), await ready(), await ready()]).toEqual([503, 503, 503]);
+    expect(soon.aborted).toBe(false);
+    proxy.thaw();
+    await eventually(async () => expect(await ready()).toBe(200));
   });
 
   test("answers its operator as well", async () => {
@@ -67,7 +84,7 @@ describe("a host whose PostgreSQL is gone", { timeout: 40_000 }, () => {
     const proxy = await openCutProxy(await newLocation("postgres"));
     const host = await start(makeFolder(), { database: proxy.location });
     proxy.cut();
-    expect((await ask(host.url, "/ready")).status).toBe(503);
+    await eventually(async () => expect((await ask(host.url, "/ready")).status).toBe(503));
     const late = new Promise((resolve) => setTimeout(() => resolve("still there"), 5000));
     expect(await Promise.race([host.stop(), late])).toEqual({ code: 0, signal: null });
   });

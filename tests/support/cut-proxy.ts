@@ -9,6 +9,9 @@ export interface CutProxy {
   /** Breaks every connection, and each new one at once. */
   cut(): void;
   mend(): void;
+  /** Keeps every connection and lets nothing through, as a server does that hangs; `thaw` lets all of it through. */
+  freeze(): void;
+  thaw(): void;
   /** How many connections were tried so far. */
   attempts(): number;
 }
@@ -17,7 +20,7 @@ export interface CutProxy {
 export async function openCutProxy(location: string): Promise<CutProxy> {
   const target = new URL(location);
   const sockets = new Set<Socket>();
-  let isCut = false;
+  let [isCut, isFrozen] = [false, false];
   let attempts = 0;
   const server = createServer((near) => {
     attempts += 1;
@@ -34,6 +37,7 @@ export async function openCutProxy(location: string): Promise<CutProxy> {
         other.destroy();
       });
       socket.pipe(other);
+      if (isFrozen) socket.pause();
     }
   });
   server.listen(0, "127.0.0.1");
@@ -55,6 +59,14 @@ export async function openCutProxy(location: string): Promise<CutProxy> {
       breakAll();
     },
     mend: () => void (isCut = false),
+    freeze() {
+      isFrozen = true;
+      for (const socket of sockets) socket.pause();
+    },
+    thaw() {
+      isFrozen = false;
+      for (const socket of sockets) socket.resume();
+    },
     attempts: () => attempts,
   };
 }

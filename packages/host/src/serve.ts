@@ -1,4 +1,3 @@
-import { sql } from "kysely";
 import type { ToolHandler } from "turnpike/kernel";
 import { createServiceApi, createServiceHandler, type ServiceApi } from "turnpike/http";
 import { createTurnExecutor, type RuntimePlugin } from "turnpike/runtime";
@@ -25,6 +24,7 @@ import { protectFromReplay } from "./replay/replay-api.ts";
 import { createApp, knownPaths } from "./server/app.ts";
 import { renderDocs } from "./server/docs-page.ts";
 import { startServer } from "./server/node-server.ts";
+import { createReadiness, heartbeat } from "./server/readiness.ts";
 import { requestScope } from "./server/request-scope.ts";
 import { openStores, type Stores } from "./stores/stores.ts";
 import { version } from "./version.ts";
@@ -116,7 +116,7 @@ async function wire(
     service,
     admin,
     mcp: createMcpHandler({ api, resolveContext, version, onError: onRefusal }),
-    checkReady: async () => void (await sql`select 1`.execute(database.db)),
+    checkReady: createReadiness(() => heartbeat(database)),
     openApi,
     docsPage: renderDocs(openApi),
     log,

@@ -35,11 +35,16 @@ for (const kind of databaseKinds) {
   }
 }
 
-test("a disk that is full is an outage", async () => {
+test("a disk that is full is an outage, within a transaction too", async () => {
   const { db } = await openFresh("sqlite");
   await sql`pragma max_page_count = 1`.execute(db);
-  const large = { namespace_id: "tenant-1", owner: "x".repeat(100_000) };
-  expect(isOutage(await errorOf(db.insertInto("owners").values(large).execute()))).toBe(true);
+  const insert = (within: Pick<typeof db, "insertInto">) =>
+    within
+      .insertInto("owners")
+      .values({ namespace_id: "tenant-1", owner: "x".repeat(100_000) })
+      .execute();
+  expect(isOutage(await errorOf(insert(db)))).toBe(true);
+  expect(isOutage(await errorOf(db.transaction().execute((transaction) => insert(transaction))))).toBe(true);
 });
 
 test("a connection that breaks is an outage", async () => {

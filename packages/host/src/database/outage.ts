@@ -11,9 +11,12 @@ const postgresCode = /^((08|28|3D|53|57|58)[0-9A-Z]{3}|25006|40001|40P01|55P03|X
 const socketCode =
   /^(ECONN(REFUSED|RESET|ABORTED)|EPIPE|ETIMEDOUT|EHOST(UNREACH|DOWN)|ENET(UNREACH|DOWN)|ENOTFOUND|EAI_AGAIN|EMFILE|ENFILE)$/;
 
-/** What the drivers say without a code. */
+/**
+ * What the drivers say without a code; and what hides the code: SQLite undoes a transaction by itself when the disk is
+ * full or broken, and then there is none to roll back.
+ */
 const driverWords =
-  /^(Connection terminated|timeout e(xceeded|xpired)|Query read timeout|Client (has encountered a connection error|was closed)|Cannot use a pool|driver has already been destroyed|The database connection is not open)/;
+  /^(cannot rollback - no transaction is active|Connection terminated|timeout e(xceeded|xpired)|Query read timeout|Client (has encountered a connection error|was closed)|Cannot use a pool|driver has already been destroyed|The database connection is not open)/;
 
 /**
  * Whether an error, or what caused it, says that the database cannot be used right now: the same request may succeed

@@ -2,7 +2,7 @@ import { performance } from "node:perf_hooks";
 import { errorCodes, routes } from "turnpike/contracts";
 import { requestIdOf } from "turnpike/http";
 import { adminRoutes } from "../admin/admin-routes.ts";
-import { bugFacts, type Log } from "../log.ts";
+import { bugFacts, errorFacts, type Log } from "../log.ts";
 import { mcpPath } from "../mcp/mcp-handler.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { withRequestScope, type RequestScope } from "./request-scope.ts";
@@ -14,7 +14,7 @@ export interface AppOptions {
   admin(request: Request): Promise<Response | undefined>;
   /** Answers MCP clients; undefined for what is not theirs. */
   mcp(request: Request): Promise<Response | undefined>;
-  /** Rejects when the database cannot be reached. */
+  /** Rejects when the database takes no writes. */
   checkReady(): Promise<void>;
   openApi: object;
   docsPage: string;
@@ -83,8 +83,8 @@ async function ready({ checkReady, log }: AppOptions): Promise<Response> {
   try {
     await checkReady();
     return page('{"status":"ready"}', "application/json");
-  } catch {
-    log.warn({}, "not ready: the database did not answer");
+  } catch (error) {
+    log.warn(errorFacts(error), "not ready: the database takes no writes");
     return page('{"status":"unavailable"}', "application/json", 503);
   }
 }

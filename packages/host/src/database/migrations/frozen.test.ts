@@ -14,6 +14,7 @@ const frozen = {
     "0004-messages e73fe63e3c0a0518",
     "0005-escalations 7daab8ad9fd83ae3",
     "0006-replay-actors-and-revocations 2c4ccdb8b94701c1",
+    "0007-limits a6167d90bfb67b1a",
   ],
   postgres: [
     "0001-kernel-stores ed0a4198b2c7b8da",
@@ -22,6 +23,7 @@ const frozen = {
     "0004-messages fa575f7fc3bc9a4b",
     "0005-escalations ff9758876bd66cce",
     "0006-replay-actors-and-revocations 32b7ccedce12feed",
+    "0007-limits a6167d90bfb67b1a",
   ],
 };
 

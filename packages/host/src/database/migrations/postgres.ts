@@ -94,5 +94,17 @@ export const postgresMigrations: readonly Migration[] = [
       markRevoked,
     ],
   },
+  {
+    name: "0007-limits",
+    // An old question has no requester: it does not count against anybody.
+    statements: [
+      "create table heartbeats (host_id integer not null, content text not null)",
+      `create table running_turns (id text primary key, host_id integer not null, namespace_id text not null,
+         credential_id text not null)`,
+      "alter table escalations add column requester text not null default ''",
+      `create index escalations_open on escalations (namespace_id, requester, expires_at)
+         where status = 'pending'`,
+    ],
+  },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.
 ];

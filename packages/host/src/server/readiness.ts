@@ -1,0 +1,49 @@
+import type { Database } from "../database/database.ts";
+
+/** An answer comes within two seconds, and nobody makes the database write more often than twice a second. */
+const deadlineMs = 1500;
+const rememberMs = 500;
+
+/** Larger than a page of SQLite: the write needs space of its own, as the next event of the trail may. */
+const content = "x".repeat(8192);
+
+/** One durable write that leaves nothing behind. */
+export async function heartbeat({ db, hostId }: Pick<Database, "db" | "hostId">): Promise<void> {
+  await db.transaction().execute(async (transaction) => {
+    await transaction.insertInto("heartbeats").values({ host_id: hostId, content }).execute();
+    await transaction.deleteFrom("heartbeats").where("host_id", "=", hostId).execute();
+  });
+}
+
+/**
+ * Makes the check behind `/ready`: it rejects unless the database took a write just now. Anybody may ask, so all who
+ * ask share one write, and a write that hangs is not followed by another one.
+ */
+export function createReadiness(write: () => Promise<void>, clock = () => performance.now()): () => Promise<void> {
+  let running: { result: Promise<void>; until: number } | undefined;
+  let last: { result: Promise<void>; at: number } | undefined;
+  const begin = (): { result: Promise<void>; until: number } => {
+    const result = write().finally(() => {
+      running = undefined;
+      last = { result, at: clock() };
+    });
+    return { result, until: clock() + deadlineMs };
+  };
+  return () => {
+    if (last !== undefined && clock() - last.at < rememberMs) return last.result;
+    running ??= begin();
+    return orLate(running.result, running.until - clock());
+  };
+}
+
+async function orLate(result: Promise<void>, waitMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error("The database did not take a write in time.")), Math.max(0, waitMs));
+  });
+  try {
+    await Promise.race([result, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
-import { effectsIn, makeEffectTenant, openGate, startEffectHost } from "../support/effect-host.ts";
+import { databaseKinds } from "../support/databases.ts";
+import { effectsIn, makeEffectTenant, openGate, placeFor, startEffectHost } from "../support/effect-host.ts";
 import { ask, eventually } from "../support/host-calls.ts";
 import { makeFolder, runTurnpike, startHostProcess, type HostProcess } from "../support/host-process.ts";
-import { makeTenant, turn } from "../support/host-world.ts";
+import { makeCredential, makeTenant, turn } from "../support/host-world.ts";
 import { exchange, open } from "../support/raw-http.ts";
 
 describe("bodies", { timeout: 60_000 }, () => {
@@ -100,7 +101,11 @@ test(
 
 test("more turns than the host runs at once answer 503, take no id, and run later", { timeout: 60_000 }, async () => {
   const folder = makeFolder();
-  const host = await startEffectHost(folder, { "limits.concurrentTurns": "3" });
+  const host = await startEffectHost(folder, {
+    "limits.concurrentTurns": "3",
+    "limits.tenantTurns": "3",
+    "limits.credentialTurns": "3",
+  });
   const token = await makeEffectTenant(host);
   const run = (id: string, accept = "application/json") =>
     ask(host.url, "/v1/turns", {
@@ -121,6 +126,36 @@ test("more turns than the host runs at once answer 503, take no id, and run late
   for (const answer of await Promise.all(running)) expect(answer.body).toMatchObject({ status: "succeeded" });
   expect((await run("four")).body).toMatchObject({ status: "succeeded" });
 });
+
+for (const kind of databaseKinds) {
+  test(`on ${kind} one credential and one tenant leave turns to others`, { timeout: 60_000 }, async () => {
+    const folder = makeFolder();
+    const host = await startEffectHost(folder, { ...(await placeFor(kind)), "limits.concurrentTurns": "4" });
+    const first = await makeEffectTenant(host);
+    const { token: second } = await makeCredential(host);
+    const elsewhere = await makeEffectTenant(host, { tenant: "globex" });
+    const run = (token: string, id: string) =>
+      ask(host.url, "/v1/turns", { token, headers: { "x-trace-id": "t" }, body: turn(id, "t", { until: "gate" }) });
+    const refused = async (token: string, message: string) => {
+      const answer = await run(token, "refused");
+      expect(answer.status).toBe(503);
+      expect(answer.headers.get("retry-after")).toBe("1");
+      expect(answer.body).toMatchObject({ error: { code: "overloaded", message } });
+    };
+    const running = [run(first, "one"), run(first, "two")];
+    await eventually(() => expect(effectsIn(folder)).toHaveLength(2));
+    await refused(first, "This credential runs as many turns as it may.");
+    running.push(run(second, "three"));
+    await eventually(() => expect(effectsIn(folder)).toHaveLength(3));
+    await refused(second, "This tenant runs as many turns as it may.");
+    running.push(run(elsewhere, "four"));
+    await eventually(() => expect(effectsIn(folder)).toHaveLength(4));
+    await refused(elsewhere, "The host runs as many turns as it can.");
+    openGate(folder, "gate");
+    for (const answer of await Promise.all(running)) expect(answer.body).toMatchObject({ status: "succeeded" });
+    expect((await run(first, "refused")).body).toMatchObject({ status: "succeeded" });
+  });
+}
 
 test("an idle socket is closed", { timeout: 60_000 }, async () => {
   const args = ["serve", "--port", "0", "--set", "limits.idleMs=200", "--set", "limits.headersMs=500"];

@@ -49,6 +49,8 @@ const ConfigSchema = z.strictObject({
       requestsPerSecond: positive.default(50),
       burst: positive.default(100),
       concurrentTurns: positive.default(64),
+      tenantTurns: positive.optional(),
+      credentialTurns: positive.optional(),
       headersMs: positive.default(10_000),
       bodyMs: positive.default(60_000),
       idleMs: positive.default(65_000),

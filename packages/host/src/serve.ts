@@ -11,7 +11,8 @@ import { openDatabase } from "./database/open-database.ts";
 import { isOutage } from "./database/outage.ts";
 import { createHostKernel } from "./host-kernel.ts";
 import { createRateLimit } from "./limits/rate-limit.ts";
-import { limitTurns } from "./limits/turn-limit.ts";
+import { limitTurns, openTurnSlots } from "./limits/turn-limit.ts";
+import { turnLimitsOf } from "./limits/turn-slots.ts";
 import { bugFacts, errorFacts, foreignErrorFacts, type Log } from "./log.ts";
 import { hideNamespaces } from "./mcp/hide-namespaces.ts";
 import { createMcpHandler } from "./mcp/mcp-handler.ts";
@@ -82,7 +83,9 @@ async function wire(
     onTurnError: (error, executionId) => log.error({ executionId, ...foreignErrorFacts(error) }, "runtime failed"),
   });
   const everything = hideNamespaces(createServiceApi({ kernel, turns }), pool.isHidden);
-  const api = withLimits(measureTurns(everything, metrics), config, stores, log);
+  const onSlotError = (error: unknown): void => log.error(errorFacts(error), "places for turns not counted");
+  const slots = await openTurnSlots(database, turnLimitsOf(config.limits), onSlotError);
+  const api = protect(limitTurns(measureTurns(everything, metrics), slots, onSlotError), stores, log);
   const rateLimit = createRateLimit({ perSecond: config.limits.requestsPerSecond, burst: config.limits.burst });
   const clock = (): Date => new Date();
   const resolveContext = createContextResolver({
@@ -143,9 +146,9 @@ async function wire(
   };
 }
 
-/** So many turns at once, and every effect at most once under its id. */
-function withLimits(api: ServiceApi, { limits }: Config, stores: Stores, log: Log): ServiceApi {
-  return protectFromReplay(limitTurns(api, limits.concurrentTurns), {
+/** Every effect at most once under its id. A turn that finds no place has had none. */
+function protect(api: ServiceApi, stores: Stores, log: Log): ServiceApi {
+  return protectFromReplay(api, {
     store: stores.replay,
     onReplay: () => requestScope()?.headers.set("idempotency-replayed", "true"),
     onStoreError: (error, { kind, id }) =>

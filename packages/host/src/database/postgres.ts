@@ -10,6 +10,11 @@ const presenceLock = 7443;
 /** How long hosts have to take their locks again after the server was away. */
 const returnMs = 10_000;
 const bigintOid = 20;
+
+/** For the `in` of a query: the ids of all hosts that run on this database. */
+export const livingHosts = sql<number>`(select objid::bigint from pg_locks where locktype = 'advisory' and granted
+  and database = (select oid from pg_database where datname = current_database()) and classid = ${presenceLock})`;
+
 /** A server that went silent is an outage, not a wait. */
 const patience = { connectionTimeoutMillis: 5_000, query_timeout: 15_000, statement_timeout: 15_000 };
 
@@ -29,9 +34,7 @@ export async function openPostgres(url: string, log?: Logger): Promise<Database>
     hostId,
     async isAlive(id) {
       if (id === hostId) return true;
-      const held = await sql`select 1 from pg_locks where locktype = 'advisory' and granted
-        and database = (select oid from pg_database where datname = current_database())
-        and classid = ${presenceLock} and objid = ${id}`.execute(db);
+      const held = await sql`select 1 where ${id} in ${livingHosts}`.execute(db);
       return held.rows.length > 0 || !presence.isSettled();
     },
     isShared: true,

@@ -5,6 +5,7 @@ export interface Schema {
   revision: { id: number; value: number };
   hosts: { id: GeneratedAlways<number>; started_at: string };
   heartbeats: { host_id: number; content: string };
+  running_turns: { id: string; host_id: number; namespace_id: string; credential_id: string };
   grants: { namespace_id: string; id: string; subject: string; issuer: string; content: string };
   uses: { namespace_id: string; grant_id: string; used: number };
   namespace_settings: { namespace_id: string; actor: string; enabled: string };

@@ -164,4 +164,24 @@ describe("hosts that share a PostgreSQL", () => {
     });
     expect((await admitAll(slots, ["a/1"])).map(said)).toEqual(["runs"]);
   });
+
+  test("go on soon after one of them stopped while it held the lock", { timeout: 60_000 }, async () => {
+    const location = await newLocation("postgres");
+    const here = await openHost(location);
+    const other = await otherProcess(`
+      const { openTurnSlots } = await import(${JSON.stringify(new URL("../../dist/limits/turn-limit.js", import.meta.url).href)});
+      const stop = ({ query }) => {
+        if (!query.sql.includes("pg_advisory_xact_lock")) return;
+        console.log("holds the lock");
+        for (;;);
+      };
+      const database = await openDatabase(${JSON.stringify(location)}, stop);
+      const slots = await openTurnSlots(database, { all: 4, tenant: 4, credential: 4 }, () => {});
+      await slots.admit({ namespaceId: "a", credentialId: "1" });`);
+    expect(other.said).toBe("holds the lock");
+    const slots = await openTurnSlots(here, limits, ignore);
+    await vi.waitFor(async () => expect((await admitAll(slots, ["a/1"])).map(said)).toEqual(["runs"]), {
+      timeout: 30_000,
+    });
+  });
 });

@@ -22,6 +22,8 @@ test("with nothing said, everything has the value that is written down", () => {
       requestsPerSecond: 50,
       burst: 100,
       concurrentTurns: 64,
+      openEscalations: 100,
+      unreadMessages: 10_000,
       headersMs: 10_000,
       bodyMs: 60_000,
       idleMs: 65_000,

@@ -51,6 +51,8 @@ const ConfigSchema = z.strictObject({
       concurrentTurns: positive.default(64),
       tenantTurns: positive.optional(),
       credentialTurns: positive.optional(),
+      openEscalations: positive.default(100),
+      unreadMessages: positive.default(10_000),
       headersMs: positive.default(10_000),
       bodyMs: positive.default(60_000),
       idleMs: positive.default(65_000),

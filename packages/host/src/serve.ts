@@ -7,6 +7,7 @@ import { createAdminHandler } from "./admin/admin-handler.ts";
 import { ensureAdminToken } from "./admin/admin-token.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./database/database.ts";
+import { heartbeat } from "./database/heartbeat.ts";
 import { openDatabase } from "./database/open-database.ts";
 import { isOutage } from "./database/outage.ts";
 import { createHostKernel } from "./host-kernel.ts";
@@ -25,7 +26,7 @@ import { protectFromReplay } from "./replay/replay-api.ts";
 import { createApp, knownPaths } from "./server/app.ts";
 import { renderDocs } from "./server/docs-page.ts";
 import { startServer } from "./server/node-server.ts";
-import { createReadiness, heartbeat } from "./server/readiness.ts";
+import { createReadiness } from "./server/readiness.ts";
 import { requestScope } from "./server/request-scope.ts";
 import { openStores, type Stores } from "./stores/stores.ts";
 import { version } from "./version.ts";
@@ -74,7 +75,9 @@ async function wire(
   { log, runtime, tools = [] }: HostOptions,
   { database, metrics, pool }: Parts,
 ): Promise<Host> {
-  const stores = openStores(database, { questionMs: config.escalations.expireHours * hourMs });
+  const { openEscalations, unreadMessages } = config.limits;
+  const questionMs = config.escalations.expireHours * hourMs;
+  const stores = openStores(database, { questionMs, openEscalations, unreadMessages });
   const { kernel, toolNamespaces } = createHostKernel({ stores, metrics, log, tools, providers: pool.providers });
   const turns = createTurnExecutor({
     kernel,

@@ -47,6 +47,8 @@ export interface Schema {
     namespace_id: string;
     id: string;
     ask: string;
+    /** Empty for what was asked before there was a limit: such rows do not count. */
+    requester: string;
     status: "pending" | "approved" | "denied" | "expired";
     expires_at: string;
     content: string;

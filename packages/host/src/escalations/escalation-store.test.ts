@@ -50,6 +50,59 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
     expect(await own.escalations.find(namespaceId, question?.id ?? "", deskTime)).toEqual(question);
   });
 
+  describe("an actor with as many open questions as it may have", () => {
+    const few = async () => openStores(await open(), { questionMs: keepMs, openEscalations: 2 });
+    const full = async () => {
+      const own = await few();
+      const namespaceId = newTenant();
+      const add = (reason: string, who: Partial<AccessContext> = {}, requestedAt = deskTime) =>
+        own.escalations.add(context({ namespaceId, ...who }), { ...inWords(reason), requestedAt });
+      expect([await add("one"), await add("two")]).toEqual([undefined, undefined]);
+      return { own, namespaceId, add };
+    };
+
+    test("asks no more, and what waits stays", async () => {
+      const { own, namespaceId, add } = await full();
+      const before = await all(own, namespaceId);
+      expect(await add("three")).toBe("full");
+      expect(await all(own, namespaceId)).toEqual(before);
+    });
+
+    test("may still ask what it has asked already", async () => {
+      const { add } = await full();
+      expect(await add("one")).toBeUndefined();
+    });
+
+    test("asks again once one is answered", async () => {
+      const { own, namespaceId, add } = await full();
+      const [question] = await all(own, namespaceId);
+      if (question !== undefined) await own.escalations.deny(answerTo(question), "No.");
+      expect([await add("three"), await add("four")]).toEqual([undefined, "full"]);
+    });
+
+    test("asks again once they have expired", async () => {
+      const { add } = await full();
+      expect(await add("three", {}, lastMoment)).toBe("full");
+      expect(await add("three", {}, end)).toBeUndefined();
+    });
+
+    test("takes nothing from other actors and other tenants", async () => {
+      const { add } = await full();
+      expect(await add("three", { actor: bob })).toBeUndefined();
+      expect(await add("three", { namespaceId: newTenant() })).toBeUndefined();
+    });
+
+    test("cannot ask more by asking at once", async () => {
+      const own = await few();
+      const namespaceId = newTenant();
+      const asked = Array.from({ length: 12 }, (_, place) =>
+        own.escalations.add(context({ namespaceId }), inWords(`question ${place}`)),
+      );
+      expect((await Promise.all(asked)).filter((said) => said === undefined)).toHaveLength(2);
+      expect(await all(own, namespaceId)).toHaveLength(2);
+    });
+  });
+
   describe("the same ask", () => {
     const same: { name: string; asked?: Escalation; who?: Partial<AccessContext> }[] = [
       { name: "once more" },
@@ -370,6 +423,18 @@ function inWords(reason: string): Escalation {
 }
 
 describe("escalations on a PostgreSQL that two hosts share", () => {
+  test("an actor cannot ask more by asking both at once", async () => {
+    const hosts = (await openPair()).map((database) => openStores(database, { openEscalations: 3 }));
+    for (let round = 0; round < 5; round += 1) {
+      const namespaceId = newTenant();
+      const asked = Array.from({ length: 16 }, (_, place) =>
+        hosts[place % 2]?.escalations.add(context({ namespaceId }), inWords(`question ${place}`)),
+      );
+      expect((await Promise.all(asked)).filter((said) => said === undefined)).toHaveLength(3);
+      expect(await hosts[0]?.escalations.list(namespaceId, { limit: 99, now: deskTime })).toHaveLength(3);
+    }
+  });
+
   test("the same ask through both at once is one question, also when the one before has just expired", async () => {
     const hosts = (await openPair()).map(openAll);
     for (let round = 0; round < 10; round += 1) {

@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
-import type { Transaction } from "kysely";
+import { sql, type Transaction } from "kysely";
 import {
   AuthorityRequestSchema,
   canonicalJson,
   deepFreeze,
   IdentifierSchema,
+  principalKey,
   PrincipalRefSchema,
   PurposeSchema,
   sha256,
@@ -80,8 +81,21 @@ export interface EscalationStore extends EscalationQueue {
   countPending(now: string): Promise<number>;
 }
 
-/** Opens the queue. A question waits for `keepMs`, then nobody can answer it any more. */
-export function createEscalationStore({ db }: Database, revisions: Revisions, keepMs: number): EscalationStore {
+/** How long a question waits before nobody can answer it any more, and how many of one actor wait at a time. */
+export interface EscalationLimits {
+  keepMs: number;
+  maxOpen: number;
+}
+
+/** The advisory lock under which one actor's questions are counted; its second half is the actor. */
+const actorLock = 7445;
+
+/** Opens the queue. */
+export function createEscalationStore(
+  { db, kind }: Database,
+  revisions: Revisions,
+  { keepMs, maxOpen }: EscalationLimits,
+): EscalationStore {
   /** Every answer ends a revision, whose row it locks first: two answers come one after the other. */
   const answer = (given: Answer, change: Partial<Question>, grant?: Grant): Promise<Answered> =>
     revisions.write(async (transaction) => {
@@ -107,11 +121,13 @@ export function createEscalationStore({ db }: Database, revisions: Revisions, ke
         namespace_id: columnText(question.namespaceId),
         id: question.id,
         ask: question.ask,
+        requester: columnText(principalKey(question.requester)),
         status: question.status,
         expires_at: question.expiresAt,
         content: JSON.stringify(question),
       };
-      await db.transaction().execute(async (transaction) => {
+      return db.transaction().execute(async (transaction) => {
+        if (kind === "postgres") await lockActor(transaction, row);
         await transaction
           .updateTable("escalations")
           .set({ status: "expired" })
@@ -120,12 +136,23 @@ export function createEscalationStore({ db }: Database, revisions: Revisions, ke
           .where("status", "=", "pending")
           .where("expires_at", "<=", question.requestedAt)
           .execute();
+        const open = await transaction
+          .selectFrom("escalations")
+          .select("ask")
+          .where("namespace_id", "=", row.namespace_id)
+          .where("requester", "=", row.requester)
+          .where("status", "=", "pending")
+          .where("expires_at", ">", question.requestedAt)
+          .execute();
         // The same question that still waits is not asked twice.
+        if (open.some((other) => other.ask === row.ask)) return undefined;
+        if (open.length >= maxOpen) return "full";
         await transaction
           .insertInto("escalations")
           .values(row)
           .onConflict((conflict) => conflict.doNothing())
           .execute();
+        return undefined;
       });
     },
     async find(namespaceId, id, now) {
@@ -160,6 +187,15 @@ export function createEscalationStore({ db }: Database, revisions: Revisions, ke
       return Number(count);
     },
   };
+}
+
+/** Two questions of one actor come one after the other, so that both are counted. */
+async function lockActor(
+  transaction: Transaction<Schema>,
+  { namespace_id, requester }: Pick<Schema["escalations"], "namespace_id" | "requester">,
+): Promise<void> {
+  const actor = JSON.stringify([namespace_id, requester]);
+  await sql`select pg_advisory_xact_lock(${actorLock}, hashtext(${actor}))`.execute(transaction);
 }
 
 /** Ids sort by age: the time in base 36 keeps its eight places until the year 2059. */

@@ -2,7 +2,7 @@ import { principalKey, type AccessContext } from "turnpike/contracts";
 import { ServiceHttpError, type ServiceApi } from "turnpike/http";
 import type { Database } from "../database/database.ts";
 import { requestScope } from "../server/request-scope.ts";
-import { sharedTurnSlots } from "./shared-turn-slots.ts";
+import { sharedTurnSlots } from "./turn-slot-store.ts";
 import { localTurnSlots, type Admission, type TurnLimits, type TurnSlots } from "./turn-slots.ts";
 
 const words: Record<keyof TurnLimits, string> = {

@@ -5,6 +5,7 @@ import { envelope as example } from "../../../../tests/support/host/counting-api
 import { failingAt, recordStatements } from "../../../../tests/support/host/watched-database.ts";
 import { alice, assistant, now } from "../../../../tests/support/host/world.ts";
 import type { Database } from "../database/database.ts";
+import { openStores } from "../stores/stores.ts";
 import { createMessageStore, type Inbox, type MessageStore } from "./message-store.ts";
 
 const bob: PrincipalRef = { kind: "human", userId: "bob" };
@@ -28,6 +29,13 @@ async function deliverAll(store: MessageStore, tenant: string, ids: readonly str
 
 describe.each(databaseKinds)("messages on %s", (kind) => {
   const open = sharedDatabase(kind);
+
+  test("an inbox holds as many unread messages as the stores were opened with", async () => {
+    const { messages } = openStores(await open(), { unreadMessages: 2 });
+    const tenant = newTenant();
+    await deliverAll(messages, tenant, ["m-1", "m-2"]);
+    expect(await messages.deliver(message("m-3"), tenant, now)).toBe("full");
+  });
 
   test("a message is read to its last character, with the moment at which it was received", async () => {
     const store = createMessageStore(await open());

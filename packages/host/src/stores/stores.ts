@@ -25,16 +25,19 @@ export interface Stores {
   messages: MessageStore;
 }
 
-/** Times after which the stores let go of something. */
-export interface StoreTimes {
-  /** How long a question waits for an answer. */
-  questionMs: number;
+/** What the stores keep, and for how long. */
+export interface StoreOptions {
+  /** How long a question waits for an answer; a day unless given. */
+  questionMs?: number;
+  /** How many questions of one actor wait at a time; 100 unless given. */
+  openEscalations?: number;
+  /** How many messages wait in one inbox; 10,000 unless given. */
+  unreadMessages?: number;
 }
 
-const usualTimes: StoreTimes = { questionMs: 86_400_000 };
-
 /** Opens every store of a database; those that are read on every call share one cache. */
-export function openStores(database: Database, times: StoreTimes = usualTimes): Stores {
+export function openStores(database: Database, options: StoreOptions = {}): Stores {
+  const { questionMs = 86_400_000, openEscalations = 100, unreadMessages = 10_000 } = options;
   const revisions = createRevisions(database);
   const cache = createReadCache(revisions);
   return {
@@ -45,7 +48,7 @@ export function openStores(database: Database, times: StoreTimes = usualTimes): 
     audit: createAuditStore(database),
     replay: createReplayStore(database),
     files: createFileStore(database),
-    messages: createMessageStore(database),
-    escalations: createEscalationStore(database, revisions, times.questionMs),
+    messages: createMessageStore(database, { maxUnacknowledged: unreadMessages }),
+    escalations: createEscalationStore(database, revisions, { keepMs: questionMs, maxOpen: openEscalations }),
   };
 }

@@ -56,6 +56,7 @@ const rows = [
   { code: "invalid_driver_decision", families: ["turn"] },
   { code: "turn_cancelled", families: ["turn"] },
   { code: "escalation_unavailable", families: ["turn"] },
+  { code: "too_many_escalations", families: ["turn"] },
 
   { code: "already_exists", families: ["tool", "resource"] },
   { code: "version_conflict", families: ["tool", "resource"] },

@@ -287,6 +287,12 @@ export const errorCodes = {
     meaning: "The question to the owner could not be kept, so it was not asked.",
     retry: true,
   },
+  too_many_escalations: {
+    families: ["turn"],
+    meaning:
+      "The actor has as many open questions as it may have: nothing more is asked until some are answered or expire.",
+    retry: true,
+  },
   already_exists: { families: ["tool", "resource"], meaning: "There is something at this path.", retry: false },
   version_conflict: {
     families: ["tool", "resource"],

@@ -93,8 +93,11 @@ export interface MessageTransport {
 
 /** Keeps the questions that turns ended with until somebody answers them. */
 export interface EscalationQueue {
-  /** Resolves when the question is kept. Throw when it is not: the turn then fails instead of asking nobody. */
-  add(context: AccessContext, escalation: Escalation): Promise<void>;
+  /**
+   * Resolves when the question is kept, and with `"full"` when the actor has as many open ones as it may have. Throw
+   * when it could not be kept: the turn then fails instead of asking nobody.
+   */
+  add(context: AccessContext, escalation: Escalation): Promise<void | "full">;
 }
 
 /** Keeps the audit trail. */

@@ -47,7 +47,10 @@ export interface TurnEnd {
 /** What became of the wish to escalate. */
 export type EscalationOutcome =
   | { kind: "pending"; escalation: Escalation }
-  | { kind: "refused"; reason: Exclude<ReasonCode, "allowed"> | "escalation_unavailable" };
+  | { kind: "refused"; reason: Exclude<ReasonCode, "allowed"> | NotAsked };
+
+/** Why a question that was allowed is not in the queue. */
+type NotAsked = "escalation_unavailable" | "too_many_escalations";
 
 /** What a running turn holds. Its authority is what was there at admission, and can only shrink. */
 export interface TurnScope {
@@ -118,11 +121,12 @@ async function keepQuestion(
   context: AccessContext,
   escalation: Escalation,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<NotAsked | undefined> {
   const { escalations } = ports;
-  if (escalations === undefined) return true;
+  if (escalations === undefined) return undefined;
   const kept = await callPort(ports, { port: "escalations" }, signal, () => escalations.add(context, escalation));
-  return kept.ok;
+  if (!kept.ok) return "escalation_unavailable";
+  return kept.value === "full" ? "too_many_escalations" : undefined;
 }
 
 /** The catalog that a list was made from, when it was made for this very access. */
@@ -237,8 +241,8 @@ function openScope(
       if (!recorded) return refused("audit_unavailable");
       const question: Escalation = { status: "pending", reason, requestedAt: now, reviewer: context.owner };
       const escalation = { ...question, ...(requestedAuthority && { requestedAuthority }) };
-      const isKept = await keepQuestion(ports, moment, escalation, signal);
-      return isKept ? { kind: "pending", escalation } : { kind: "refused", reason: "escalation_unavailable" };
+      const notAsked = await keepQuestion(ports, moment, escalation, signal);
+      return notAsked === undefined ? { kind: "pending", escalation } : { kind: "refused", reason: notAsked };
     },
     async end(end, now) {
       isOpen = false;

@@ -378,6 +378,27 @@ describe("the queue of questions", () => {
     });
   }
 
+  test("that takes no more of the actor's questions ends the turn failed, which is no fault of the queue", async () => {
+    const world = turnWorldOf(asking(ask), { escalations: { add: () => Promise.resolve("full" as const) } });
+    const result = await world.run();
+    expect(result).toMatchObject({
+      status: "failed",
+      error: {
+        code: "too_many_escalations",
+        message:
+          "The actor has as many open questions as it may have: nothing more is asked until some are answered or expire.",
+        retryable: true,
+      },
+    });
+    expect(result).not.toHaveProperty("escalation");
+    expect(world.portErrors).toStrictEqual([]);
+    expect(world.events.at(-1)).toMatchObject({
+      type: "turn.ended",
+      outcome: "failed",
+      reason: "too_many_escalations",
+    });
+  });
+
   test("that never answers is not waited for longer than the turn lasts", async () => {
     const world = turnWorldOf(escalating, { escalations: { add: never } });
     const result = await world.run({ options: { timeoutMs: 20 } });

@@ -209,6 +209,8 @@ async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Prom
   if (asked.kind === "pending")
     return { status: "escalated", escalation: asked.escalation, ...(metadata && { metadata }) };
   if (asked.reason === "invalid_request") return endWith("failed", "invalid_runtime_outcome");
-  const isOutage = asked.reason === "audit_unavailable" || asked.reason === "escalation_unavailable";
-  return endWith("failed", isOutage ? asked.reason : "tool_unavailable");
+  const { reason } = asked;
+  const isOwn =
+    reason === "audit_unavailable" || reason === "escalation_unavailable" || reason === "too_many_escalations";
+  return endWith("failed", isOwn ? reason : "tool_unavailable");
 }

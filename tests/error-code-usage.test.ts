@@ -12,6 +12,8 @@ const notCodes = {
   unrecognized_keys: "an issue of zod",
   invalid_union: "an issue of zod",
   tool_results: "what a driver is told",
+  at_hash: "a claim of ID tokens",
+  c_hash: "a claim of ID tokens",
 };
 
 /** Codes that nothing produces yet. A room that arrives takes its codes away. */

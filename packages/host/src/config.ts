@@ -1,34 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describeExpectation, TurnOptionsSchema } from "turnpike/contracts";
 import { z } from "zod";
+import { JwtConfigSchema } from "./access/jwt-config.ts";
 import { isLoopback } from "./loopback.ts";
 import { RuntimeConfigSchema } from "./models/runtime-config.ts";
 import { McpConfigSchema, withoutMcpSecrets } from "./mcp/mcp-config.ts";
 
 const positive = z.int().min(1);
-
-const JwtConfigSchema = z.strictObject({
-  jwks: z.string().min(1).describe("URL or file of the key set"),
-  issuer: z.string().min(1),
-  audience: z.string().min(1),
-  algorithms: z.array(z.string()).default(["RS256", "ES256", "EdDSA"]),
-  claims: z
-    .strictObject({
-      tenant: z.string().default("tenant"),
-      actor: z.string().default("sub"),
-      owner: z.string().optional(),
-      authority: z.string().optional(),
-      purposes: z.string().default("scope"),
-      kind: z
-        .enum(["human", "agent", "group", "service"])
-        .optional()
-        .describe("kind of principals whose claims are bare ids"),
-    })
-    .prefault({}),
-});
-
-/** How tokens of an identity provider become credentials. */
-export type JwtConfig = z.infer<typeof JwtConfigSchema>;
 
 const ConfigSchema = z.strictObject({
   listen: z

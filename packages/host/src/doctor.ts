@@ -2,7 +2,8 @@ import { existsSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { sql } from "kysely";
-import { readKeySet } from "./access/jwt.ts";
+import { isKeySetUrl } from "./access/jwt-config.ts";
+import { readKeySet } from "./access/key-set.ts";
 import { adminTokenFile, dataFolder } from "./admin/admin-token.ts";
 import { loadConfig, type Config } from "./config.ts";
 import { isPostgres } from "./database/location.ts";
@@ -88,7 +89,7 @@ function checkSecretFile(path: string): Finding {
 }
 
 function checkKeySet(jwks: string): Finding {
-  if (/^https?:\/\//.test(jwks)) return good("jwt", `${jwks} is fetched when the first token comes`);
+  if (isKeySetUrl(jwks)) return good("jwt", `${jwks} is fetched when the first token comes`);
   try {
     readKeySet(jwks);
     return good("jwt", `${jwks} is a key set`);

@@ -91,9 +91,10 @@ async function wire(
   const api = protect(limitTurns(measureTurns(everything, metrics), slots, onSlotError), stores, log);
   const rateLimit = createRateLimit({ perSecond: config.limits.requestsPerSecond, burst: config.limits.burst });
   const clock = (): Date => new Date();
+  const onKeySetError = (error: unknown): void => log.error(errorFacts(error), "key set not read");
   const resolveContext = createContextResolver({
     credentials: stores.credentials,
-    jwt: config.jwt && createJwtVerifier(config.jwt),
+    jwt: config.jwt && createJwtVerifier(config.jwt, { onKeySetError }),
     settings: stores.settings,
     rateLimit,
     clock,

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { exportJWK, generateKeyPair, SignJWT, type JSONWebKeySet, type JWTPayload } from "jose";
 import { temporaryFolder } from "../databases.ts";
-import type { JwtConfig } from "../../../packages/host/src/config.ts";
+import type { JwtConfig } from "../../../packages/host/src/access/jwt-config.ts";
 
 export const issuer = "https://id.example";
 export const audience = "turnpike";
@@ -14,7 +14,9 @@ export interface IdentityProvider {
   jwks: JSONWebKeySet;
   publicKey: Awaited<ReturnType<typeof generateKeyPair>>["publicKey"];
   /** A token with everything it needs; `changes` to undefined leave a claim out. */
-  sign(changes?: Record<string, unknown>, header?: { alg?: string; kid?: string }): Promise<string>;
+  sign(changes?: Record<string, unknown>, header?: Record<string, unknown>): Promise<string>;
+  /** The same token under headers that libraries refuse to write. */
+  signRaw(header: Record<string, unknown>): Promise<string>;
 }
 
 export const goodClaims: JWTPayload = {
@@ -33,7 +35,20 @@ export async function identityProvider(alg = "ES256", kid = "key-1"): Promise<Id
     publicKey,
     sign: (changes = {}, header = {}) =>
       new SignJWT({ ...goodClaims, ...changes }).setProtectedHeader({ alg, kid, ...header }).sign(privateKey),
+    async signRaw(header) {
+      const isEncoded = header["b64"] !== false;
+      const claims = JSON.stringify(goodClaims);
+      const payload = isEncoded ? encoded(claims) : claims.replaceAll(".", String.raw`\u002e`);
+      const signed = `${encoded(JSON.stringify({ alg, kid, ...header }))}.${payload}`;
+      const algorithm = { name: "ECDSA", hash: "SHA-256" };
+      const signature = await crypto.subtle.sign(algorithm, privateKey, new TextEncoder().encode(signed));
+      return `${signed}.${Buffer.from(signature).toString("base64url")}`;
+    },
   };
+}
+
+function encoded(text: string): string {
+  return Buffer.from(text).toString("base64url");
 }
 
 /** The configuration that trusts a provider, whose key set is a file. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { DiscoveryContextSchema } from "turnpike/contracts";
 import { identityProvider, noon, trusting } from "../../../../tests/support/host/identity-provider.ts";
-import type { JwtConfig } from "../config.ts";
+import type { JwtConfig } from "./jwt-config.ts";
 import { createJwtVerifier } from "./jwt.ts";
 
 const plain: JwtConfig["claims"] = { tenant: "tenant", actor: "sub", purposes: "scope" };

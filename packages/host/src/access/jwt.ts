@@ -1,8 +1,9 @@
-import { readFileSync } from "node:fs";
-import { createLocalJWKSet, createRemoteJWKSet, jwtVerify, type JSONWebKeySet, type JWTPayload } from "jose";
+import { performance } from "node:perf_hooks";
+import { errors, jwtVerify, type JWTPayload, type JWTVerifyResult } from "jose";
 import { IdentifierSchema, PurposeSchema } from "turnpike/contracts";
-import { ConfigError, type JwtConfig } from "../config.ts";
 import { parsePrincipal, type Credential } from "../stores/credential-store.ts";
+import type { JwtConfig } from "./jwt-config.ts";
+import { openKeySet, type Keys, type MonotonicClock } from "./key-set.ts";
 
 /** Verifies tokens of an identity provider. */
 export interface JwtVerifier {
@@ -10,38 +11,89 @@ export interface JwtVerifier {
   verify(token: string, now: Date): Promise<Credential | undefined>;
 }
 
+/** What the configuration does not say. */
+export interface JwtVerifierOptions {
+  clock?: MonotonicClock;
+  /** Told when the key set could not be read. */
+  onKeySetError?(error: unknown): void;
+}
+
 const maxCached = 10_000;
 
-/** Verified tokens are kept until they expire: a signature is checked once. */
-export function createJwtVerifier(config: JwtConfig): JwtVerifier {
-  const keys = /^https?:\/\//.test(config.jwks)
-    ? createRemoteJWKSet(new URL(config.jwks))
-    : createLocalJWKSet(readKeySet(config.jwks));
+/**
+ * Verifies a token once for each reading of the key set: what was verified is forgotten with the keys it was verified
+ * by, so it counts no longer than they do.
+ */
+export function createJwtVerifier(config: JwtConfig, options: JwtVerifierOptions = {}): JwtVerifier {
+  const { clock = () => performance.now() } = options;
+  const keySet = openKeySet(config.jwks, clock, (error) => options.onKeySetError?.(error));
   const verified = new Map<string, { credential: Credential; expiresAt: number }>();
+  let verifiedBy: Keys | undefined;
+
+  const verifyBy = async (keys: Keys, token: string, now: Date): Promise<Credential | "unknown key" | undefined> => {
+    if (keys !== verifiedBy) {
+      verified.clear();
+      verifiedBy = keys;
+    }
+    const known = verified.get(token);
+    if (known !== undefined && known.expiresAt > now.getTime()) return known.credential;
+    const result = await signedBy(keys, config, token, now);
+    if (result === undefined || result === "unknown key") return result;
+    const credential = isAccessToken(result, config) ? credentialOf(result.payload, config) : undefined;
+    const { exp } = result.payload;
+    // INVARIANT: a token is kept only beside others that were verified by the same reading of the key set.
+    if (credential !== undefined && exp !== undefined && verifiedBy === keys) {
+      if (verified.size >= maxCached) verified.clear();
+      verified.set(token, { credential, expiresAt: exp * 1000 });
+    }
+    return credential;
+  };
   return {
     async verify(token, now) {
-      const known = verified.get(token);
-      if (known !== undefined && known.expiresAt > now.getTime()) return known.credential;
-      verified.delete(token);
-      const { issuer, audience } = config;
-      const requirements = {
-        issuer,
-        audience,
-        requiredClaims: ["exp", "sub"],
-        currentDate: now,
-        algorithms: config.algorithms,
-      };
-      const payload = await jwtVerify(token, keys, requirements).then(
-        (result) => result.payload,
-        () => undefined,
-      );
-      const credential = payload && credentialOf(payload, config);
-      if (payload?.exp === undefined || credential === undefined) return undefined;
-      if (verified.size >= maxCached) verified.clear();
-      verified.set(token, { credential, expiresAt: payload.exp * 1000 });
-      return credential;
+      const keys = await keySet.current();
+      const first = keys && (await verifyBy(keys, token, now));
+      if (first !== "unknown key") return first;
+      const newer = await keySet.renewed();
+      const second = newer && newer !== keys ? await verifyBy(newer, token, now) : undefined;
+      return second === "unknown key" ? undefined : second;
     },
   };
+}
+
+/** The token's header and claims when its signature and what every token has to say are good. */
+async function signedBy(
+  keys: Keys,
+  { issuer, audience, algorithms }: JwtConfig,
+  token: string,
+  currentDate: Date,
+): Promise<JWTVerifyResult | "unknown key" | undefined> {
+  const requiredClaims = ["exp"];
+  try {
+    return await jwtVerify(token, keys, { issuer, audience, requiredClaims, currentDate, algorithms });
+  } catch (error) {
+    return error instanceof errors.JWKSNoMatchingKey ? "unknown key" : undefined;
+  }
+}
+
+/** What providers call access tokens (RFC 9068), or call nothing in particular. */
+const usualTypes = ["at+jwt", "jwt"];
+
+/**
+ * Claims of tokens that are not for showing to a service: a key the bearer has to prove (RFC 7800), which is not checked
+ * here; the hashes of an ID token; the events of a logout or another security event token (RFC 8417).
+ */
+const foreignClaims = ["cnf", "at_hash", "c_hash", "events"];
+
+/** Whether it is a bearer's access token, and not another kind that the same provider signs with the same key. */
+function isAccessToken({ protectedHeader: { typ }, payload }: JWTVerifyResult, { types }: JwtConfig): boolean {
+  if (foreignClaims.some((claim) => Object.hasOwn(payload, claim))) return false;
+  if (typ === undefined) return types === undefined;
+  return typeof typ === "string" && (types ?? usualTypes).map(mediaType).includes(mediaType(typ));
+}
+
+/** Types are compared without case, and without the prefix that may be left out (RFC 7515). */
+function mediaType(typ: string): string {
+  return typ.toLowerCase().replace(/^application\//, "");
 }
 
 /** Claims to credential, as the configuration maps them. A principal claim is `human:alice`, or an id of a fixed kind. */
@@ -55,27 +107,20 @@ function credentialOf(payload: JWTPayload, { claims }: JwtConfig): Credential | 
     if (value === undefined) return undefined;
     return parsePrincipal(claims.kind === undefined ? value : `${claims.kind}:${value}`);
   };
+  const { iss, sub } = payload;
   const tenant = IdentifierSchema.safeParse(payload[claims.tenant]);
   const actor = principal(claims.actor);
   const owner = claims.owner === undefined ? actor : principal(claims.owner);
   const authority = claims.authority === undefined ? owner : principal(claims.authority);
   const purposes = purposesOf(payload[claims.purposes]);
+  if (typeof sub !== "string" || sub === "") return undefined;
   if (!tenant.success || actor === undefined || owner === undefined || purposes.length === 0) return undefined;
   const access = { actor, owner, purposes, ...(authority && { authority }) };
-  return { id: `jwt:${payload.iss}:${payload.sub}`, namespaceId: tenant.data, access };
+  return { id: `jwt:${iss}:${sub}`, namespaceId: tenant.data, access };
 }
 
 /** A list, or one string of words as OAuth scopes are written. */
 function purposesOf(claim: unknown): string[] {
   const list: unknown[] = typeof claim === "string" ? claim.split(" ") : Array.isArray(claim) ? claim : [];
   return list.filter((purpose): purpose is string => PurposeSchema.safeParse(purpose).success);
-}
-
-/** Throws `ConfigError` when the file is no key set. */
-export function readKeySet(file: string): JSONWebKeySet {
-  try {
-    return JSON.parse(readFileSync(file, "utf8")) as JSONWebKeySet;
-  } catch (cause) {
-    throw new ConfigError(`jwt.jwks: ${file} cannot be read as a key set.`, { cause });
-  }
 }

@@ -1,0 +1,84 @@
+import { readFileSync } from "node:fs";
+import { createLocalJWKSet, createRemoteJWKSet, type JSONWebKeySet } from "jose";
+import { ConfigError } from "../config.ts";
+import { isKeySetUrl } from "./jwt-config.ts";
+
+/** The keys of one reading of a key set. */
+export type Keys = ReturnType<typeof createLocalJWKSet>;
+
+/** The key set of an identity provider, read again and again. */
+export interface KeySet {
+  /** The keys that count now, another object after each reading; undefined when they could not be read for too long. */
+  current(): Promise<Keys | undefined>;
+  /** As `current`, once the reading that is under way has ended: for a token whose key is not known yet. */
+  renewed(): Promise<Keys | undefined>;
+}
+
+/** Time that never goes back, in milliseconds. */
+export type MonotonicClock = () => number;
+
+/** A set in use is read this often, and no more often, whatever tokens name. */
+const refreshMs = 30_000;
+
+/** INVARIANT: keys count for at most this long from the moment at which they were asked for. */
+const maxAgeMs = 300_000;
+
+/** Opens a key set; a file is read at once. Throws `ConfigError` when it holds no key set. */
+export function openKeySet(jwks: string, clock: MonotonicClock, onError: (error: unknown) => void): KeySet {
+  if (isKeySetUrl(jwks)) return createKeySet(fetchedFrom(new URL(jwks)), clock, onError);
+  readKeySet(jwks);
+  return createKeySet(async () => createLocalJWKSet(readKeySet(jwks)), clock, onError);
+}
+
+/** Fetches within five seconds, and follows no redirect: it could lead to plain http. */
+function fetchedFrom(url: URL): () => Promise<Keys> {
+  const remote = createRemoteJWKSet(url);
+  return async () => {
+    await remote.reload();
+    return createLocalJWKSet(remote.jwks() ?? { keys: [] });
+  };
+}
+
+/** Throws `ConfigError` when the file is no key set. */
+export function readKeySet(file: string): JSONWebKeySet {
+  try {
+    return createLocalJWKSet(JSON.parse(readFileSync(file, "utf8")) as JSONWebKeySet).jwks();
+  } catch (cause) {
+    throw new ConfigError(`jwt.jwks: ${file} cannot be read as a key set.`, { cause });
+  }
+}
+
+/** Keeps the keys of the last reading that succeeded, while they are young enough. */
+function createKeySet(read: () => Promise<Keys>, clock: MonotonicClock, onError: (error: unknown) => void): KeySet {
+  let last: { keys: Keys; askedAt: number } | undefined;
+  let askedAt = Number.NEGATIVE_INFINITY;
+  let reading: Promise<void> | undefined;
+
+  const start = async (): Promise<void> => {
+    const began = (askedAt = clock());
+    try {
+      last = { keys: await read(), askedAt: began };
+    } catch (error) {
+      onError(error);
+    } finally {
+      reading = undefined;
+    }
+  };
+  const young = (): Keys | undefined =>
+    last !== undefined && clock() - last.askedAt < maxAgeMs ? last.keys : undefined;
+  const refresh = (): void => {
+    if (reading === undefined && clock() - askedAt >= refreshMs) reading = start();
+  };
+  const renewed = async (): Promise<Keys | undefined> => {
+    refresh();
+    await reading;
+    return young();
+  };
+  return {
+    renewed,
+    async current() {
+      refresh();
+      return young() ?? renewed();
+    },
+  };
+}

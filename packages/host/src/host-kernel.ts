@@ -1,4 +1,4 @@
-import { createKernel, type Kernel, type ToolHandler, type ToolProvider } from "turnpike/kernel";
+import { createKernel, type AccessGuard, type Kernel, type ToolHandler, type ToolProvider } from "turnpike/kernel";
 import { escalationTool } from "turnpike/runtime";
 import type { FileDesk } from "./files/file-action.ts";
 import { fileProvider } from "./files/file-provider.ts";
@@ -13,6 +13,7 @@ import type { Stores } from "./stores/stores.ts";
 /** What a host's kernel is made of. */
 export interface HostKernelOptions {
   stores: Stores;
+  access: AccessGuard;
   metrics: Metrics;
   log: Log;
   tools: readonly ToolHandler[];
@@ -20,7 +21,7 @@ export interface HostKernelOptions {
 }
 
 /** The kernel on the host's stores, with all that the host brings to it; and the tool namespaces there are. */
-export function createHostKernel({ stores, metrics, log, tools, providers }: HostKernelOptions): {
+export function createHostKernel({ stores, access, metrics, log, tools, providers }: HostKernelOptions): {
   kernel: Kernel;
   toolNamespaces: string[];
 } {
@@ -30,6 +31,7 @@ export function createHostKernel({ stores, metrics, log, tools, providers }: Hos
     grants: stores.grants,
     usage: stores.usage,
     namespaceSettings: stores.settings,
+    access,
     escalations: stores.escalations,
     audit: countingAudit(stores.audit, metrics),
     messages: messageTransport(stores.messages),

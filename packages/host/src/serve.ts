@@ -1,6 +1,7 @@
 import type { ToolHandler } from "turnpike/kernel";
 import { createServiceApi, createServiceHandler, type ServiceApi } from "turnpike/http";
 import { createTurnExecutor, type RuntimePlugin } from "turnpike/runtime";
+import { createAccessGuard } from "./access/access-guard.ts";
 import { createJwtVerifier } from "./access/jwt.ts";
 import { createContextResolver } from "./access/resolve-context.ts";
 import { createAdminHandler } from "./admin/admin-handler.ts";
@@ -78,7 +79,16 @@ async function wire(
   const { openEscalations, unreadMessages } = config.limits;
   const questionMs = config.escalations.expireHours * hourMs;
   const stores = openStores(database, { questionMs, openEscalations, unreadMessages });
-  const { kernel, toolNamespaces } = createHostKernel({ stores, metrics, log, tools, providers: pool.providers });
+  const clock = (): Date => new Date();
+  const access = createAccessGuard({ settings: stores.settings, clock });
+  const { kernel, toolNamespaces } = createHostKernel({
+    stores,
+    access,
+    metrics,
+    log,
+    tools,
+    providers: pool.providers,
+  });
   const turns = createTurnExecutor({
     kernel,
     runtime,
@@ -88,9 +98,9 @@ async function wire(
   const everything = hideNamespaces(createServiceApi({ kernel, turns }), pool.isHidden);
   const onSlotError = (error: unknown): void => log.error(errorFacts(error), "places for turns not counted");
   const slots = await openTurnSlots(database, turnLimitsOf(config.limits), onSlotError);
-  const api = protect(limitTurns(measureTurns(everything, metrics), slots, onSlotError), stores, log);
+  const watched = access.watchTurns(measureTurns(everything, metrics));
+  const api = protect(limitTurns(watched, slots, onSlotError), stores, log);
   const rateLimit = createRateLimit({ perSecond: config.limits.requestsPerSecond, burst: config.limits.burst });
-  const clock = (): Date => new Date();
   const onKeySetError = (error: unknown): void => log.error(errorFacts(error), "key set not read");
   const resolveContext = createContextResolver({
     credentials: stores.credentials,

@@ -5,7 +5,7 @@ import { newTenant, sharedDatabase } from "../../../../tests/support/databases.t
 import { identityProvider, noon, trusting } from "../../../../tests/support/host/identity-provider.ts";
 import { access, alice, assistant, context, neverAborted } from "../../../../tests/support/host/world.ts";
 import { createRateLimit } from "../limits/rate-limit.ts";
-import { withRequestScope } from "../server/request-scope.ts";
+import { withRequestScope, type RequestScope } from "../server/request-scope.ts";
 import type { CredentialAccess } from "../stores/credential-store.ts";
 import { openStores } from "../stores/stores.ts";
 import { createJwtVerifier, type JwtVerifier } from "./jwt.ts";
@@ -17,7 +17,9 @@ interface World {
   tenant: string;
   token: string;
   credentialId: string;
-  resolve(headers: Record<string, string>): Promise<{ context: unknown; headers: Map<string, string>; facts: object }>;
+  resolve(
+    headers: Record<string, string>,
+  ): Promise<{ context: unknown } & Pick<RequestScope, "headers" | "facts" | "caller">>;
   revoke(): Promise<boolean>;
   enable(namespace: string): Promise<unknown>;
 }
@@ -42,7 +44,7 @@ async function world(
     resolve: (headers) =>
       withRequestScope(async (scope) => {
         const resolved = await resolver(new Request("http://host/", { headers })).catch((error: unknown) => error);
-        return { context: resolved, headers: scope.headers, facts: scope.facts };
+        return { context: resolved, ...scope };
       }),
     revoke: () => stores.credentials.revoke(made.id, noon.toISOString()),
     enable: (namespace) =>
@@ -82,6 +84,15 @@ describe("a good credential", () => {
       traceId: "trace-1",
     });
     expect(resolved.facts).toEqual({ tenant, traceId: "trace-1", credentialId });
+  });
+
+  test("is known to whatever handles the request, which can ask whether it is still good", async () => {
+    const { token, credentialId, resolve, revoke } = await world();
+    const { caller } = await resolve(bearer(token));
+    expect(caller?.credential.id).toBe(credentialId);
+    expect(await caller?.stands(noon)).toBe(true);
+    await revoke();
+    expect(await caller?.stands(noon)).toBe(false);
   });
 
   test("without an authority leaves it open", async () => {

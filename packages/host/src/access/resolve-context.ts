@@ -4,6 +4,7 @@ import type { RateLimit } from "../limits/rate-limit.ts";
 import { requestScope } from "../server/request-scope.ts";
 import { parsePrincipal, type Credential, type CredentialStore } from "../stores/credential-store.ts";
 import type { NamespaceSettingsStore } from "../stores/namespace-settings-store.ts";
+import { callerByCredential, callerByJwt, type Caller } from "./caller.ts";
 import type { JwtVerifier } from "./jwt.ts";
 
 /** What credentials become contexts with. */
@@ -19,9 +20,11 @@ export interface AccessPorts {
 export function createContextResolver(ports: AccessPorts): (request: Request) => Promise<DiscoveryContext> {
   return async ({ headers }) => {
     const now = ports.clock();
-    const credential = await orUnavailable(authenticate(ports, headers, now));
+    const caller = await orUnavailable(authenticate(ports, headers, now));
+    const { credential } = caller;
     const { id, namespaceId, access } = credential;
     const scope = requestScope();
+    if (scope !== undefined) scope.caller = caller;
     const traceId = traceIdOf(headers) ?? crypto.randomUUID();
     scope?.headers.set("x-trace-id", toHeaderValue(traceId));
     if (scope !== undefined) scope.facts = { tenant: namespaceId, traceId, credentialId: id };
@@ -60,15 +63,12 @@ async function orUnavailable<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-async function authenticate({ credentials, jwt }: AccessPorts, headers: Headers, now: Date): Promise<Credential> {
-  const [, token] = /^bearer +([^ ]+)$/i.exec(headers.get("authorization") ?? "") ?? [];
-  const credential =
-    token === undefined
-      ? undefined
-      : token.startsWith("tp_")
-        ? await credentials.verify(token, now)
-        : await jwt?.verify(token, now);
-  if (credential !== undefined) return credential;
+async function authenticate({ credentials, jwt }: AccessPorts, headers: Headers, now: Date): Promise<Caller> {
+  const [, token = ""] = /^bearer +([^ ]+)$/i.exec(headers.get("authorization") ?? "") ?? [];
+  const caller = token.startsWith("tp_")
+    ? await callerByCredential(credentials, token, now)
+    : jwt && (await callerByJwt(jwt, token, now));
+  if (caller !== undefined) return caller;
   throw new ServiceHttpError(401, "unauthenticated", "Send a valid credential: authorization: Bearer <token>.", {
     headers: { "www-authenticate": 'Bearer realm="turnpike"' },
   });

@@ -1,9 +1,12 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { Caller } from "../access/caller.ts";
 
 /** What the parts of the host that handle one request tell each other about it. */
 export interface RequestScope {
   /** Added to the response. */
   readonly headers: Map<string, string>;
+  /** Whoever sent the request, once that is known. */
+  caller?: Caller;
   /** For the log. */
   facts: { tenant?: string; traceId?: string; credentialId?: string };
 }

@@ -45,6 +45,8 @@ export interface CredentialStore {
   }): Promise<{ id: string; token: string }>;
   /** The credential behind a token, or undefined: unknown, expired and revoked ones are alike. */
   verify(token: string, now: Date): Promise<Credential | undefined>;
+  /** Whether a credential that was presented before is still good. Throws when that cannot be read. */
+  stands(id: string, now: Date): Promise<boolean>;
   /** Who a credential belongs to; its secret is not kept anywhere. */
   find(id: string): Promise<CredentialRecord | undefined>;
   /** The credentials of a tenant, or of all, by id; those after the credential `after`. */
@@ -103,6 +105,8 @@ export function createCredentialStore({ db }: Database, cache: ReadCache, revisi
       }
     );
   };
+  const keep = (id: string, find: () => Promise<Stored | undefined>): Promise<Stored | undefined> =>
+    cache.get(JSON.stringify(["credential", id]), find);
   return {
     async create({ id = freshCredentialId(), namespaceId, access, expiresAt }) {
       if (!isKept(namespaceId)) throw new TypeError("The name of the tenant cannot be kept as it is.");
@@ -126,14 +130,17 @@ export function createCredentialStore({ db }: Database, cache: ReadCache, revisi
         isRead = true;
         return read(id);
       };
-      const stored = (await cache.get(JSON.stringify(["credential", id]), find)) ?? nobody;
+      const stored = (await keep(id, find)) ?? nobody;
       const isSecret = timingSafeEqual(hash(secret), stored.secretHash);
-      const isGood = isLater(stored.expiresAt, now) && !stored.isRevoked;
       const { namespaceId, access } = stored;
-      if (isSecret && isGood) return { id, namespaceId, access };
+      if (isSecret && isGood(stored, now)) return { id, namespaceId, access };
       // An id that nobody has is looked up every time, so one that was good is too: both take the same time.
       if (!isRead) await read(id);
       return undefined;
+    },
+    async stands(id, now) {
+      const stored = await keep(id, () => read(id));
+      return stored !== undefined && isGood(stored, now);
     },
     async find(id) {
       const row = await db.selectFrom("credentials").selectAll().where("id", "=", columnText(id)).executeTakeFirst();
@@ -184,8 +191,8 @@ function hash(secret: string): Buffer {
   return createHash("sha256").update(secret).digest();
 }
 
-function isLater(limit: string | null, now: Date): boolean {
-  return limit === null || Date.parse(limit) > now.getTime();
+function isGood({ expiresAt, isRevoked }: Stored, now: Date): boolean {
+  return !isRevoked && (expiresAt === null || Date.parse(expiresAt) > now.getTime());
 }
 
 /** Splits `human:alice` into a principal; undefined when it is none. */

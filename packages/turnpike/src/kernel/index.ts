@@ -9,6 +9,7 @@ export { createKernel, type Kernel } from "./kernel.ts";
 export { errorObject, KernelError } from "./kernel-error.ts";
 export type { Mismatch } from "./match.ts";
 export type {
+  AccessGuard,
   AuditSink,
   CallOptions,
   EscalationQueue,

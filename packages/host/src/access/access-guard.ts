@@ -1,0 +1,57 @@
+import { principalKey, type AccessContext } from "turnpike/contracts";
+import { ServiceHttpError, type ServiceApi } from "turnpike/http";
+import type { AccessGuard } from "turnpike/kernel";
+import { requestScope } from "../server/request-scope.ts";
+import type { NamespaceSettingsStore } from "../stores/namespace-settings-store.ts";
+import type { Caller } from "./caller.ts";
+
+/** What a guard is made of. */
+export interface AccessGuardOptions {
+  settings: NamespaceSettingsStore;
+  clock: () => Date;
+  /** Who sent the request that is being handled. */
+  callerNow?: () => Caller | undefined;
+}
+
+/** A guard that knows by what each running turn was started, as long as turns are started through `watchTurns`. */
+export interface HostAccessGuard extends AccessGuard {
+  /** The same api; its turns are known to the guard while they run. It belongs below whatever replays turns. */
+  watchTurns(api: ServiceApi): ServiceApi;
+}
+
+/** Stops the next call of a turn whose credential is no longer good; a turn that nobody is known to have started has none. */
+export function createAccessGuard(options: AccessGuardOptions): HostAccessGuard {
+  const { settings, clock, callerNow = () => requestScope()?.caller } = options;
+  const running = new Map<string, Caller>();
+  return {
+    async check(context) {
+      const caller = running.get(turnKey(context, context.executionId));
+      if (caller === undefined) return { stands: false };
+      const { namespaceId, actor } = context;
+      const [stands, enabledToolNamespaces] = await Promise.all([
+        caller.stands(clock()),
+        settings.enabled(namespaceId, actor),
+      ]);
+      return stands ? { stands, enabledToolNamespaces } : { stands };
+    },
+    watchTurns: (api) => ({
+      ...api,
+      async executeTurn(context, request, callOptions) {
+        const key = turnKey(context, request.executionId);
+        // Two turns of one name would vouch for each other.
+        if (running.has(key)) throw new ServiceHttpError(409, "replay_pending", "The same request is still running.");
+        const caller = callerNow();
+        if (caller !== undefined) running.set(key, caller);
+        try {
+          return await api.executeTurn(context, request, callOptions);
+        } finally {
+          if (caller !== undefined) running.delete(key);
+        }
+      },
+    }),
+  };
+}
+
+function turnKey({ namespaceId, actor }: AccessContext, executionId: string | undefined): string {
+  return JSON.stringify([namespaceId, principalKey(actor), executionId]);
+}

@@ -6,7 +6,7 @@ import { isPostgres } from "./database/location.ts";
 import { demoScreen } from "./demo/demo-screen.ts";
 import { openDemoWorld } from "./demo/demo-world.ts";
 import { createLog } from "./log.ts";
-import { openRuntime } from "./runtimes.ts";
+import { openRuntimes } from "./runtimes.ts";
 import { startHost } from "./serve.ts";
 
 /** Runs until SIGTERM or SIGINT, whenever that comes. */
@@ -17,8 +17,8 @@ export async function runHost(config: Config, isDemo: boolean, print: (text: str
   });
   const log = createLog(isDemo ? { level: "warn" } : config.log);
   const isScripted = isDemo && config.runtime.kind === "none";
-  const runtime = await openRuntime(isScripted ? { kind: "scripted" } : config.runtime, process.env);
-  const host = await startHost(config, { log, runtime });
+  const runtimes = await openRuntimes(isScripted ? { kind: "scripted" } : config.runtime, process.env);
+  const host = await startHost(config, { log, ...runtimes });
   try {
     if (isDemo)
       print(demoScreen(host.url, operatorFlags(host.url, config), await openDemoWorld(host.stores, tokenFile(config))));

@@ -13,18 +13,29 @@ const noRuntime: RuntimePlugin = {
     }),
 };
 
-/** The runtime that the configuration asks for. Throws `ConfigError` when something is missing for it. */
-export async function openRuntime(config: RuntimeConfig, env: NodeJS.ProcessEnv): Promise<RuntimePlugin> {
+/** Two runtimes of one kind: a runtime learns nothing of its turn but what every plugin does. */
+export interface Runtimes {
+  /** For turns whose sender is the caller's word. */
+  runtime: RuntimePlugin;
+  /** For turns whose message lies in the agent's inbox; the same one when it makes no difference. */
+  runtimeOfVerifiedSenders?: RuntimePlugin;
+}
+
+/** The runtimes that the configuration asks for. Throws `ConfigError` when something is missing for them. */
+export async function openRuntimes(config: RuntimeConfig, env: NodeJS.ProcessEnv): Promise<Runtimes> {
   switch (config.kind) {
     case "none":
-      return noRuntime;
+      return { runtime: noRuntime };
     case "scripted":
-      return demoRuntime;
+      return { runtime: demoRuntime };
     case "model": {
       const apiKey = readApiKey(config, env);
       // Loaded when it is used: the other commands need not wait for it.
       const { modelRuntime } = await import("./models/model-runtime.ts");
-      return modelRuntime(config, apiKey);
+      return {
+        runtime: modelRuntime(config, apiKey),
+        runtimeOfVerifiedSenders: modelRuntime(config, apiKey, true),
+      };
     }
   }
 }

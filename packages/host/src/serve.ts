@@ -1,9 +1,10 @@
 import type { ToolHandler } from "turnpike/kernel";
 import { createServiceApi, createServiceHandler, type ServiceApi } from "turnpike/http";
-import { createTurnExecutor, type RuntimePlugin } from "turnpike/runtime";
+import { createTurnExecutor, type RuntimePlugin, type TurnExecutionPort } from "turnpike/runtime";
 import { createAccessGuard } from "./access/access-guard.ts";
 import { createJwtVerifier } from "./access/jwt.ts";
 import { createContextResolver } from "./access/resolve-context.ts";
+import { verifySenders } from "./access/verify-senders.ts";
 import { createAdminHandler } from "./admin/admin-handler.ts";
 import { ensureAdminToken } from "./admin/admin-token.ts";
 import type { Config } from "./config.ts";
@@ -24,6 +25,7 @@ import { createMetrics, type Metrics } from "./metrics/metrics.ts";
 import { queryLog } from "./metrics/query-log.ts";
 import { hostOpenApi } from "./openapi.ts";
 import { protectFromReplay } from "./replay/replay-api.ts";
+import type { Runtimes } from "./runtimes.ts";
 import { createApp, knownPaths } from "./server/app.ts";
 import { renderDocs } from "./server/docs-page.ts";
 import { startServer } from "./server/node-server.ts";
@@ -41,9 +43,8 @@ export interface Host {
 }
 
 /** What the configuration does not say. */
-export interface HostOptions {
+export interface HostOptions extends Runtimes {
   log: Log;
-  runtime: RuntimePlugin;
   tools?: readonly ToolHandler[];
 }
 
@@ -73,7 +74,7 @@ interface Parts {
 /** The wiring of the whole host, from the database up to the socket. */
 async function wire(
   config: Config,
-  { log, runtime, tools = [] }: HostOptions,
+  { log, runtime, runtimeOfVerifiedSenders = runtime, tools = [] }: HostOptions,
   { database, metrics, pool }: Parts,
 ): Promise<Host> {
   const { openEscalations, unreadMessages } = config.limits;
@@ -89,11 +90,17 @@ async function wire(
     tools,
     providers: pool.providers,
   });
-  const turns = createTurnExecutor({
-    kernel,
-    runtime,
-    defaults: config.turns,
-    onTurnError: (error, executionId) => log.error({ executionId, ...foreignErrorFacts(error) }, "runtime failed"),
+  const turnsWith = (plugin: RuntimePlugin): TurnExecutionPort =>
+    createTurnExecutor({
+      kernel,
+      runtime: plugin,
+      defaults: config.turns,
+      onTurnError: (error, executionId) => log.error({ executionId, ...foreignErrorFacts(error) }, "runtime failed"),
+    });
+  const turns = verifySenders(stores.messages, {
+    claimed: turnsWith(runtime),
+    verified: turnsWith(runtimeOfVerifiedSenders),
+    onError: (error) => log.error(errorFacts(error), "inbox not read to verify a sender"),
   });
   const everything = hideNamespaces(createServiceApi({ kernel, turns }), pool.isHidden);
   const onSlotError = (error: unknown): void => log.error(errorFacts(error), "places for turns not counted");

@@ -4,7 +4,7 @@ import { createTurnExecutor } from "turnpike/runtime";
 import { memoryAudit, memoryGrants, memoryNamespaceSettings } from "turnpike/testing";
 import { expect, test } from "vitest";
 import { contextOf } from "../../../../tests/support/mcp/world.ts";
-import { openRuntime } from "../runtimes.ts";
+import { openRuntimes } from "../runtimes.ts";
 import { hideNamespaces } from "./hide-namespaces.ts";
 
 const kernel = createKernel({
@@ -13,7 +13,7 @@ const kernel = createKernel({
   namespaceSettings: memoryNamespaceSettings(),
   toolProviders: ["mcp.ours", "mcp.theirs"].map((id) => ({ id, namespaces: [id], tools: () => Promise.resolve([]) })),
 });
-const turns = createTurnExecutor({ kernel, runtime: await openRuntime({ kind: "none" }, {}) });
+const turns = createTurnExecutor({ kernel, ...(await openRuntimes({ kind: "none" }, {})) });
 const api = hideNamespaces(
   createServiceApi({ kernel, turns }),
   (namespace, { namespaceId }) => namespace === "mcp.theirs" && namespaceId !== "them",

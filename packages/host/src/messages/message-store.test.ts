@@ -71,6 +71,43 @@ describe.each(databaseKinds)("messages on %s", (kind) => {
     expect(await idsIn(store, alices(tenant), { after: 3 })).toEqual(["d", "e"]);
   });
 
+  describe("a message lies in an inbox", () => {
+    const sent = message("message-1", { sender: bob, payload: { text: "pay\0" }, replyTo: "message-0" });
+    const rows: { name: string; asked: MessageEnvelope; holds: boolean; elsewhere?: boolean }[] = [
+      { name: "as it was sent", asked: sent, holds: true },
+      { name: "when the same is said to be of another time", asked: { ...sent, createdAt: later }, holds: true },
+      { name: "and not under another id", asked: { ...sent, id: "message-2" }, holds: false },
+      { name: "and not from another sender", asked: { ...sent, sender: assistant }, holds: false },
+      {
+        name: "and not from a sender of another kind",
+        asked: { ...sent, sender: { kind: "service", serviceId: "bob" } },
+        holds: false,
+      },
+      { name: "and not to another receiver", asked: { ...sent, receiver: assistant }, holds: false },
+      { name: "and not in another tenant", asked: sent, elsewhere: true, holds: false },
+      { name: "and not with another content", asked: { ...sent, payload: { text: "pay" } }, holds: false },
+      { name: "and not for another purpose", asked: { ...sent, purpose: "billing" }, holds: false },
+      { name: "and not as an answer to something else", asked: { ...sent, replyTo: "message-9" }, holds: false },
+    ];
+    for (const row of rows) {
+      test(row.name, async () => {
+        const store = createMessageStore(await open());
+        const tenant = newTenant();
+        expect(await store.deliver(sent, tenant, now)).toBe("kept");
+        await store.acknowledge(alices(tenant), row.holds ? ["message-1"] : [], later);
+        expect(await store.holds(row.elsewhere === true ? newTenant() : tenant, row.asked)).toBe(row.holds);
+      });
+    }
+  });
+
+  test("messages of two senders under one id both lie in the inbox", async () => {
+    const store = createMessageStore(await open());
+    const tenant = newTenant();
+    const both = [message("message-1", { sender: bob }), message("message-1", { sender: assistant })];
+    for (const sent of both) expect(await store.deliver(sent, tenant, now)).toBe("kept");
+    for (const sent of both) expect(await store.holds(tenant, sent)).toBe(true);
+  });
+
   test("tenants, receivers and kinds of receivers with the same id never meet", async () => {
     const store = createMessageStore(await open());
     const [tenant, elsewhere] = [newTenant(), newTenant()];

@@ -34,6 +34,8 @@ export interface MessageStore {
   acknowledge(inbox: Inbox, ids: readonly string[], at: string): Promise<string[]>;
   /** Whether whose inbox it is received or sent a message of this id. */
   knows(inbox: Inbox, id: string): Promise<boolean>;
+  /** Whether this very message lies in its receiver's inbox, so that its sender is who the message says. */
+  holds(namespaceId: string, envelope: MessageEnvelope): Promise<boolean>;
   /** How many messages of all tenants wait to be acknowledged. */
   countUnacknowledged(): Promise<number>;
 }
@@ -70,18 +72,13 @@ export function createMessageStore(
       .onConflict((conflict) => conflict.doNothing())
       .execute();
     const head = await lock(transaction, mine).executeTakeFirstOrThrow();
-    const { namespace_id } = mine;
-    const [sender, id] = [columnText(principalKey(envelope.sender)), columnText(envelope.id)];
-    const earlier = await transaction
-      .selectFrom("messages")
-      .select("content")
-      .where((row) => row.and({ namespace_id, sender, id }))
-      .executeTakeFirst();
+    const earlier = await sentUnder(transaction, mine.namespace_id, envelope);
     if (earlier !== undefined) return isSameMessage(earlier.content, envelope) ? "kept" : "conflict";
     if (head.unacknowledged >= maxUnacknowledged) return "full";
 
     const sequence = head.sequence + 1;
     const content = JSON.stringify(envelope);
+    const { sender, id } = senderColumns(envelope);
     const kept = await transaction
       .insertInto("messages")
       .values({ ...mine, sequence, sender, id, content, received_at: at, acknowledged_at: null })
@@ -172,6 +169,10 @@ export function createMessageStore(
         .executeTakeFirst();
       return found !== undefined;
     },
+    async holds(namespaceId, envelope) {
+      const found = await sentUnder(db, namespaceId, envelope);
+      return found !== undefined && isSameMessage(found.content, envelope);
+    },
     async countUnacknowledged() {
       const { total } = await db
         .selectFrom("inboxes")
@@ -186,6 +187,23 @@ type InboxColumns = Pick<Schema["inboxes"], "namespace_id" | "receiver">;
 
 function columnsOf({ namespaceId, receiver }: Inbox): InboxColumns {
   return { namespace_id: columnText(namespaceId), receiver: columnText(principalKey(receiver)) };
+}
+
+function senderColumns({ sender, id }: MessageEnvelope): Pick<Schema["messages"], "sender" | "id"> {
+  return { sender: columnText(principalKey(sender)), id: columnText(id) };
+}
+
+/** What the sender sent under this id before, to whomever. */
+function sentUnder(
+  db: Database["db"],
+  namespaceId: string,
+  envelope: MessageEnvelope,
+): Promise<Pick<Schema["messages"], "content"> | undefined> {
+  return db
+    .selectFrom("messages")
+    .select("content")
+    .where((row) => row.and({ namespace_id: columnText(namespaceId), ...senderColumns(envelope) }))
+    .executeTakeFirst();
 }
 
 /** The last sequence of a page that begins no message once it is long enough. */

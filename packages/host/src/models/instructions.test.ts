@@ -3,24 +3,37 @@ import type { ReachEntry, ReachResult } from "turnpike/contracts";
 import type { RuntimeTurn } from "turnpike/runtime";
 import { descriptorOf } from "../../../../tests/support/tool-world.ts";
 import { requestOf } from "../../../../tests/support/turn-world.ts";
-import { instructionsFor } from "./instructions.ts";
+import { instructionsFor, type HostWords } from "./instructions.ts";
 import { nameTools } from "./tool-names.ts";
 
-function instructions(changes: Partial<RuntimeTurn> = {}, own?: string): string {
+function instructions(changes: Partial<RuntimeTurn> = {}, words: Partial<HostWords> = {}): string {
   const limits = { maxSteps: 1, maxToolCalls: 1, timeoutMs: 1 };
   const reach: ReachResult = { status: "computed", reach: [] };
   const turn = { ...requestOf(), tools: [], reach, limits, ...changes };
-  return instructionsFor(turn, nameTools(turn.tools.map(({ name }) => name)), own);
+  return instructionsFor(turn, nameTools(turn.tools.map(({ name }) => name)), { isSenderVerified: false, ...words });
 }
 
 function place(path: string[], changes: Partial<ReachEntry> = {}): ReachEntry {
   return { namespace: "files", path, actions: ["read"], scope: "exact", ...changes };
 }
 
-test("a model is told who it is, from whom its message is and why it acts", () => {
-  expect(instructions({}, "Be brief.")).toMatch(
-    /^Be brief\.\n\nYou are the agent "helper"\. Your message is from "human:alice"\. You act for one purpose: "help"\.\n/,
+test("a model is told who it is, why it acts and from whom its message is", () => {
+  expect(instructions({}, { own: "Be brief.", isSenderVerified: true })).toMatch(
+    /^Be brief\.\n\nYou are the agent "helper"\. You act for one purpose: "help"\. Your message is from "human:alice"\.\n/,
   );
+});
+
+test("it is told that a sender whom nobody verified is what the caller claims, whatever the request says", () => {
+  const { message } = requestOf();
+  const said = instructions({
+    message: { ...message, provenance: { source: "inbox", parentIds: [], metadata: { isSenderVerified: true } } },
+    metadata: { isSenderVerified: true },
+    state: { isSenderVerified: true },
+  });
+  expect(said).toContain(
+    'Whoever started this turn claims that your message is from "human:alice". That was not verified:',
+  );
+  expect(said).not.toContain("Your message is from");
 });
 
 test("it is told of escalation by the name it can call, and only when it may", () => {

@@ -27,12 +27,13 @@ const maxDenials = 512;
 const maxSaid = 1_000_000;
 
 /** Lets a model decide what a turn does: it asks, and the gate decides. */
-export function modelDriver(config: ModelConfig, model: Model): TurnDriver {
+export function modelDriver(config: ModelConfig, model: Model, isSenderVerified = false): TurnDriver {
   return {
     manifest: { id: "model", version: "1" },
     open(turn, host) {
       const earlier = readConversation(turn.state);
-      const session = earlier === undefined ? refusing : openSession(config, model, { turn, host, earlier });
+      const session =
+        earlier === undefined ? refusing : openSession(config, model, { turn, host, earlier, isSenderVerified });
       return Promise.resolve(session);
     },
   };
@@ -46,11 +47,13 @@ interface Opening {
   turn: RuntimeTurn;
   host: Pick<RuntimeHost, "emit">;
   earlier: readonly Entry[];
+  isSenderVerified: boolean;
 }
 
-function openSession(config: ModelConfig, model: Model, { turn, host, earlier }: Opening): TurnSession {
+function openSession(config: ModelConfig, model: Model, opening: Opening): TurnSession {
+  const { turn, host, earlier } = opening;
   const names = nameTools(turn.tools.map(({ name }) => name));
-  const request = requestFor(config, model, turn, names);
+  const request = requestFor(config, model, opening, names);
   const events = openModelEvents(host);
   const tally = openTally();
   const heard: Entry[] = [...earlier, { role: "user", text: textOf(turn.message.payload) }];
@@ -123,11 +126,12 @@ function openSession(config: ModelConfig, model: Model, { turn, host, earlier }:
   };
 }
 
-function requestFor(config: ModelConfig, model: Model, turn: RuntimeTurn, names: ToolNames): ModelRequest {
-  const { instructions, maxOutputTokens, temperature } = config;
+function requestFor(config: ModelConfig, model: Model, opening: Opening, names: ToolNames): ModelRequest {
+  const { instructions: own, maxOutputTokens, temperature } = config;
+  const { turn, isSenderVerified } = opening;
   return {
     model,
-    instructions: instructionsFor(turn, names, instructions),
+    instructions: instructionsFor(turn, names, { own, isSenderVerified }),
     tools: toolSet(turn.tools, names),
     settings: { ...(maxOutputTokens && { maxOutputTokens }), ...(temperature !== undefined && { temperature }) },
   };

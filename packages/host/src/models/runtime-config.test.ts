@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../../../tests/support/databases.ts";
 import { ConfigError, loadConfig, withoutSecrets } from "../config.ts";
-import { openRuntime } from "../runtimes.ts";
+import { openRuntimes } from "../runtimes.ts";
 import type { RuntimeConfig } from "./runtime-config.ts";
 
 function load(runtime: unknown, env: NodeJS.ProcessEnv = {}): RuntimeConfig {
@@ -152,16 +152,17 @@ describe("the key comes from the variable that is named,", () => {
     { name: "and no other is looked at", env: { OPENAI_API_KEY: key }, says: "the variable MODEL_KEY is not set" },
   ]) {
     test(name, async () => {
-      await expect(openRuntime(config, env)).rejects.toThrow(ConfigError);
-      await expect(openRuntime(config, env)).rejects.toThrow(says);
-      await expect(openRuntime(config, env)).rejects.not.toThrow("hidden");
+      await expect(openRuntimes(config, env)).rejects.toThrow(ConfigError);
+      await expect(openRuntimes(config, env)).rejects.toThrow(says);
+      await expect(openRuntimes(config, env)).rejects.not.toThrow("hidden");
     });
   }
 
   test("and is nowhere in what the runtime shows of itself", async () => {
-    const runtime = await openRuntime(config, { MODEL_KEY: key });
-    expect(runtime.manifest).toEqual({ id: "model", version: "1" });
-    expect(JSON.stringify(runtime)).not.toContain("hidden");
+    const runtimes = await openRuntimes(config, { MODEL_KEY: key });
+    const manifest = { id: "model", version: "1" };
+    expect(runtimes).toMatchObject({ runtime: { manifest }, runtimeOfVerifiedSenders: { manifest } });
+    expect(JSON.stringify(runtimes)).not.toContain("hidden");
   });
 
   test("and the configuration that may be shown names the variable alone", () => {
@@ -177,6 +178,6 @@ for (const { kind, id } of [
   { kind: "scripted", id: "scripted" },
 ] as const) {
   test(`the runtime of kind ${kind} needs nothing`, async () => {
-    expect((await openRuntime({ kind }, {})).manifest.id).toBe(id);
+    expect((await openRuntimes({ kind }, {})).runtime.manifest.id).toBe(id);
   });
 }

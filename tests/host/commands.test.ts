@@ -71,8 +71,8 @@ describe.each(databaseKinds)("the command line on %s", { timeout: 30_000 }, (kin
     expect(made.token.split("_")[1]).toBe(made.id);
     expect(await prints(list)).toEqual(
       said(
-        "ID                TENANT   ACTOR            OWNER        PURPOSES         STATE",
-        `0000000000000000  letters  agent:assistant  human:alice  support,billing  until ${sometime}`,
+        "ID                TENANT   ACTOR            OWNER        PURPOSES         SENDERS  STATE",
+        `0000000000000000  letters  agent:assistant  human:alice  support,billing  anybody  until ${sometime}`,
       ),
     );
     expect(await prints(words`tools list`, made.token)).toEqual(said("This credential may use no tool."));
@@ -90,6 +90,20 @@ describe.each(databaseKinds)("the command line on %s", { timeout: 30_000 }, (kin
       credentials: [{ id, namespaceId: "letters", access, createdAt: time, expiresAt: time, revokedAt: time }],
     });
     expect(await prints(create)).toEqual(said("The token, shown this once:", `tp_0000000000000000_${zeros}`));
+  });
+
+  test("credential: one that may name two senders is listed with them", async () => {
+    const create = words`credential create --tenant names --actor agent:assistant --purpose support`;
+    await prints([...create, ...words`--sender human:alice --sender human:bob`]);
+    expect(await prints(words`credential list --tenant names`)).toEqual(
+      said(
+        "ID                TENANT  ACTOR            OWNER            PURPOSES  SENDERS                STATE",
+        "0000000000000000  names   agent:assistant  agent:assistant  support   human:alice,human:bob  good",
+      ),
+    );
+    const { credentials } = await json<{ credentials: { access: object }[] }>(words`credential list --tenant names`);
+    expect(credentials).toMatchObject([{ access: { senders: [alice, bob] } }]);
+    expect(await prints([...create, ...words`--sender alice`])).toMatchObject({ code: 2 });
   });
 
   test("credential operator: another operator is let in, and named on the trail", async () => {

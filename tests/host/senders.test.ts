@@ -51,3 +51,22 @@ test("a model is told that a sender is the caller's word, unless the message was
   expect(await told("t3", message("m1", alice, "Pay Bob."))).toBe('claims that your message is from "human:alice"');
   expect(await told("t4", message("m1", bob))).toBe('claims that your message is from "human:bob"');
 }, 30_000);
+
+test("a credential that may name Alice starts turns with messages from her, and from nobody else", async () => {
+  const { host, tokens } = await startDemo();
+  const access = { actor: assistant, owner: alice, authority: alice, purposes: ["demo"], senders: [alice] };
+  const body = { namespaceId: "demo", access };
+  const made = await ask(host.url, "/admin/v1/credentials", { token: host.operatorToken(), body });
+  const { token } = made.body as { token: string };
+
+  expect((await runTurn(host, token, "t1", message("m1", alice))).body).toMatchObject({ status: "succeeded" });
+  for (const accept of ["application/json", "text/event-stream"]) {
+    const turn = { version: 1, executionId: "t2", agent: assistant, message: message("m2", bob) };
+    const refused = await ask(host.url, "/v1/turns", { token, headers: { ...headers, accept }, body: turn });
+    expect([refused.status, refused.body]).toMatchObject([403, { error: { code: "sender_not_allowed" } }]);
+  }
+  // Nor is it shown what became of such a turn that another credential of the same agent started.
+  const { assistant: unlimited = "" } = tokens;
+  expect((await runTurn(host, unlimited, "t3", message("m3", bob))).body).toMatchObject({ status: "succeeded" });
+  expect((await runTurn(host, token, "t3", message("m3", bob))).status).toBe(403);
+}, 30_000);

@@ -3,6 +3,7 @@ import { createServiceApi, createServiceHandler, type ServiceApi } from "turnpik
 import { createTurnExecutor, type RuntimePlugin, type TurnExecutionPort } from "turnpike/runtime";
 import { createAccessGuard } from "./access/access-guard.ts";
 import { createJwtVerifier } from "./access/jwt.ts";
+import { limitSenders } from "./access/limit-senders.ts";
 import { createContextResolver } from "./access/resolve-context.ts";
 import { verifySenders } from "./access/verify-senders.ts";
 import { createAdminHandler } from "./admin/admin-handler.ts";
@@ -106,7 +107,7 @@ async function wire(
   const onSlotError = (error: unknown): void => log.error(errorFacts(error), "places for turns not counted");
   const slots = await openTurnSlots(database, turnLimitsOf(config.limits), onSlotError);
   const watched = access.watchTurns(measureTurns(everything, metrics));
-  const api = protect(limitTurns(watched, slots, onSlotError), stores, log);
+  const api = limitSenders(protect(limitTurns(watched, slots, onSlotError), stores, log));
   const rateLimit = createRateLimit({ perSecond: config.limits.requestsPerSecond, burst: config.limits.burst });
   const onKeySetError = (error: unknown): void => log.error(errorFacts(error), "key set not read");
   const resolveContext = createContextResolver({

@@ -33,6 +33,7 @@ export const JwtConfigSchema = z.strictObject({
       owner: z.string().optional(),
       authority: z.string().optional(),
       purposes: z.string().default("scope"),
+      senders: z.string().optional(),
       kind: z
         .enum(["human", "agent", "group", "service"])
         .optional()

@@ -102,25 +102,28 @@ function credentialOf(payload: JWTPayload, { claims }: JwtConfig): Credential | 
     const value = claim === undefined ? undefined : payload[claim];
     return typeof value === "string" ? value : undefined;
   };
+  const named = (id: string) => parsePrincipal(claims.kind === undefined ? id : `${claims.kind}:${id}`);
   const principal = (claim: string | undefined) => {
     const value = text(claim);
-    if (value === undefined) return undefined;
-    return parsePrincipal(claims.kind === undefined ? value : `${claims.kind}:${value}`);
+    return value === undefined ? undefined : named(value);
   };
   const { iss, sub } = payload;
   const tenant = IdentifierSchema.safeParse(payload[claims.tenant]);
   const actor = principal(claims.actor);
   const owner = claims.owner === undefined ? actor : principal(claims.owner);
   const authority = claims.authority === undefined ? owner : principal(claims.authority);
-  const purposes = purposesOf(payload[claims.purposes]);
+  const purposes = wordsOf(payload[claims.purposes]).filter((word) => PurposeSchema.safeParse(word).success);
+  // A token without the claim that limits whom it may name may name nobody.
+  const senders =
+    claims.senders === undefined ? undefined : wordsOf(payload[claims.senders]).flatMap((id) => named(id) ?? []);
   if (typeof sub !== "string" || sub === "") return undefined;
   if (!tenant.success || actor === undefined || owner === undefined || purposes.length === 0) return undefined;
-  const access = { actor, owner, purposes, ...(authority && { authority }) };
+  const access = { actor, owner, purposes, ...(authority && { authority }), ...(senders && { senders }) };
   return { id: `jwt:${iss}:${sub}`, namespaceId: tenant.data, access };
 }
 
 /** A list, or one string of words as OAuth scopes are written. */
-function purposesOf(claim: unknown): string[] {
+function wordsOf(claim: unknown): string[] {
   const list: unknown[] = typeof claim === "string" ? claim.split(" ") : Array.isArray(claim) ? claim : [];
-  return list.filter((purpose): purpose is string => PurposeSchema.safeParse(purpose).success);
+  return list.filter((word) => typeof word === "string");
 }

@@ -67,6 +67,27 @@ describe.each(databaseKinds)("credentials at the desk on %s", (kind) => {
     }
   });
 
+  test("one that is limited in whom it may name is so on the trail, in the list and when it is shown", async () => {
+    const desk = await office();
+    const namespaceId = newTenant();
+    const limited = { ...access, senders: [alice, bob] };
+    const { body } = await desk.post<Made>(path, { namespaceId, access: limited });
+    expect(await verify(desk, body.token)).toMatchObject({ access: limited });
+    const { body: page } = await desk.get<Page>(path, { namespaceId });
+    expect(page.credentials).toMatchObject([{ access: limited }]);
+    for (const { metadata } of await changesIn(desk, namespaceId))
+      expect(metadata).toMatchObject({ senders: ["human:alice", "human:bob"] });
+  });
+
+  for (const senders of [[], ["human:alice"], [{ kind: "human" }], "anybody"]) {
+    test(`none is made that may name ${JSON.stringify(senders)}`, async () => {
+      const desk = await office();
+      const answer = await desk.post<Refusal>(path, { namespaceId: newTenant(), access: { ...access, senders } });
+      expect([answer.status, answer.body.error.code]).toEqual([400, "invalid_request"]);
+      expect(answer.body.error.message).toContain("/access/senders");
+    });
+  }
+
   describe("operators live in the tenant operators, and nobody else does", () => {
     const rows: { name: string; namespaceId: string; admin?: boolean; status: number }[] = [
       { name: "an operator there", namespaceId: "operators", admin: true, status: 201 },

@@ -1,3 +1,4 @@
+import { principalKey } from "turnpike/contracts";
 import { freshCredentialId, isKept, operatorsTenant } from "../stores/credential-store.ts";
 import { conflict, invalid, notFound, pageOf, type AdminOperations, type Desk } from "./desk.ts";
 
@@ -12,7 +13,13 @@ export function credentialOperations({
         throw invalid(`/access/admin: expected true in the tenant ${operatorsTenant}, and only there.`);
       if (!isKept(namespaceId)) throw invalid("/namespaceId: expected no NUL and no half of a character.");
       const id = freshCredentialId();
-      const metadata = { credential: id, purposes: access.purposes, isOperator: access.admin === true };
+      const { purposes, senders } = access;
+      const metadata = {
+        credential: id,
+        purposes,
+        ...(senders && { senders: senders.map(principalKey) }),
+        isOperator: access.admin === true,
+      };
       const change = { namespaceId, action: "credential.create", receiver: access.actor, metadata };
       return operator.change(change, () =>
         credentials.create({ id, namespaceId, access, ...(expiresAt !== undefined && { expiresAt }) }),

@@ -12,6 +12,7 @@ interface CreateFlags extends OperatorFlags {
   owner?: string;
   authority?: string;
   purpose?: string[];
+  sender?: string[];
   expires?: string;
 }
 
@@ -28,12 +29,14 @@ export function addCredentialCommands(program: Command, show: Show): void {
     .option("--owner <kind:id>", "whose resources are in scope; the actor unless given")
     .option("--authority <kind:id>", "whose grants are exercised; the owner unless given")
     .requiredOption("--purpose <purposes...>", "what it may be used for; the first is the default")
+    .option("--sender <kind:id...>", "whose messages it may start turns with; anybody's unless given")
     .option("--expires <span or time>", "when it ends, such as 30d")
     .action(async (flags: CreateFlags) => {
       const actor = readPrincipal("--actor", flags.actor ?? "");
       const owner = flags.owner === undefined ? actor : readPrincipal("--owner", flags.owner);
       const authority = flags.authority === undefined ? owner : readPrincipal("--authority", flags.authority);
-      const access = { actor, owner, authority, purposes: flags.purpose };
+      const senders = flags.sender?.map((sender) => readPrincipal("--sender", sender));
+      const access = { actor, owner, authority, purposes: flags.purpose, ...(senders && { senders }) };
       await make(show, flags, { namespaceId: flags.tenant, access });
     });
   asOperator(
@@ -80,7 +83,8 @@ function credentialTable(credentials: readonly CredentialRecord[], cursor: strin
     principalText(access.actor),
     principalText(access.owner),
     access.admin === true ? "operator" : access.purposes.join(","),
+    access.senders?.map(principalText).join(",") ?? "anybody",
     revokedAt === undefined ? (expiresAt === undefined ? "good" : `until ${expiresAt}`) : `revoked ${revokedAt}`,
   ]);
-  return withMore(renderTable(["ID", "TENANT", "ACTOR", "OWNER", "PURPOSES", "STATE"], rows), cursor);
+  return withMore(renderTable(["ID", "TENANT", "ACTOR", "OWNER", "PURPOSES", "SENDERS", "STATE"], rows), cursor);
 }

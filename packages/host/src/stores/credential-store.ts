@@ -18,13 +18,17 @@ export const CredentialAccessSchema = z.strictObject({
   owner: PrincipalRefSchema,
   authority: PrincipalRefSchema.optional(),
   purposes: z.array(PurposeSchema).min(1),
+  senders: z.array(PrincipalRefSchema).min(1).max(256).optional(),
   admin: z.boolean().optional(),
 });
 
 /** The tenant of the operators' own credentials; nothing else lives there. */
 export const operatorsTenant = "operators";
 
-/** Who the bearer of a credential is and what it may declare. The first purpose is the default one. */
+/**
+ * Who the bearer of a credential is and what it may declare. The first purpose is the default one; `senders` are those
+ * whose messages it may start turns with, anybody's when absent.
+ */
 export type CredentialAccess = z.infer<typeof CredentialAccessSchema>;
 
 /** A credential that was presented and is good now. */

@@ -92,6 +92,7 @@ const rows = [
 
   { code: "unauthenticated", status: 401, families: ["host"] },
   { code: "purpose_not_allowed", status: 403, families: ["host"] },
+  { code: "sender_not_allowed", status: 403, families: ["host"] },
   { code: "request_timeout", status: 408, families: ["host"] },
   { code: "payload_too_large", status: 413, families: ["host"] },
   { code: "conflict", status: 409, families: ["host"] },

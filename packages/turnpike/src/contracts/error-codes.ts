@@ -254,6 +254,12 @@ export const errorCodes = {
     meaning: "The credential does not allow this purpose.",
     retry: false,
   },
+  sender_not_allowed: {
+    families: ["host"],
+    status: 403,
+    meaning: "The credential may not start turns with a message from this sender.",
+    retry: false,
+  },
   replay_pending: { families: ["host"], status: 409, meaning: "The same request is still running.", retry: true },
   replay_interrupted: {
     families: ["host"],

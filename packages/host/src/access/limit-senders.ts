@@ -1,0 +1,32 @@
+import { samePrincipal } from "turnpike/contracts";
+import { ServiceHttpError, type ServiceApi } from "turnpike/http";
+import { requestScope } from "../server/request-scope.ts";
+import type { Caller } from "./caller.ts";
+
+/**
+ * The same api; turns are only started with messages from senders whom the caller's credential may name. It belongs above
+ * whatever replays turns, so that nobody is shown the result of a turn that they could not have started.
+ */
+export function limitSenders(
+  api: ServiceApi,
+  callerNow: () => Caller | undefined = () => requestScope()?.caller,
+): ServiceApi {
+  return {
+    ...api,
+    async executeTurn(context, request, options) {
+      const { sender } = request.message;
+      if (!mayName(callerNow(), sender)) throw new ServiceHttpError(403, "sender_not_allowed", refusal);
+      return api.executeTurn(context, request, options);
+    },
+  };
+}
+
+const refusal =
+  "This credential may not start turns with a message from that sender. Name one it allows, or ask an operator for another.";
+
+/** A caller who is not known may name nobody. */
+function mayName(caller: Caller | undefined, sender: Parameters<typeof samePrincipal>[0]): boolean {
+  if (caller === undefined) return false;
+  const { senders } = caller.credential.access;
+  return senders === undefined || senders.some((one) => samePrincipal(one, sender));
+}

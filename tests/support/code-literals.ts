@@ -21,10 +21,14 @@ const otherwise =
 
 /** The sources of the packages that may produce codes; tests do not. */
 export function readSources(root: string): Source[] {
+  return readAllSources(root).filter(({ file }) => !otherwise.test(file));
+}
+
+/** The sources of the packages, without their tests. */
+export function readAllSources(root: string): Source[] {
   return readdirSync(join(root, "packages"), { recursive: true, encoding: "utf8" })
     .map((path) => `packages/${path}`)
     .filter((file) => /^packages\/[^/]+\/src\/.*\.tsx?$/.test(file) && !/\.test\.tsx?$/.test(file))
-    .filter((file) => !otherwise.test(file))
     .toSorted()
     .map((file) => ({ file, text: readFileSync(join(root, file), "utf8") }));
 }

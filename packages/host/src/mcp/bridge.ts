@@ -57,7 +57,7 @@ async function exchange(
   message: JSONRPCMessage,
   protocolVersion: string | undefined,
 ): Promise<JSONRPCMessage[]> {
-  const server = { url: `${url.replace(/\/+$/, "")}/mcp`, headers: { authorization: `Bearer ${token}` } };
+  const server = { url: `${withoutLastSlashes(url)}/mcp`, headers: { authorization: `Bearer ${token}` } };
   const { transport, close } = openHttpChannel(server, limits);
   const answers: JSONRPCMessage[] = [];
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport is no event target
@@ -75,6 +75,13 @@ async function exchange(
   } finally {
     await close();
   }
+}
+
+/** As a loop, because an expression for it takes the square of the slashes in the middle of a text. */
+function withoutLastSlashes(url: string): string {
+  let end = url.length;
+  while (url.endsWith("/", end)) end -= 1;
+  return url.slice(0, end);
 }
 
 function readMessage(line: string): JSONRPCMessage | undefined {

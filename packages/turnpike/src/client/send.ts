@@ -32,7 +32,7 @@ export async function send(
   const headers = await headersFor(options, body, accept);
   let response: Response;
   try {
-    response = await fetch(`${options.baseUrl.replace(/\/+$/, "")}${route.path}`, {
+    response = await fetch(`${withoutLastSlashes(options.baseUrl)}${route.path}`, {
       method: route.method,
       headers,
       ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -45,6 +45,13 @@ export async function send(
   signal?.throwIfAborted();
   if (!response.ok) throw await errorOf(response, signal);
   return response;
+}
+
+/** As a loop, because an expression for it takes the square of the slashes in the middle of a text. */
+function withoutLastSlashes(url: string): string {
+  let end = url.length;
+  while (url.endsWith("/", end)) end -= 1;
+  return url.slice(0, end);
 }
 
 /** The response's JSON, if it fits the route's contract; fields this client does not know are tolerated. */

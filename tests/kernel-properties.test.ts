@@ -11,7 +11,13 @@ import {
   type PrincipalRef,
   type ReachEntry,
 } from "../packages/turnpike/src/contracts/index.ts";
-import { createKernel, deriveGrant, type GrantAsk, type GrantSource } from "../packages/turnpike/src/kernel/index.ts";
+import {
+  checkGrant,
+  createKernel,
+  deriveGrant,
+  type GrantAsk,
+  type GrantSource,
+} from "../packages/turnpike/src/kernel/index.ts";
 import { memoryGrants, memoryResources, memoryUsage } from "../packages/turnpike/src/testing/index.ts";
 import { instant, isActive, isLinkSound } from "./support/naive-authorizer.ts";
 import { createRandom, type Random } from "./support/random.ts";
@@ -143,6 +149,46 @@ describe("grants", () => {
 });
 
 describe("delegation", () => {
+  test(
+    "a grant is live exactly when it alone allows its holder what it covers, and a chain says why",
+    patience,
+    async () => {
+      const states = new Map<string, number>();
+      const { compared, violations } = await forSeeds(400, async (seed, findings) => {
+        const { world, random } = createWorld(seed, healthy);
+        const { grants: source, usage } = portsOf(world).options;
+        for (const grant of world.grants.filter(fitsContract)) {
+          const context = contextOf(grant, world.home.owner);
+          // Of an owner whom no capability means there is nothing to ask for.
+          const isMeant = ({ resource }: Capability) =>
+            isDeepStrictEqual(resource.owner ?? context.owner, context.owner);
+          const request = requestWithin(random, required(grant.capabilities.find(isMeant)));
+          const alone = { grants: { ...source, load: () => Promise.resolve([grant]) }, ...(usage && { usage }) };
+          const explained = await createKernel({ ...alone, audit: "none" }).explain(context, request);
+          const check = await checkGrant(alone, grant, { now });
+          findings.compared += 1;
+          states.set(check.state, (states.get(check.state) ?? 0) + 1);
+          const walked = explained.grants[0]?.chain ?? check.chain;
+          if ((check.state === "live") !== explained.decision.allowed || walked.kind !== check.chain.kind)
+            findings.violations.push({ grant, check, explained });
+        }
+      });
+      expect(violations).toEqual([]);
+      expect(compared).toBeGreaterThan(1000);
+      expect([...states.keys()].toSorted()).toEqual([
+        "exhausted",
+        "expired",
+        "invalid",
+        "live",
+        "not-issued",
+        "not-yet-valid",
+        "revoked",
+        "unknown",
+      ]);
+      expect(Math.min(...states.values())).toBeGreaterThan(10);
+    },
+  );
+
   test("a child grant never allows what its parent denies", patience, async () => {
     const { compared, violations } = await forSeeds(400, async (seed, findings) => {
       const { world, random } = createWorld(seed, healthy);

@@ -31,14 +31,14 @@ export interface Moment {
 /** The first condition in time or purpose that a grant fails. */
 export type Inactivity = "not-issued" | "not-yet-valid" | "expired" | "revoked" | "purpose";
 
-/** Why the grant is not live at this instant for this purpose; undefined when it is. */
-export function inactivity(grant: CompiledGrant, now: number, purpose: string): Inactivity | undefined {
+/** Why the grant is not live at this instant for this purpose, or for any of its own; undefined when it is. */
+export function inactivity(grant: CompiledGrant, now: number, purpose?: string): Inactivity | undefined {
   // Written so that a time that is no number is never within any window.
   if (!(now >= grant.issuedAt)) return "not-issued";
   if (!(now >= grant.notBefore)) return "not-yet-valid";
   if (!(now < grant.expiresAt)) return "expired";
   if (!(now < grant.revokedAt)) return "revoked";
-  if (grant.purposes !== undefined && !grant.purposes.has(purpose)) return "purpose";
+  if (purpose !== undefined && grant.purposes?.has(purpose) === false) return "purpose";
   return undefined;
 }
 

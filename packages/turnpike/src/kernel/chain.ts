@@ -3,8 +3,8 @@ import { compileGrant, inactivity, type CompiledGrant } from "./active.ts";
 import { callPort, type Answer, type Ports } from "./call-port.ts";
 import { isCapabilityWithin } from "./match.ts";
 
-/** How many parents a grant may stand on. */
-export const maxLinks = 16;
+/** How many parents a grant may stand on: a walk asks for no more. */
+export const maxDelegationLinks = 16;
 
 /** What the walk up a grant's chain found, with the ids of the parents seen. */
 export type ChainVerdict =
@@ -12,10 +12,13 @@ export type ChainVerdict =
   | { kind: "unverified"; parents: readonly string[] }
   | { kind: "invalid"; parents: readonly string[]; rule: DelegationRule };
 
-/** The moment and purpose for which a chain is walked. */
+/**
+ * The moment and purpose for which a chain is walked. Without a purpose it is walked for those of the grant itself: a
+ * link holds only when the child's purposes are among its parent's, so a chain is valid for all of them or for none.
+ */
 export interface ChainMoment {
   now: number;
-  purpose: string;
+  purpose?: string;
 }
 
 /** Walks from a grant to its root, asking for each parent now. */
@@ -28,7 +31,7 @@ export async function walkChain(
   const parents: string[] = [];
   let child = grant;
   while (child.grant.parentId !== undefined) {
-    if (parents.length === maxLinks) return { kind: "invalid", parents, rule: "chain_too_long" };
+    if (parents.length === maxDelegationLinks) return { kind: "invalid", parents, rule: "chain_too_long" };
     const found = await findGrant(ports, child.grant.namespaceId, child.grant.parentId, signal);
     parents.push(child.grant.parentId);
     if (!found.ok) return { kind: "unverified", parents };

@@ -1,6 +1,6 @@
 import { check, GrantSchema, type Constraints, type DelegationRule, type Grant } from "../contracts/index.ts";
 import { compileGrant, inactivity, type CompiledGrant } from "./active.ts";
-import { brokenLink, maxLinks } from "./chain.ts";
+import { brokenLink, maxDelegationLinks } from "./chain.ts";
 
 /** What a holder passes on; constraints that are not restated are the parent's. */
 export type GrantAsk = Pick<Grant, "id" | "subject" | "capabilities" | "issuedAt"> &
@@ -19,14 +19,15 @@ const knownLinks = new WeakMap<Grant, number>();
 export function deriveGrant(parent: Grant, ask: GrantAsk, parentLinks: number = linksOf(parent)): Derivation {
   const compiledParent = compileGrant(parent);
   if (compiledParent === undefined) return refuse("invalid_parent");
-  if (!(parentLinks < maxLinks)) return refuse("chain_too_long");
+  if (!(parentLinks < maxDelegationLinks)) return refuse("chain_too_long");
   const asked = check(GrantSchema, childOf(compiledParent.grant, ask));
   if (!asked.ok || asked.value.id === parent.id) return refuse("invalid_ask");
 
   const constraints = { ...inheritedFrom(compiledParent.grant), ...stated(asked.value.constraints) };
   const child = compileGrant({ ...asked.value, constraints });
   if (child === undefined || startOf(child) >= child.expiresAt) return refuse("empty_window");
-  if (!isLiveAt(compiledParent, child.issuedAt)) return refuse("parent_inactive");
+  // Purposes are compared as sets by the link itself.
+  if (inactivity(compiledParent, child.issuedAt) !== undefined) return refuse("parent_inactive");
   const rule = brokenLink(child, compiledParent);
   if (rule !== undefined) return refuse(rule);
   knownLinks.set(child.grant, parentLinks + 1);
@@ -55,12 +56,6 @@ function stated(constraints: Constraints): Constraints {
 
 function startOf(grant: CompiledGrant): number {
   return Math.max(grant.issuedAt, grant.notBefore);
-}
-
-/** Live in time; purposes are compared as sets by the link itself. */
-function isLiveAt(grant: CompiledGrant, now: number): boolean {
-  const found = inactivity(grant, now, "");
-  return found === undefined || found === "purpose";
 }
 
 function linksOf(grant: Grant | undefined | null): number {

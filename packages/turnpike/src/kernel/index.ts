@@ -1,5 +1,6 @@
 export type { Inactivity } from "./active.ts";
-export type { ChainVerdict } from "./chain.ts";
+export { maxDelegationLinks, type ChainVerdict } from "./chain.ts";
+export { checkGrant, type GrantCheck, type GrantState } from "./check-grant.ts";
 export type { RunningAct } from "./covers.ts";
 export type { Refusal } from "./decide.ts";
 export { deriveGrant, type Derivation, type GrantAsk } from "./derive.ts";

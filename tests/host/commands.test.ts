@@ -445,6 +445,31 @@ describe.each(databaseKinds)("the command line on %s", { timeout: 30_000 }, (kin
     expect(stdout).not.toContain("This would allow");
   });
 
+  test("why: what somebody holds is passed on, and never granted anew by who does not own it", async () => {
+    const why = words`why --tenant passed --actor agent:assistant --owner human:alice --authority human:bob --purpose support --action read --resource files/a.md`;
+    const nothing = await prints(why);
+    expect(nothing.stdout).not.toContain("turnpike grant");
+    expect(nothing.stdout).toContain(
+      "\n\nhuman:bob cannot grant this: it is human:alice's, and human:bob holds no grant for it that may be passed on. ",
+    );
+    const create = words`grant create --tenant passed --from human:alice --to human:bob --resource files --action read`;
+    await command(host, [...create, ...words`--depth 2 --id held`]);
+    const derive = (await command(host, why)).stdout.split("\n").at(-2)?.trim().split(" ") ?? [];
+    expect(steadyText(derive.join(" "))).toBe(
+      "turnpike grant derive held --url http://host --tenant passed --to agent:assistant --owner human:alice " +
+        "--resource files/a.md --exact --action read --purpose support --depth 0",
+    );
+    expect((await command(host, [...derive.slice(1), ...words`--id passed-on`])).code).toBe(0);
+    expect((await prints(why)).stdout).toMatch(/^ALLOWED /);
+    await command(host, words`grant revoke held --tenant passed`);
+    expect(await prints(words`grant list --tenant passed --state invalid`)).toEqual(
+      said(
+        "ID         STATE                      TO               FROM       MAY                             TERMS                     PARENT",
+        "passed-on  invalid (parent_inactive)  agent:assistant  human:bob  read files/a.md of human:alice  for support, delegable 0  held",
+      ),
+    );
+  });
+
   test("why: a grant that is used up, and one whose chain fell", async () => {
     const token = await enter("spent");
     const create = words`grant create --tenant spent --from human:alice --resource files/a.md --exact --action *`;
@@ -465,6 +490,7 @@ describe.each(databaseKinds)("the command line on %s", { timeout: 30_000 }, (kin
     expect(fallen.stdout).toContain(
       "\nGRANT  FROM       FAILED                    BECAUSE\nleaf   human:bob  delegation_chain_invalid  parent_inactive\n",
     );
+    expect(fallen.stdout).not.toContain("grant create");
   });
 
   test("a denial for want of uses says who can tell why, like every denial", async () => {

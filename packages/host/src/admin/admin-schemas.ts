@@ -36,11 +36,13 @@ export const tenant = { namespaceId: IdentifierSchema.meta({ description: "the t
 export const page = { limit: LimitSchema, cursor: CursorSchema.optional() };
 export const nextPage = { cursor: z.string().optional() };
 
-export const GrantStateSchema = z.enum(["live", "future", "expired", "revoked", "fallen"]);
+export const GrantStateSchema = z.enum(["live", "future", "expired", "revoked", "exhausted", "invalid", "unknown"]);
 
 export const GrantEntrySchema = z.strictObject({
   grant: GrantSchema,
   state: GrantStateSchema,
+  /** The rule of delegation that the chain of an invalid grant breaks. */
+  rule: z.string().optional(),
   used: z.int().optional(),
 });
 
@@ -88,6 +90,8 @@ export const ExplanationSchema = z.strictObject({
   toolNamespace: IdentifierSchema.optional(),
   /** The grant that would allow exactly this and nothing more. */
   suggestion: GrantSchema.omit({ id: true, issuedAt: true }).optional(),
+  /** Why there is no such grant to suggest although one is lacking, and what has to happen first. */
+  obstacle: z.string().optional(),
 });
 
 /** A decision, what it rests on, and what would change it. */

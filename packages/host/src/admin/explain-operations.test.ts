@@ -19,6 +19,7 @@ interface Explained {
   grants: { grant: Grant; failed?: string; rule?: string }[];
   recorded?: AuditEvent;
   suggestion?: Omit<Grant, "id" | "issuedAt">;
+  obstacle?: string;
 }
 
 const path = "/admin/v1/explanations";
@@ -179,6 +180,79 @@ describe.each(databaseKinds)("explanations at the desk on %s", (kind) => {
         ]) {
           expect((await explain(desk, { namespaceId, ...act, ...other })).decision.allowed).toBe(false);
         }
+      });
+    }
+
+    /** What Bob holds of what is Alice's. */
+    const held = grant("held", {
+      subject: bob,
+      constraints: { delegationDepth: 2, expiresAt: "2026-06-01T00:00:00Z", purposes: ["support", "billing"] },
+    });
+    const onBobs = { ...act, authority: bob };
+
+    test("is passed on from what its issuer holds, when they do not own the place", async () => {
+      const desk = await office();
+      const namespaceId = newTenant();
+      await desk.stores.grants.issue({ ...held, namespaceId });
+      const { suggestion, obstacle } = await explain(desk, { namespaceId, ...onBobs });
+      const capability = { resource: { ...act.resource, owner: alice }, actions: ["read"], scope: "exact" };
+      expect([suggestion, obstacle]).toEqual([
+        {
+          namespaceId,
+          subject: assistant,
+          issuer: bob,
+          parentId: "held",
+          capabilities: [capability],
+          constraints: { delegationDepth: 0, expiresAt: "2026-06-01T00:00:00Z", purposes: ["support"] },
+        },
+        undefined,
+      ]);
+      const issued = { ...suggestion, id: "suggested", issuedAt: deskTime };
+      expect((await desk.post("/admin/v1/grants", issued)).status).toBe(201);
+      const again = await explain(desk, { namespaceId, ...onBobs });
+      expect(again.decision).toMatchObject({ allowed: true, matchedGrantId: "suggested" });
+      for (const other of [{ purpose: "billing" }, { owner: bob }, { authority: alice }])
+        expect((await explain(desk, { namespaceId, ...onBobs, ...other })).decision.allowed).toBe(false);
+    });
+
+    const elsewhere = { resource: { namespace: "files", path: ["letters"] }, actions: ["read"], scope: "descendants" };
+    const delegable = { delegationDepth: 2 };
+    const hopeless: { name: string; held: Grant[] }[] = [
+      { name: "hold nothing", held: [] },
+      { name: "may not pass it on", held: [{ ...held, constraints: {} }] },
+      { name: "may use it so many times", held: [{ ...held, constraints: { ...delegable, maxUses: 5 } }] },
+      {
+        name: "may do it for something else",
+        held: [{ ...held, constraints: { ...delegable, purposes: ["billing"] } }],
+      },
+      { name: "hold another place", held: [{ ...held, capabilities: [elsewhere as Capability] }] },
+      { name: "held it once", held: [{ ...held, revokedAt: deskTime }] },
+      { name: "hold it by a chain that is broken", held: [{ ...held, issuer: assistant, parentId: "nowhere" }] },
+      {
+        name: "hold it at the end of the longest chain",
+        held: Array.from({ length: 17 }, (_, place) => ({
+          ...held,
+          id: `link-${place}`,
+          issuer: place === 0 ? alice : assistant,
+          subject: place === 16 ? bob : assistant,
+          constraints: { delegationDepth: 20 - place },
+          ...(place > 0 && { parentId: `link-${place - 1}` }),
+        })),
+      },
+    ];
+    for (const row of hopeless) {
+      test(`is never a new grant from somebody who does not own the place, when they ${row.name}`, async () => {
+        const desk = await office();
+        const namespaceId = newTenant();
+        for (const one of row.held) await desk.stores.grants.issue({ ...one, namespaceId });
+        const { suggestion, obstacle, decision } = await explain(desk, { namespaceId, ...onBobs });
+        expect(decision.allowed).toBe(false);
+        expect(suggestion).toBeUndefined();
+        expect(obstacle).toBe(
+          "human:bob cannot grant this: it is human:alice's, and human:bob holds no grant for it that may be passed on. " +
+            "human:alice has to grant it to human:bob first, to be passed on (a delegation depth of at least 1), " +
+            "or to agent:assistant, who then acts on the authority of human:alice.",
+        );
       });
     }
 

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { AdminInput } from "./admin-routes.ts";
 import type { AdminExplanation } from "./admin-schemas.ts";
 import { conflict, notFound, type AdminOperations, type Desk } from "./desk.ts";
+import { suggestGrant } from "./suggest-grant.ts";
 
 type Access = AdminExplanation["access"];
 type GivenAccess = Pick<AdminInput<"explain">, keyof Access>;
@@ -26,11 +27,9 @@ export function explainOperations(desk: Desk): AdminOperations<"explain" | "expl
   };
 }
 
-async function explainAct(
-  { kernel, stores: { grants }, clock }: Desk,
-  access: Access,
-  request: AuthorizationRequest,
-): Promise<AdminExplanation> {
+async function explainAct(desk: Desk, access: Access, request: AuthorizationRequest): Promise<AdminExplanation> {
+  const { kernel, stores, clock } = desk;
+  const { grants } = stores;
   const context: AccessContext = {
     ...access,
     now: clock().toISOString(),
@@ -38,16 +37,17 @@ async function explainAct(
     enabledToolNamespaces: [],
   };
   const { decision, policy, grants: considered } = await kernel.explain(context, request);
-  const shown: AdminExplanation["grants"] = [];
-  for (const { grantId, failed, chain } of considered) {
-    const grant = await grants.findKept(access.namespaceId, grantId);
-    if (grant === undefined) continue;
-    shown.push({ grant, ...(failed && { failed }), ...(chain?.kind === "invalid" && { rule: chain.rule }) });
-  }
+  const ids = considered.map(({ grantId }) => grantId);
+  const found = await grants.findAllKept(access.namespaceId, ids);
+  const shown = considered.flatMap(({ grantId, failed, chain }) => {
+    const grant = found.get(grantId);
+    if (grant === undefined) return [];
+    return [{ grant, ...(failed && { failed }), ...(chain?.kind === "invalid" && { rule: chain.rule }) }];
+  });
   // A grant of "*" would cover every action: more than this one.
   const isGrantable = lacksGrant.has(decision.reasonCode) && request.action !== "*";
-  const suggestion = isGrantable && { suggestion: suggest(access, request) };
-  return { decision, access, request, policy, grants: shown, ...suggestion };
+  const advice = isGrantable && (await suggestGrant(desk, access, request));
+  return { decision, access, request, policy, grants: shown, ...advice };
 }
 
 const RetoldSchema = z.object({
@@ -64,20 +64,6 @@ async function retell({ stores: { grants } }: Desk, access: Access, recorded: Au
     if (grant !== undefined) shown.push({ grant, ...(failed && { failed }), ...(rule && { rule }) });
   }
   return { decision: { allowed: false, reasonCode }, access, policy: "not-asked", grants: shown };
-}
-
-/** One act at one place of one owner, for one purpose. */
-function suggest(
-  { namespaceId, actor: subject, authority: issuer, owner, purpose }: Access,
-  { resource, action }: AuthorizationRequest,
-): NonNullable<AdminExplanation["suggestion"]> {
-  return {
-    namespaceId,
-    subject,
-    issuer,
-    capabilities: [{ resource: { ...resource, owner }, actions: [action], scope: "exact" }],
-    constraints: { purposes: [purpose] },
-  };
 }
 
 function accessOf({ namespaceId, actor, owner = actor, authority = owner, purpose }: GivenAccess): Access {

@@ -116,8 +116,8 @@ describe.each(databaseKinds)("grants at the desk on %s", (kind) => {
       { name: "a resource namespace", query: { resource: "mail" }, ids: ["c-mail"] },
       { name: "the beginning of a resource namespace", query: { resource: "mai" }, ids: [] },
       { name: "grants to come", query: { state: "future" }, ids: ["g-issued-next", "i-begins-next"] },
-      { name: "expired grants", query: { state: "expired" }, ids: ["j-ends-now"] },
-      { name: "revoked grants", query: { state: "revoked" }, ids: ["l-revoked-now", "n-revoked-and-expired"] },
+      { name: "expired grants", query: { state: "expired" }, ids: ["j-ends-now", "n-revoked-and-expired"] },
+      { name: "revoked grants", query: { state: "revoked" }, ids: ["l-revoked-now"] },
       {
         name: "live grants",
         query: { state: "live" },
@@ -161,6 +161,21 @@ describe.each(databaseKinds)("grants at the desk on %s", (kind) => {
       const { body } = await desk.get<Page>("/admin/v1/grants", { namespaceId });
       expect(body.grants.map(({ used }) => used)).toEqual([undefined, 2, undefined]);
       expect(body).not.toHaveProperty("cursor");
+    });
+
+    test("says of a grant that was used up that it is, and no longer that it is live", async () => {
+      const desk = await office();
+      const namespaceId = newTenant();
+      await issueAll(desk, namespaceId, [grant("a\0", { constraints: { maxUses: 1 } }), grants[1] ?? grant("b")]);
+      await desk.stores.usage.consume(namespaceId, "a\0", 1);
+      await desk.stores.usage.consume(namespaceId, "b-bounded", 3);
+      const { body } = await desk.get<Page>("/admin/v1/grants", { namespaceId });
+      const shown = body.grants.map(({ grant: { id }, state, used }) => [id, state, used]);
+      expect(shown.toSorted()).toEqual([
+        ["a\0", "exhausted", 1],
+        ["b-bounded", "live", 1],
+      ]);
+      expect(await idsIn(desk, { namespaceId, state: "exhausted" })).toEqual(["a\0"]);
     });
 
     test("has no further page when the last one is just full", async () => {
@@ -397,23 +412,23 @@ describe.each(databaseKinds)("grants at the desk on %s", (kind) => {
       const namespaceId = newTenant();
       const constraints = { delegationDepth: 5 };
       await issueAll(desk, namespaceId, [
-        grant("one", { parentId: "two", constraints }),
-        grant("two", { parentId: "one", constraints }),
+        grant("one", { parentId: "two", issuer: assistant, constraints }),
+        grant("two", { parentId: "one", issuer: assistant, constraints }),
       ]);
       const sent = { namespaceId, parentId: "one", id: "child", subject: bob };
       const { status, body } = await desk.post<Refusal>("/admin/v1/grants/derive", sent);
       expect(status).toBe(400);
-      expect(body.error.message).toContain("chain_too_long");
+      expect(body.error.message).toContain("delegation_too_deep");
     });
 
-    const fallen: { name: string; grants: Grant[] }[] = [
+    const broken: { name: string; grants: Grant[] }[] = [
       {
         name: "was revoked",
         grants: chainOf("root", "parent").map((one) => (one.id === "root" ? { ...one, revokedAt: deskTime } : one)),
       },
       { name: "does not exist", grants: chainOf("root", "parent").slice(1) },
     ];
-    for (const { name, grants } of fallen) {
+    for (const { name, grants } of broken) {
       test(`from a parent whose own parent ${name} is refused: such a child would never count`, async () => {
         const desk = await office();
         const namespaceId = newTenant();

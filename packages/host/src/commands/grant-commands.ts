@@ -123,7 +123,7 @@ export function addGrantCommands(program: Command, show: Show): void {
     });
 }
 
-const states = ["live", "future", "expired", "revoked", "fallen"];
+const states = ["live", "future", "expired", "revoked", "exhausted", "invalid", "unknown"];
 
 function withTerms(command: Command): Command {
   return command
@@ -134,7 +134,7 @@ function withTerms(command: Command): Command {
     .option("--purpose <purposes...>", "only for these purposes")
     .option("--expires <span or time>", "when it ends, such as 1h")
     .option("--uses <number>", "how often it may be used")
-    .option("--depth <number>", "how far it may be passed on")
+    .option("--depth <number>", "how far it may be passed on; 0 is not at all")
     .option("--id <id>", "the grant's id; a fresh one unless given");
 }
 
@@ -152,15 +152,15 @@ function constraintsOf({ purpose, expires, uses, depth }: GrantFlags): Constrain
     ...(purpose && { purposes: purpose }),
     ...(expires !== undefined && { expiresAt: readExpiry("--expires", expires) }),
     ...(uses !== undefined && { maxUses: readCount("--uses", uses) }),
-    ...(depth !== undefined && { delegationDepth: readCount("--depth", depth) }),
+    ...(depth !== undefined && { delegationDepth: readCount("--depth", depth, 0) }),
   };
 }
 
 function grantTable(grants: readonly GrantEntry[], cursor: string | undefined): string {
   if (grants.length === 0) return "There are no grants.";
-  const rows = grants.map(({ grant, state, used }) => [
+  const rows = grants.map(({ grant, state, rule, used }) => [
     grant.id,
-    state,
+    rule === undefined ? state : `${state} (${rule})`,
     principalText(grant.subject),
     principalText(grant.issuer),
     grant.capabilities.map(capabilityText).join("; "),

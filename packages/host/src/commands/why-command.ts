@@ -72,7 +72,7 @@ function questionOf(flags: WhyFlags): Record<string, unknown> {
 }
 
 function explanationText(explanation: AdminExplanation, flags: OperatorFlags): string {
-  const { decision, grants, recorded, suggestion } = explanation;
+  const { decision, grants, recorded, suggestion, obstacle } = explanation;
   const considered = grants.map(({ grant, failed, rule }) => [
     grant.id,
     principalText(grant.issuer),
@@ -86,6 +86,7 @@ function explanationText(explanation: AdminExplanation, flags: OperatorFlags): s
     ...(suggestion === undefined
       ? []
       : [`This would allow exactly this and nothing more:\n  ${suggestedCommand(suggestion, flags)}`]),
+    ...(obstacle === undefined ? [] : [oneLine(obstacle)]),
   ];
   return parts.join("\n\n");
 }
@@ -150,25 +151,28 @@ function conditionText({ capabilities, constraints, issuedAt, revokedAt }: Grant
 }
 
 function suggestedCommand(suggestion: NonNullable<AdminExplanation["suggestion"]>, flags: OperatorFlags): string {
-  const { namespaceId, subject, issuer, capabilities, constraints } = suggestion;
+  const { namespaceId, subject, issuer, capabilities, constraints, parentId } = suggestion;
   const asJson = `POST /admin/v1/grants ${jsonText({ id: "<a new id>", ...suggestion, issuedAt: "<now>" }, 0)}`;
   const [capability] = capabilities;
-  // A namespace with a slash has no short form.
-  if (capability === undefined || capability.resource.namespace.includes("/")) return asJson;
+  // A namespace with a slash has no short form, and neither has a parent that would be taken for a flag.
+  if (capability === undefined || capability.resource.namespace.includes("/") || parentId?.startsWith("-"))
+    return asJson;
   const { resource, actions } = capability;
+  const { purposes = [], delegationDepth } = constraints;
   const words = [
     "turnpike",
     "grant",
-    "create",
+    ...(parentId === undefined ? ["create"] : ["derive", parentId]),
     ...sameHost(flags),
     ...flag("--tenant", namespaceId),
     ...flag("--to", principalText(subject)),
-    ...flag("--from", principalText(issuer)),
+    ...(parentId === undefined ? flag("--from", principalText(issuer)) : []),
     ...(resource.owner === undefined ? [] : flag("--owner", principalText(resource.owner))),
     ...flag("--resource", resourceText(resource)),
     "--exact",
     ...actions.flatMap((action) => flag("--action", action)),
-    ...(constraints.purposes ?? []).flatMap((purpose) => flag("--purpose", purpose)),
+    ...purposes.flatMap((purpose) => flag("--purpose", purpose)),
+    ...(delegationDepth === undefined ? [] : ["--depth", String(delegationDepth)]),
   ];
   return words.every(isPasteable) ? commandLine(words) : asJson;
 }

@@ -69,10 +69,10 @@ export function readExpiry(flag: string, text: string, now = new Date()): string
   );
 }
 
-/** Reads a whole number that is at least one. */
-export function readCount(flag: string, text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new ConfigError(`${flag} ${text}: expected a whole number from 1.`);
+/** Reads a whole number that is at least one, or whatever is least. */
+export function readCount(flag: string, text: string, least = 1): number {
+  if (/^(0|[1-9]\d{0,8})$/.test(text) && Number(text) >= least) return Number(text);
+  throw new ConfigError(`${flag} ${text}: expected a whole number from ${least}.`);
 }
 
 /** Reads JSON off a flag. */

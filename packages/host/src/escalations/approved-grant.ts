@@ -1,7 +1,7 @@
 import { parseInstant, type Grant } from "turnpike/contracts";
 import type { Question } from "./escalation-store.ts";
 
-/** How an operator narrows what he approves. */
+/** How an operator narrows what they approve. */
 export interface ApprovalTerms {
   at: string;
   expiresAt: string;

@@ -28,6 +28,23 @@ describe.each(databaseKinds)("grants on %s", (kind) => {
     expect(await grants.find("tenant-2", "grant-1")).toEqual(grant("grant-1", { namespaceId: "tenant-2" }));
   });
 
+  test("of many ids those are found that a tenant has, in a query for a thousand of them", async () => {
+    const { database, statements } = recordStatements(await openFresh(kind));
+    const { grants } = openStores(database);
+    for (const id of ["grant-1", "nul\0", "half\ud800"]) await grants.issue(grant(id));
+    await grants.issue(grant("elsewhere", { namespaceId: "tenant-2" }));
+    const unknown = Array.from({ length: 1500 }, (_, place) => `unknown-${place}`);
+    statements.length = 0;
+    const found = await grants.findAll("tenant-1", ["nul\0", "elsewhere", ...unknown, "half\ud800", "grant-1"]);
+    expect(statements).toHaveLength(2);
+    expect([...found].toSorted()).toEqual([
+      ["grant-1", grant("grant-1")],
+      ["half\ud800", grant("half\ud800")],
+      ["nul\0", grant("nul\0")],
+    ]);
+    expect(await grants.findAll("tenant-1", [])).toEqual(new Map());
+  });
+
   test("a grant that does not fit the contract is refused, and nothing is kept of it", async () => {
     const { grants } = openStores(await openFresh(kind));
     await expect(grants.issue(grant("grant-1", { issuedAt: "yesterday" }))).rejects.toThrow(/contract.*issuedAt/);

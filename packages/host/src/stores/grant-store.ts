@@ -23,6 +23,10 @@ export interface GrantStore extends GrantSource {
   find(namespaceId: string, grantId: string): Promise<Grant | undefined>;
   /** A grant as operators see it. */
   findKept(namespaceId: string, grantId: string): Promise<Grant | undefined>;
+  /** Those of these grants that there are, by id, in a query for many of them. */
+  findAll(namespaceId: string, grantIds: readonly string[]): Promise<Map<string, Grant>>;
+  /** The same, as operators see them. */
+  findAllKept(namespaceId: string, grantIds: readonly string[]): Promise<Map<string, Grant>>;
   /** Keeps a new grant. Throws when it does not fit the contract or its id is taken. */
   issue(grant: Grant): Promise<void>;
   /** Revokes a grant at once and for good; false when there is none that could be revoked. */
@@ -32,6 +36,9 @@ export interface GrantStore extends GrantSource {
   /** Every grant that was derived from this one, directly or through others. */
   descendants(namespaceId: string, grantId: string): Promise<Grant[]>;
 }
+
+/** A statement has room for so many ids on either database. */
+const idsAtOnce = 1000;
 
 /** Which grants to list. */
 interface GrantFilter {
@@ -66,6 +73,12 @@ export function createGrantStore({ db }: Database, cache: ReadCache, revisions: 
     async findKept(namespaceId, grantId) {
       const content = await readContent(db, namespaceId, grantId);
       return content === undefined ? undefined : parseKept(content).grant;
+    },
+    async findAll(namespaceId, grantIds) {
+      return byId((await readContents(db, namespaceId, grantIds)).map(parse));
+    },
+    async findAllKept(namespaceId, grantIds) {
+      return byId((await readContents(db, namespaceId, grantIds)).map((content) => parseKept(content).grant));
     },
     issue: (grant) => revisions.write((transaction) => insertGrant(transaction, grant)),
     async list(namespaceId, { subject, issuer, after, limit }) {
@@ -165,6 +178,24 @@ async function readContent(db: Kysely<Schema>, namespaceId: string, grantId: str
     .where("id", "=", columnText(grantId))
     .executeTakeFirst();
   return row?.content;
+}
+
+async function readContents(db: Kysely<Schema>, namespaceId: string, grantIds: readonly string[]): Promise<string[]> {
+  const contents: string[] = [];
+  for (let start = 0; start < grantIds.length; start += idsAtOnce) {
+    const rows = await db
+      .selectFrom("grants")
+      .select("content")
+      .where("namespace_id", "=", columnText(namespaceId))
+      .where("id", "in", grantIds.slice(start, start + idsAtOnce).map(columnText))
+      .execute();
+    contents.push(...rows.map(({ content }) => content));
+  }
+  return contents;
+}
+
+function byId(grants: readonly Grant[]): Map<string, Grant> {
+  return new Map(grants.map((grant) => [grant.id, grant]));
 }
 
 /** A grant as it is kept, with a mark that its revocation was acknowledged. One that is still to come has no mark. */

@@ -1,4 +1,3 @@
-import type { UsageStore } from "turnpike/kernel";
 import type { Database } from "../database/database.ts";
 import { createAuditStore, type AuditStore } from "./audit-store.ts";
 import { createCredentialStore, type CredentialStore } from "./credential-store.ts";
@@ -10,12 +9,12 @@ import { createMessageStore, type MessageStore } from "../messages/message-store
 import { createReadCache } from "./read-cache.ts";
 import { createReplayStore, type ReplayStore } from "./replay-store.ts";
 import { createRevisions } from "./revisions.ts";
-import { createUsageStore } from "./usage-store.ts";
+import { createUsageStore, type HostUsageStore } from "./usage-store.ts";
 
 /** Everything the host keeps. */
 export interface Stores {
   grants: GrantStore;
-  usage: UsageStore;
+  usage: HostUsageStore;
   credentials: CredentialStore;
   settings: NamespaceSettingsStore;
   audit: AuditStore;

@@ -8,6 +8,18 @@ describe.each(databaseKinds)("uses on %s", (kind) => {
     test(one.name, () => expect(one.run()).resolves.toBeUndefined());
   }
 
+  test("the uses of several grants are read at once, each under its own id", async () => {
+    const usage = createUsageStore(await openFresh(kind));
+    for (const id of ["grant-1", "nul\0", "nul\0"]) await usage.consume("tenant-1", id, 5);
+    await usage.consume("tenant-2", "grant-2", 5);
+    const used = await usage.usedOf("tenant-1", ["grant-1", "grant-2", "nul\0"]);
+    expect([...used].toSorted()).toEqual([
+      ["grant-1", 1],
+      ["nul\0", 2],
+    ]);
+    expect(await usage.usedOf("tenant-1", [])).toEqual(new Map());
+  });
+
   test("tenants whose ids differ in one unpaired surrogate are two tenants, or the ids are refused", async () => {
     const usage = createUsageStore(await openFresh(kind));
     const taken = await Promise.allSettled(["\ud800", "\ud801"].map((tenant) => usage.consume(tenant, "grant-1", 1)));

@@ -1,10 +1,10 @@
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "@modelcontextprotocol/client";
 import { describe, expect, test } from "vitest";
 import { ask, eventually } from "../support/host-calls.ts";
 import { makeFolder, startHostProcess, type HostProcess } from "../support/host-process.ts";
-import { makeCredential, makeGrant, makeTenant } from "../support/host-world.ts";
+import { listCall, makeCredential, makeGrant, makeTenant } from "../support/host-world.ts";
 import { connectClient, isAlive, testServer } from "../support/mcp/world.ts";
 
 /** A host with these MCP servers in its configuration file. */
@@ -94,6 +94,56 @@ describe("a host with MCP servers", { timeout: 30_000 }, () => {
       structuredContent: { content: [{ type: "text", text: "opened in acme/site" }] },
     });
     expect(await issue("evil")).toMatchObject({ isError: true, structuredContent: { status: "denied" } });
+  });
+
+  test("lets a tenant's call finish when others hang up in the middle of theirs, in every way", async () => {
+    const notes = join(makeFolder(), "calls");
+    const host = await startHost({ test: { command: testServer("--shared", "--calls", notes) } });
+    const tenant = async (name: string): Promise<string> => {
+      const token = await makeTenant(host, { tenant: name });
+      await makeGrant(host, { id: "all", tenant: name, resource: "mcp.test", actions: ["call"] });
+      await enable(host, token, "mcp.test");
+      return token;
+    };
+    const [own, others] = [await tenant("acme"), await tenant("other")];
+    const client = await connectClient(`${host.url}/mcp`, own);
+    const held = (words: string) => ({ name: "mcp.test.hold", arguments: { words } });
+    const noted = (line: string) =>
+      readFileSync(notes, "utf8")
+        .split("\n")
+        .filter((one) => one === line).length;
+    const calls = (count: number) => eventually(() => expect(noted("hold")).toBe(count));
+    await client.callTool({ name: "mcp.test.echo", arguments: { words: "first" } });
+    const finishing = client.callTool(held("finishing"));
+    await calls(1);
+
+    for (const [index, mode] of (["legacy", "auto"] as const).entries()) {
+      const leaving = await connectClient(`${host.url}/mcp`, others, { mode });
+      const left = leaving.callTool(held(mode)).catch(() => "left");
+      await calls(2 + index);
+      await leaving.close();
+      expect(await left).toBe("left");
+      await eventually(() => expect(noted(`cancelled ${mode}`)).toBe(1));
+    }
+    const hangingUp = new AbortController();
+    const left = fetch(`${host.url}/v1/tools/invoke`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${others}`, "x-trace-id": "trace-1" },
+      body: JSON.stringify({
+        ...listCall("call-1", "trace-1"),
+        tool: "mcp.test.hold",
+        arguments: { words: "service" },
+      }),
+      signal: hangingUp.signal,
+    }).catch(() => "left");
+    await calls(4);
+    hangingUp.abort();
+    expect(await left).toBe("left");
+    await eventually(() => expect(noted("cancelled service")).toBe(1));
+
+    await client.callTool({ name: "mcp.test.release", arguments: {} });
+    expect(await finishing).toMatchObject({ structuredContent: { content: [{ type: "text", text: "finishing" }] } });
+    expect(host.stderr()).not.toContain("MCP server unavailable");
   });
 
   for (const signal of ["SIGTERM", "SIGKILL"] as const) {

@@ -1,5 +1,6 @@
 // An MCP server that can misbehave, run as a process of its own: on standard input and output, or over HTTP with `--http`,
 // which prints the address. Flags say what is wrong with it from the start; tools do something wrong when they are called.
+import { EventEmitter, once } from "node:events";
 import { appendFileSync, existsSync } from "node:fs";
 import { createServer } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
@@ -24,6 +25,8 @@ const { values: flags } = parseArgs({
     endless: { type: "boolean" },
     /** Stays when its input ends and when it is told to go. */
     stubborn: { type: "boolean" },
+    /** Has the tools that one caller could disturb another with. */
+    shared: { type: "boolean" },
     /** Refuses the handshake of 2025. */
     modern: { type: "boolean" },
   },
@@ -104,6 +107,63 @@ const tools = {
   },
 };
 
+const released = new EventEmitter();
+
+/** Tools that last, and tools that end badly while another one lasts. */
+const sharedTools = {
+  hold: {
+    description: "Answers when it is released.",
+    inputSchema: object({ words: string }),
+    run: async ({ words }, _server, signal) => {
+      signal.addEventListener("abort", () => note(`cancelled ${words}`));
+      await once(released, "release");
+      return text(words);
+    },
+  },
+  release: {
+    description: "Releases what is held.",
+    inputSchema: object(),
+    run: () => {
+      released.emit("release");
+      return text("released");
+    },
+  },
+  flood: {
+    description: "Says many lines at once.",
+    inputSchema: object({ lines: { type: "number" } }),
+    run: ({ lines }) => {
+      process.stdout.write('{"jsonrpc":"2.0","method":"notifications/message"}\n'.repeat(lines));
+      return text("flooded");
+    },
+  },
+  parts: {
+    description: "Says little, in many parts.",
+    inputSchema: object({ count: { type: "number" } }),
+    run: ({ count }) => ({ ...text("parts"), structuredContent: { parts: Array(count).fill(0) } }),
+  },
+  die: { description: "Ends the server.", inputSchema: object(), run: () => process.exit(1) },
+  spoil: {
+    description: "Breaks the list of the tools.",
+    inputSchema: object(),
+    run: async (_args, server) => {
+      flags.endless = true;
+      await server.sendToolListChanged();
+      return text("spoiled");
+    },
+  },
+  /** What it does is done below, where HTTP is spoken. */
+  garble: { description: "Breaks its own answer.", inputSchema: object({ how: string }), run: () => text("whole") },
+};
+if (flags.shared) {
+  Object.assign(tools, sharedTools);
+  process.on("SIGUSR2", () => released.emit("release"));
+}
+
+/** Puts a line into the file of the calls. */
+function note(line) {
+  if (flags.calls) appendFileSync(flags.calls, `${line}\n`);
+}
+
 /** `echo` takes something else then, and `sum` is gone. */
 function toolsNow() {
   if (!isChanged) return tools;
@@ -144,13 +204,13 @@ function createTestServer() {
     if (flags.garbage) process.stdout.write('garbage\n{"jsonrpc":"1.0"}\n[]\n');
     return list(params?.cursor);
   });
-  server.setRequestHandler("tools/call", async ({ params: { name, arguments: args = {} } }) => {
+  server.setRequestHandler("tools/call", async ({ params: { name, arguments: args = {} } }, { mcpReq }) => {
     calls += 1;
-    if (flags.calls) appendFileSync(flags.calls, `${name}\n`);
+    note(name);
     if (calls === Number(flags["die-at"])) process.exit(1);
     const tool = Object.hasOwn(toolsNow(), name) ? toolsNow()[name] : undefined;
     if (tool === undefined) throw new Error(`There is no tool ${name}.`);
-    return tool.run(args, server);
+    return tool.run(args, server, mcpReq.signal);
   });
   return server;
 }
@@ -162,15 +222,31 @@ if (flags.stubborn) {
 if (flags.garbage) process.stdout.write("Welcome to the server!\n");
 if (flags["start-after"]) while (!existsSync(flags["start-after"])) await delay(5);
 
+/** Answers of a server that breaks at one call. */
+const garbled = {
+  json: (outgoing) => outgoing.writeHead(200, { "content-type": "application/json" }).end('{"jsonrpc":'),
+  message: (outgoing) => outgoing.writeHead(200, { "content-type": "application/json" }).end('{"id":[]}'),
+  kind: (outgoing) => outgoing.writeHead(200, { "content-type": "text/html" }).end("<p>Oh no.</p>"),
+  gone: (outgoing) => outgoing.writeHead(404).end(),
+  locked: (outgoing) => outgoing.writeHead(401).end(),
+  failed: (outgoing) => outgoing.writeHead(500).end(),
+  cut: (outgoing) => outgoing.destroy(),
+};
+
 if (flags.http) {
   const handler = createMcpHandler(createTestServer);
   const server = createServer(async (incoming, outgoing) => {
     const chunks = [];
     for await (const chunk of incoming) chunks.push(chunk);
     const body = chunks.length > 0 ? Buffer.concat(chunks) : undefined;
+    const garble = /"name":"garble".*"how":"(\w+)"/.exec(body?.toString() ?? "");
+    if (garble) return garbled[garble[1]](outgoing);
+    const leaving = new AbortController();
+    outgoing.once("close", () => leaving.abort());
     const request = new Request(`http://${incoming.headers.host}${incoming.url}`, {
       method: incoming.method,
       headers: incoming.headers,
+      signal: leaving.signal,
       ...(body && { body }),
     });
     const response = await handler.fetch(request);

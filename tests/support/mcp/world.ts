@@ -80,7 +80,12 @@ export interface McpWorld {
   logged: Logged[];
   failures: PortFailure[];
   /** The assistant calls a tool. */
-  call(tool: string, args?: JsonObject, changes?: Partial<AccessContext>): Promise<ToolResult>;
+  call(
+    tool: string,
+    args?: JsonObject,
+    changes?: Partial<AccessContext>,
+    options?: { signal?: AbortSignal },
+  ): Promise<ToolResult>;
   /** The names the assistant sees. */
   names(changes?: Partial<AccessContext>): Promise<string[]>;
 }
@@ -117,10 +122,10 @@ export function mcpWorld(
     grants,
     logged,
     failures,
-    call(tool, args = {}, changes = {}) {
+    call(tool, args = {}, changes = {}, { signal } = {}) {
       calls += 1;
       const call = { id: `call-${calls}`, tool, arguments: args, requestedAt: now, traceId: "trace-1" };
-      return kernel.invokeTool(contextOf(changes), call);
+      return kernel.invokeTool(contextOf(changes), call, signal && { signal });
     },
     names: async (changes) => (await kernel.listTools(contextOf(changes))).map(({ name }) => name),
   };

@@ -1,5 +1,6 @@
 import { StreamableHTTPClientTransport, type FetchLike } from "@modelcontextprotocol/client";
 import type { Channel } from "./channel.ts";
+import { isWithinJsonLimits, type JsonLimits } from "./json-limits.ts";
 
 /** A server that speaks MCP over streamable HTTP. */
 export interface HttpServer {
@@ -16,6 +17,8 @@ export class AnswerTooLarge extends Error {
 export interface ExchangeLimits {
   maxBytes: number;
   timeoutMs: number;
+  /** For a server that is not trusted: how much structure its answer may have. */
+  json?: JsonLimits;
 }
 
 /** A channel to a server elsewhere. Nothing is sent before the first message. */
@@ -41,13 +44,17 @@ export function openHttpChannel({ url, headers }: HttpServer, limits: ExchangeLi
 }
 
 /** A fetch whose answers arrive whole, within a size and a time. What a server would push by itself is not asked for. */
-function boundedFetch({ maxBytes, timeoutMs }: ExchangeLimits): FetchLike {
+function boundedFetch({ maxBytes, timeoutMs, json }: ExchangeLimits): FetchLike {
   return async (url, init) => {
     if (init?.method === "GET") return new Response(null, { status: 405 });
     const signals = [AbortSignal.timeout(timeoutMs), ...(init?.signal ? [init.signal] : [])];
     const response = await fetch(url, { ...init, signal: AbortSignal.any(signals) });
     const { status, statusText, headers } = response;
-    return new Response(await readWhole(response, maxBytes), { status, statusText, headers });
+    const body = await readWhole(response, maxBytes);
+    if (body !== null && json !== undefined && !isWithinJsonLimits(body, json)) {
+      throw new AnswerTooLarge(`An answer has at most ${json.maxNodes} parts, ${json.maxDepth} levels deep.`);
+    }
+    return new Response(body, { status, statusText, headers });
   };
 }
 

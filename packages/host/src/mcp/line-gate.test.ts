@@ -1,13 +1,18 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
-import { createLineGate } from "./line-gate.ts";
+import { createLineGate, type LineGateOptions, type LineLimits } from "./line-gate.ts";
 
 const tooLarge = (id: string): string =>
   `{"jsonrpc":"2.0","id":${id},"error":{"code":-32099,"message":"The answer is too large."}}\n`;
 
+const someLimits = { maxBytes: 40, maxNodes: 1000, maxDepth: 100, maxLinesPerSecond: 5 };
+
 /** What comes out behind the gate when the chunks go in. */
-async function through(chunks: readonly string[], limits = {}, clock = () => 0): Promise<string> {
-  const gate = createLineGate({ maxBytes: 40, maxLinesPerSecond: 5, ...limits }, clock);
+async function through(
+  chunks: readonly string[],
+  { limits = {}, ...options }: LineGateOptions & { limits?: Partial<LineLimits> } = {},
+): Promise<string> {
+  const gate = createLineGate({ ...someLimits, ...limits }, options);
   let out = "";
   gate.on("data", (data: Buffer) => (out += data.toString()));
   const ended = once(gate, "end");
@@ -48,13 +53,35 @@ describe("lines of a server", () => {
     test(row.name, async () => expect(await through(row.chunks)).toBe(row.out));
   }
 
-  test("that come too fast end the stream, and what follows is not read", async () => {
-    expect(await through(["1\n2\n3\n4\n5\n6\n7\n8\n", "9\n"])).toBe("1\n2\n3\n4\n5\n6\n");
+  for (const row of [
+    { name: "has too many parts", limits: { maxNodes: 8 } },
+    { name: "is too deep", limits: { maxDepth: 3 } },
+  ]) {
+    test(`of which one ${row.name} become the error of their call, however short they are`, async () => {
+      const line = '{"jsonrpc":"2.0","id":7,"r":[[[0,0,0]]]}';
+      expect(await through([`${line}\nnext\n`])).toBe(`${line}\nnext\n`);
+      expect(await through([`${line}\nnext\n`], row)).toBe(`${tooLarge("7")}next\n`);
+    });
+  }
+
+  const nine = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+
+  test("that come too fast are slowed down to so many a second, which is said once, and none is lost", async () => {
+    let now = 100;
+    const waits: number[] = [];
+    const wait = (ms: number) => Promise.resolve((now += waits[waits.push(ms) - 1] ?? 0));
+    let floods = 0;
+    const clock = () => now;
+    const onFlood = () => (floods += 1);
+    expect(await through([nine, nine], { clock, wait, onFlood })).toBe(nine + nine);
+    expect(waits).toEqual([1000, 1000, 1000]);
+    expect(floods).toBe(1);
   });
 
-  test("that come in their time never end it", async () => {
+  test("that come in their time are never slowed down", async () => {
     let now = 0;
     const clock = () => (now += 250);
-    expect(await through(["1\n2\n3\n4\n5\n6\n7\n8\n9\n"], {}, clock)).toBe("1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+    const wait = () => Promise.reject(new Error("waited"));
+    expect(await through([nine], { clock, wait })).toBe(nine);
   });
 });

@@ -3,7 +3,6 @@ import {
   ProtocolError,
   SdkError,
   SdkErrorCode,
-  SdkHttpError,
   UnsupportedProtocolVersionError,
   type CallToolResult,
   type Tool,
@@ -18,8 +17,12 @@ import { AnswerTooLarge } from "./http-channel.ts";
 export interface McpConnection {
   /** The entries of the server's list, a few seconds old at most; the same array while nothing was asked anew. */
   list(): Promise<readonly unknown[]>;
-  /** Calls a tool as it was listed. Rejects when the server refuses or there is no answer in time. */
+  /**
+   * Calls a tool as it was listed. Rejects when the server refuses, when there is no answer in time, and when the caller
+   * leaves. Many callers share a connection, so whatever becomes of one call leaves it open.
+   */
   call(tool: Tool, args: JsonObject, options: { signal: AbortSignal; timeoutMs: number }): Promise<CallToolResult>;
+  /** Lets the calls that are running end, unless the host is closing, and then closes. */
   close(): Promise<void>;
 }
 
@@ -35,7 +38,10 @@ export interface McpRoute {
   negotiates: "first" | "when refused";
 }
 
-/** Connects to a server, in whichever of the two handshakes it knows. */
+/**
+ * Connects to a server, in whichever of the two handshakes it knows. A connection is lost when its transport closes, or
+ * when the server does not answer what its tools are; the signal says that the host is closing.
+ */
 export async function openMcpConnection(
   route: McpRoute,
   signal: AbortSignal,
@@ -70,6 +76,7 @@ async function connect(
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a client is no event target
   client.onclose = () => onLost(new SdkError(SdkErrorCode.ConnectionClosed, "The server is gone."));
 
+  const running = new Set<Promise<unknown>>();
   let listing: { entries: Promise<readonly unknown[]>; until: number } | undefined;
   client.setNotificationHandler("notifications/tools/list_changed", () => (listing = undefined));
   return {
@@ -77,39 +84,63 @@ async function connect(
       if (listing === undefined || performance.now() > listing.until) {
         listing = { entries: listTools(client), until: performance.now() + freshMs };
       }
-      return orLost(listing.entries, () => true, onLost);
+      try {
+        return await listing.entries;
+      } catch (error) {
+        onLost(error);
+        throw error;
+      }
     },
-    call(tool, args, { signal: caller, timeoutMs }) {
+    async call(tool, args, { signal: caller, timeoutMs }) {
       // Schemas of a server are data that callers are shown: its output is not run against them here.
       const { outputSchema: _shown, ...toolDefinition } = tool;
-      const options = { toolDefinition, signal: caller, timeout: timeoutMs };
-      return orLost(client.callTool({ name: tool.name, arguments: args }, options), isBroken, onLost);
+      const { signal: cancelled, release } = cancellationBy(caller);
+      const answer = client.callTool(
+        { name: tool.name, arguments: args },
+        { toolDefinition, signal: cancelled, timeout: timeoutMs },
+      );
+      running.add(answer);
+      try {
+        return await answer;
+      } catch (error) {
+        // It may be this call alone or the whole server: the next caller asks for the list anew, and finds out.
+        if (!isOfThisCall(error)) listing = undefined;
+        throw error;
+      } finally {
+        running.delete(answer);
+        release();
+      }
     },
     async close() {
+      await endOf(running, signal);
       await channel.close();
       await client.close();
     },
   };
 }
 
-async function orLost<T>(
-  answer: Promise<T>,
-  isLoss: (error: unknown) => boolean,
-  onLost: (error: unknown) => void,
-): Promise<T> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (isLoss(error)) onLost(error);
-    throw error;
-  }
+/**
+ * A signal of this connection's own that follows a caller's. The caller's reason stays with the caller: the client would
+ * throw it as its own error, and the reason of a caller who hung up reads "connection closed".
+ */
+function cancellationBy(caller: AbortSignal): { signal: AbortSignal; release(): void } {
+  const controller = new AbortController();
+  const cancel = (): void => controller.abort("The caller left.");
+  if (caller.aborted) cancel();
+  caller.addEventListener("abort", cancel, { once: true });
+  return { signal: controller.signal, release: () => caller.removeEventListener("abort", cancel) };
 }
 
-/** Whether a call that failed says that the connection has. A server that refuses one call, or is slow, is still there. */
-function isBroken(error: unknown): boolean {
-  if (error instanceof SdkHttpError) return error.status === 401 || error.status === 404;
-  if (error instanceof SdkError) return error.code === SdkErrorCode.ConnectionClosed;
-  return !(error instanceof ProtocolError || error instanceof AnswerTooLarge);
+/** True for a failure that says nothing about the calls of others: a refusal, an answer too large, a caller who left, no time. */
+function isOfThisCall(error: unknown): boolean {
+  if (error instanceof SdkError) return error.code === SdkErrorCode.RequestTimeout;
+  return error instanceof ProtocolError || error instanceof AnswerTooLarge;
+}
+
+/** Waits until nothing runs any more, or until the signal. */
+async function endOf(running: ReadonlySet<Promise<unknown>>, signal: AbortSignal): Promise<void> {
+  const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+  while (running.size > 0 && !signal.aborted) await Promise.race([stopped, Promise.allSettled(running)]);
 }
 
 const PageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });

@@ -20,6 +20,8 @@ export interface McpPool {
 
 /** An answer may be this much larger on its way than the output it holds: escapes, and words around it. */
 const wireFactor = 8;
+/** As many parts as a request to the host may have. What is too deep for the host is refused later, by itself alone. */
+const json = { maxNodes: 100_000, maxDepth: 1000 };
 /** Calls and handshakes have limits of their own; this is only where nothing goes on beyond them. */
 const spareMs = 30_000;
 
@@ -33,7 +35,7 @@ export function createMcpPool(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): McpPool {
   const servers = Object.entries(config?.servers ?? {}).map(([name, server]) => {
-    const link = linkTo(name, routeTo(name, server, env), log);
+    const link = linkTo(name, routeTo(name, server, env, log), log);
     const isOfferedTo = (context: DiscoveryContext): boolean => isOffered(server, context);
     const onList = reportChanges((leftOut) =>
       log.warn(
@@ -75,17 +77,23 @@ function codeOf(error: unknown): { code?: string } {
   return typeof code === "string" ? { code } : {};
 }
 
-function routeTo(name: string, server: McpServerConfig, env: Readonly<Record<string, string | undefined>>): McpRoute {
+function routeTo(
+  name: string,
+  server: McpServerConfig,
+  env: Readonly<Record<string, string | undefined>>,
+  log: Log,
+): McpRoute {
   const { command, url, timeoutMs } = server;
   const maxBytes = server.maxOutputBytes * wireFactor;
   if (url === undefined) {
     const program = { command: command ?? [], env: server.env, cwd: server.cwd };
-    return { negotiates: "when refused", openChannel: () => openStdioChannel(program, maxBytes) };
+    const onFlood = (): void => log.warn({ server: name }, "MCP server says more than is read, and is slowed down");
+    return { negotiates: "when refused", openChannel: () => openStdioChannel(program, { maxBytes, json, onFlood }) };
   }
   const headers = headersOf(name, server, env);
   return {
     negotiates: "first",
-    openChannel: () => Promise.resolve(openHttpChannel({ url, headers }, { maxBytes, timeoutMs: timeoutMs + spareMs })),
+    openChannel: async () => openHttpChannel({ url, headers }, { maxBytes, json, timeoutMs: timeoutMs + spareMs }),
   };
 }
 

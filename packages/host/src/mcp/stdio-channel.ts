@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import type { Channel } from "./channel.ts";
+import type { JsonLimits } from "./json-limits.ts";
 import { createLineGate } from "./line-gate.ts";
 
 /** A program that speaks MCP on its standard input and output. */
@@ -14,8 +15,17 @@ export interface StdioServer {
 const graceMs = 1000;
 const maxLinesPerSecond = 1000;
 
+/** What a server on standard output is read with. */
+export interface StdioLimits {
+  maxBytes: number;
+  json: JsonLimits;
+  /** Told when the server says more lines than are read. */
+  onFlood(): void;
+}
+
 /** Starts a server as a child process. Rejects when there is no such program. */
-export async function openStdioChannel(server: StdioServer, maxMessageBytes: number): Promise<Channel> {
+export async function openStdioChannel(server: StdioServer, limits: StdioLimits): Promise<Channel> {
+  const { maxBytes, json, onFlood } = limits;
   const [program = "", ...args] = server.command;
   const child = spawn(program, args, {
     cwd: server.cwd,
@@ -29,10 +39,10 @@ export async function openStdioChannel(server: StdioServer, maxMessageBytes: num
   // A server that is gone cannot be written to, which its transport finds out by the end of its output.
   child.stdin.on("error", () => {}).setMaxListeners(0);
   await once(child, "spawn");
-  const lines = child.stdout.pipe(createLineGate({ maxBytes: maxMessageBytes, maxLinesPerSecond }));
+  const lines = child.stdout.pipe(createLineGate({ maxBytes, ...json, maxLinesPerSecond }, { onFlood }));
   return {
     // Named after the other end: it reads messages from one stream and writes them to another, which is all there is to it.
-    transport: new StdioServerTransport(lines, child.stdin, { maxBufferSize: 2 * maxMessageBytes }),
+    transport: new StdioServerTransport(lines, child.stdin, { maxBufferSize: 2 * maxBytes }),
     close: () => endProcess(child, ended),
   };
 }
@@ -46,7 +56,7 @@ function environmentFor({ env }: StdioServer): NodeJS.ProcessEnv {
 /** The end of its input is the polite way, and the one that works when the host itself is killed. */
 async function endProcess(child: ChildProcess, ended: Promise<void>): Promise<void> {
   child.stdin?.end();
-  child.stdout?.resume();
+  child.stdout?.unpipe().resume();
   for (const signal of ["SIGTERM", "SIGKILL"] as const) {
     if (await isOverSoon(ended)) return;
     kill(child, signal);

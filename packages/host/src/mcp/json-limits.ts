@@ -1,0 +1,39 @@
+/** How much structure a message may have, whatever its size. */
+export interface JsonLimits {
+  maxNodes: number;
+  maxDepth: number;
+}
+
+const quote = 0x22;
+const comma = 0x2c;
+const backslash = 0x5c;
+
+/**
+ * Whether bytes that are meant to be JSON keep to the limits. They are counted before anybody parses them, so that a small
+ * message cannot become a large amount of work. What is no JSON may be counted wrongly; it is refused when it is parsed.
+ */
+export function isWithinJsonLimits(json: Uint8Array, { maxNodes, maxDepth }: JsonLimits): boolean {
+  let nodes = 1;
+  let depth = 0;
+  let isText = false;
+  for (let at = 0; at < json.length && nodes <= maxNodes && depth <= maxDepth; at += 1) {
+    const byte = json[at] ?? 0;
+    // No text of JSON reaches beyond its line, but a body may hold several messages, each in lines of its own.
+    if (byte === quote || (isText && byte < 0x20)) isText = !isText;
+    else if (isText) at += byte === backslash ? 1 : 0;
+    else if (byte === comma) nodes += 1;
+    else if (isOpening(byte)) {
+      nodes += 1;
+      depth += 1;
+    } else if (isClosing(byte)) depth -= 1;
+  }
+  return nodes <= maxNodes && depth <= maxDepth;
+}
+
+function isOpening(byte: number): boolean {
+  return byte === 0x5b || byte === 0x7b;
+}
+
+function isClosing(byte: number): boolean {
+  return byte === 0x5d || byte === 0x7d;
+}

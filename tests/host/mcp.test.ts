@@ -83,7 +83,7 @@ describe("a host with MCP servers", { timeout: 30_000 }, () => {
     expect(await enable(host, token, "mcp.test", "mcp.theirs")).toMatchObject({
       namespaces: [
         { namespace: "files", enabled: true },
-        { namespace: "mcp.test", enabled: true, toolCount: 11 },
+        { namespace: "mcp.test", enabled: true, toolCount: 12 },
         { namespace: "messages", enabled: false },
         { namespace: "service", enabled: false },
       ],

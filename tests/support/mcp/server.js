@@ -23,6 +23,9 @@ const { values: flags } = parseArgs({
     odd: { type: "boolean" },
     /** Never stops handing out pages. */
     endless: { type: "boolean" },
+    /** Lists this many tools, with as much to read in each. */
+    entries: { type: "string" },
+    "entry-length": { type: "string", default: "0" },
     /** Stays when its input ends and when it is told to go. */
     stubborn: { type: "boolean" },
     /** Has the tools that one caller could disturb another with. */
@@ -65,6 +68,11 @@ const tools = {
       ...text("a sum"),
       structuredContent: { sum: numbers.reduce((one, two) => one + two, 0) },
     }),
+  },
+  structure: {
+    description: "Gives a structure back.",
+    inputSchema: object({ structure: object() }),
+    run: ({ structure }) => ({ ...text("a structure"), structuredContent: { structure } }),
   },
   promise: {
     description: "Declares an output and gives none.",
@@ -194,6 +202,16 @@ function nested(levels) {
 
 function list(cursor) {
   if (flags.endless) return { tools: [], nextCursor: `${Number(cursor ?? 0) + 1}` };
+  if (flags.entries) {
+    const description = "x".repeat(Number(flags["entry-length"]));
+    return {
+      tools: Array.from({ length: Number(flags.entries) }, (_, i) => ({
+        name: `t${i}`,
+        description,
+        inputSchema: object(),
+      })),
+    };
+  }
   const known = Object.entries(toolsNow()).map(([name, { run: _run, ...tool }]) => ({ name, ...tool }));
   return { tools: flags.odd ? [...known, ...odd] : known };
 }

@@ -21,6 +21,9 @@ export function testServer(...flags: readonly string[]): string[] {
   return [process.execPath, script, ...flags];
 }
 
+/** The tools of the test server, in order. */
+export const toolNames = "change echo fail hang huge issue pid promise refuse structure sum variables".split(" ");
+
 /** Starts the test server over HTTP; it ends with the test. */
 export async function startHttpServer(...flags: readonly string[]): Promise<{ url: string; kill(): Promise<void> }> {
   const child = spawn(process.execPath, [script, "--http", ...flags], { stdio: ["ignore", "pipe", "inherit"] });

@@ -52,6 +52,8 @@ describe("one line", () => {
     { name: "a word that would be read from right to left", text: "a\u202egnp.exe", shown: "a gnp.exe" },
     { name: "isolates of a direction", text: "a\u2066b\u2069", shown: "a b " },
     { name: "what has no width", text: "a\u200bb\ufeffc", shown: "a b c" },
+    { name: "variation selectors and tags", text: "a\ufe00b\u{e0100}c\u{e0041}d", shown: "a b c d" },
+    { name: "letters that fill and show nothing", text: "a\u115fb\u3164c\uffa0d", shown: "a b c d" },
   ]) {
     test(row.name, () => expect(oneLine(row.text)).toBe(row.shown));
   }

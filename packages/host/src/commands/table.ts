@@ -1,4 +1,8 @@
+import { unprintable } from "../hidden-text.ts";
 import { commandLine } from "./words.ts";
+
+const unprintableRun = new RegExp(`${unprintable}+`, "gu");
+const unprintableAll = new RegExp(unprintable, "gu");
 
 /** Rows for people: a heading, columns that line up, nothing behind the last word of a line. */
 export function renderTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -16,7 +20,7 @@ export function renderTable(headings: readonly string[], rows: readonly (readonl
 
 /** What others wrote cannot break out of its line or speak to the terminal. */
 export function oneLine(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, " ");
+  return text.replaceAll(unprintableRun, " ");
 }
 
 /** A table, and how to see what comes behind it. */
@@ -24,11 +28,16 @@ export function withMore(table: string, cursor: string | undefined): string {
   return cursor === undefined ? table : `${table}\nThere is more: ${commandLine(["--cursor", cursor])}`;
 }
 
-/** JSON for scripts and people: what a terminal would obey is written as an escape, which means the same. */
+/** JSON for scripts and people: what a terminal would obey or not show is written as an escape, which means the same. */
 export function jsonText(value: unknown, indent = 2): string {
-  return JSON.stringify(value, null, indent).replaceAll(/[\u007f-\u009f\u2028\u2029\p{Cf}]/gu, (found) =>
-    [...Array(found.length).keys()]
-      .map((place) => `\\u${found.charCodeAt(place).toString(16).padStart(4, "0")}`)
-      .join(""),
+  // A line feed here is between the parts of the JSON: inside a text it has been escaped already.
+  return JSON.stringify(value, null, indent).replaceAll(unprintableAll, (found) =>
+    found === "\n" ? found : escaped(found),
   );
+}
+
+function escaped(character: string): string {
+  return Array.from({ length: character.length }, (_, place) => character.charCodeAt(place))
+    .map((code) => `\\u${code.toString(16).padStart(4, "0")}`)
+    .join("");
 }

@@ -7,6 +7,7 @@ import {
   type ResourceRef,
 } from "turnpike/contracts";
 import { ConfigError } from "../config.ts";
+import { unprintable } from "../hidden-text.ts";
 import { parsePrincipal } from "../stores/credential-store.ts";
 
 /** A principal as people write it: `human:alice`. */
@@ -118,12 +119,15 @@ export function commandLine(words: readonly string[]): string {
   return words.map(quote).join(" ");
 }
 
+const unprintableOne = new RegExp(unprintable, "u");
+const unprintableAll = new RegExp(unprintable, "gu");
+
 function quote(word: string): string {
   if (/^[\w@%+:,./-][\w@%+=:,./-]*$/.test(word)) return word;
-  if (!/[\p{Cc}\p{Cf}\u2028\u2029]/u.test(word)) return `'${word.replaceAll("'", `'\\''`)}'`;
+  if (!unprintableOne.test(word)) return `'${word.replaceAll("'", `'\\''`)}'`;
   const shown = word
     .replaceAll(/[\\']/g, "\\$&")
-    .replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>
+    .replaceAll(unprintableAll, (character) =>
       [...Buffer.from(character)].map((byte) => `\\${byte.toString(8).padStart(3, "0")}`).join(""),
     );
   return `$'${shown}'`;

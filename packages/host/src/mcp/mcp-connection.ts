@@ -30,6 +30,8 @@ const connectMs = 30_000;
 const listMs = 5_000;
 const freshMs = 5_000;
 const maxPages = 64;
+const maxEntries = 1024;
+const maxListLength = 8_388_608;
 
 /** How to reach a server. */
 export interface McpRoute {
@@ -148,14 +150,19 @@ const PageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.st
 async function listTools(client: Client): Promise<readonly unknown[]> {
   if (client.getServerCapabilities()?.tools === undefined) return [];
   const signal = AbortSignal.timeout(listMs);
-  const pages: unknown[][] = [];
+  const entries: unknown[] = [];
+  let [pages, length] = [0, 0];
   let cursor: string | undefined;
   do {
-    if (pages.length === maxPages) throw new RangeError(`A list of tools has at most ${maxPages} pages.`);
+    if (pages === maxPages) throw new RangeError(`A list of tools has at most ${maxPages} pages.`);
     const params = cursor === undefined ? {} : { cursor };
     const page = await client.request({ method: "tools/list", params }, PageSchema, { signal });
-    pages.push(page.tools);
+    pages += 1;
+    length += JSON.stringify(page.tools).length;
+    if (length > maxListLength) throw new RangeError(`A list of tools has at most ${maxListLength} characters.`);
+    for (const entry of page.tools) entries.push(entry);
+    if (entries.length > maxEntries) throw new RangeError(`A list of tools has at most ${maxEntries} entries.`);
     cursor = page.nextCursor;
   } while (cursor !== undefined);
-  return pages.flat();
+  return entries;
 }

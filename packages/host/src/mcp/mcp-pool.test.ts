@@ -13,12 +13,12 @@ import {
   startHttpServer,
   testServer,
   textOf,
+  toolNames,
 } from "../../../../tests/support/mcp/world.ts";
 
 vi.setConfig({ testTimeout: 20_000 });
 
-const shown = ["change", "echo", "fail", "hang", "huge", "issue", "pid", "promise", "refuse", "sum", "variables"];
-const all = shown.map((name) => `mcp.test.${name}`);
+const all = toolNames.map((name) => `mcp.test.${name}`);
 
 describe("a server for some", () => {
   const command = testServer();
@@ -55,7 +55,7 @@ describe("a server that is not there", () => {
       test: { command: ["/no/such/program"] },
       other: { command: testServer() },
     });
-    expect(await names()).toEqual(shown.map((name) => `mcp.other.${name}`));
+    expect(await names()).toEqual(toolNames.map((name) => `mcp.other.${name}`));
     expect(gist(await call("mcp.test.echo"))).toBe("failed tool_catalog_unavailable");
     expect(await call("mcp.other.echo", { words: "a" })).toMatchObject({ status: "succeeded" });
     expect(failures).toEqual([

@@ -14,12 +14,12 @@ import {
   now,
   startHttpServer,
   testServer,
+  toolNames,
 } from "../../../../tests/support/mcp/world.ts";
 
 vi.setConfig({ testTimeout: 20_000 });
 
-const shown = ["change", "echo", "fail", "hang", "huge", "issue", "pid", "promise", "refuse", "sum", "variables"];
-const all = shown.map((name) => `mcp.test.${name}`);
+const all = toolNames.map((name) => `mcp.test.${name}`);
 
 for (const kind of ["stdio", "HTTP"] as const) {
   const serverOf = async (...flags: string[]): Promise<object> =>
@@ -34,7 +34,7 @@ for (const kind of ["stdio", "HTTP"] as const) {
         "denied tool_unavailable",
       );
       expect(await kernel.listToolNamespaces(contextOf())).toMatchObject({
-        namespaces: [{ namespace: "mcp.test", sources: ["mcp.test"], toolCount: 11, enabled: true }],
+        namespaces: [{ namespace: "mcp.test", sources: ["mcp.test"], toolCount: 12, enabled: true }],
       });
     });
 
@@ -45,6 +45,19 @@ for (const kind of ["stdio", "HTTP"] as const) {
       });
       expect(gist(await call("mcp.test.sum", { numbers: [1, 2, 3] }))).toEqual({ sum: 6 });
       expect(gist(await call("mcp.test.promise"))).toBe("failed invalid_tool_result");
+    });
+
+    test("hides nothing in what it answers: text, structure, names and errors", async () => {
+      const { call } = mcpWorld({ test: await serverOf() });
+      const hidden = "\u202e\u200b\u{e0041}\u{e0101}\u0007";
+      expect(gist(await call("mcp.test.echo", { words: `a${hidden}b 👩\u200d💻\r\n می\u200cخواهم` }))).toEqual({
+        content: [{ type: "text", text: "ab 👩\u200d💻\r\n می\u200cخواهم" }],
+      });
+      const structure = { [`na${hidden}me`]: [{ words: `a${hidden}b` }] };
+      expect(gist(await call("mcp.test.structure", { structure }))).toEqual({ structure: { name: [{ words: "ab" }] } });
+      const alike = { a: 1, [`a${hidden}`]: 2 };
+      expect(gist(await call("mcp.test.structure", { structure: alike }))).toBe("failed invalid_tool_result");
+      expect(await call("mcp.test.fail", { words: `a${hidden}b` })).toMatchObject({ error: { message: "ab" } });
     });
 
     test("fails in its own words, cut to what a result takes", async () => {
@@ -110,12 +123,21 @@ for (const kind of ["stdio", "HTTP"] as const) {
       ]);
     });
 
-    test("whose list never ends is not there", async () => {
-      const { names, failures, logged } = mcpWorld({ test: await serverOf("--endless") });
-      expect(await names()).toEqual([]);
-      expect(failures).toEqual([{ port: "tools", id: "mcp.test" }]);
-      expect(logged).toMatchObject([{ facts: { server: "test", error: "RangeError" } }]);
-    });
+    for (const row of [
+      { name: "never ends", flags: ["--endless"] },
+      { name: "has too many entries", flags: ["--entries", "1025"] },
+      { name: "is too long", flags: ["--entries", "1000", "--entry-length", "9000"] },
+    ]) {
+      test(`whose list ${row.name} is not there`, async () => {
+        // So large an answer may a server give here; a list may not.
+        const { names, failures, logged } = mcpWorld({
+          test: { ...(await serverOf(...row.flags)), maxOutputBytes: 4_194_304 },
+        });
+        expect(await names()).toEqual([]);
+        expect(failures).toEqual([{ port: "tools", id: "mcp.test" }]);
+        expect(logged).toMatchObject([{ facts: { server: "test", error: "RangeError" } }]);
+      });
+    }
   });
 }
 

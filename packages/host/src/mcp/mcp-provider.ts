@@ -8,7 +8,7 @@ import type { McpServerConfig } from "./mcp-config.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 import { isSameTool, readTool, type McpTool } from "./mcp-tool.ts";
 import { placeOf } from "./path-rule.ts";
-import { plainText } from "./plain-text.ts";
+import { HiddenTextError, plainJson, plainText } from "./plain-text.ts";
 
 /** An entry of a server's list, or a rule of the configuration, that is not used. */
 export interface LeftOut {
@@ -126,7 +126,20 @@ function outputOf({ descriptor }: McpTool, result: CallToolResult, maxBytes: num
   }
   const output = (structuredContent === undefined ? { content } : structuredContent) as JsonValue;
   if (Buffer.byteLength(JSON.stringify(output)) > maxBytes) throw tooLarge();
-  return output;
+  return withoutHidden(output);
+}
+
+/** What a tool says is read by models and shown to people, like what its server says about it. */
+function withoutHidden(output: JsonValue): JsonValue {
+  try {
+    return plainJson(output);
+  } catch (error) {
+    if (!(error instanceof HiddenTextError)) throw error;
+    throw new ToolError(
+      "invalid_tool_result",
+      "The MCP server answered with names that only differ in hidden characters.",
+    );
+  }
 }
 
 function refused(text: string): ToolError {

@@ -83,6 +83,85 @@ describe("an entry that does not fit is left out with a reason", () => {
   }
 });
 
+describe("what hides in a schema", () => {
+  const schemaWith = (part: object): object => ({ type: "object", properties: { page: { type: "string", ...part } } });
+
+  for (const hidden of [
+    "\u{e0041}",
+    "\u202e",
+    "\u2066",
+    "\u061c",
+    "\u200b",
+    "\u200d",
+    "\u2060",
+    "\ufeff",
+    "\ufe0f",
+    "\u{e0101}",
+    "\u00ad",
+    "\u3164",
+  ]) {
+    const code = hidden.codePointAt(0)?.toString(16);
+    test(`U+${code} goes where it is for readers, before anybody reads it`, () => {
+      const inputSchema = {
+        title: `T${hidden}`,
+        $comment: `c${hidden}c`,
+        ...schemaWith({ description: `a${hidden}b` }),
+      };
+      const outputSchema = { type: "object", description: `${hidden}o` };
+      const { descriptor } = read({ inputSchema, outputSchema, description: `d${hidden}` });
+      expect(descriptor).toMatchObject({
+        description: "d",
+        inputSchema: { title: "T", $comment: "cc", ...schemaWith({ description: "ab" }) },
+        outputSchema: { description: "o" },
+      });
+    });
+  }
+
+  for (const row of [
+    { name: "the name of a property", schema: { type: "object", properties: { "pa\u200bge": {} } } },
+    { name: "a property that is required", schema: { type: "object", required: ["pa\u200bge"] } },
+    { name: "a value to choose from", schema: schemaWith({ enum: ["a", "b\u{e0041}"] }) },
+    { name: "the only value", schema: schemaWith({ const: "b\u202e" }) },
+    { name: "a text inside of a value", schema: schemaWith({ const: { description: "b\u202e" } }) },
+    { name: "a default", schema: schemaWith({ default: "b\u202e" }) },
+    { name: "an example", schema: schemaWith({ examples: ["b\u202e"] }) },
+    { name: "a pattern", schema: schemaWith({ pattern: "^\u200b$" }) },
+    { name: "a definition's name", schema: { type: "object", $defs: { "a\u200d": {} } } },
+    { name: "a keyword that nobody knows", schema: schemaWith({ "x-note": "a\u200b" }) },
+  ]) {
+    for (const key of ["inputSchema", "outputSchema"]) {
+      test(`withdraws the tool when it is ${row.name} of its ${key}: the server would get another one`, () => {
+        expect(readTool("wiki", { ...entry, [key]: row.schema })).toEqual({
+          ok: false,
+          name: "read_page",
+          why: "its schema has hidden characters in a name or value",
+        });
+      });
+    }
+  }
+
+  test("is not the inside of an emoji, which can be chosen", () => {
+    const inputSchema = schemaWith({ enum: ["👩\u200d💻", "❤\ufe0f"] });
+    expect(read({ inputSchema }).descriptor.inputSchema).toEqual(inputSchema);
+  });
+
+  test("is not a property that has the name of a keyword", () => {
+    const inputSchema = { type: "object", properties: { description: { type: "string" }, enum: { type: "string" } } };
+    expect(read({ inputSchema }).descriptor.inputSchema).toEqual(inputSchema);
+  });
+});
+
+test("a tool is at most 131072 characters of JSON", () => {
+  const around = JSON.stringify({ ...entry, inputSchema: { type: "object", $comment: "" } }).length;
+  const ofLength = (length: number) => ({ inputSchema: { type: "object", $comment: "x".repeat(length - around) } });
+  expect(readTool("wiki", { ...entry, ...ofLength(131_072) })).toMatchObject({ ok: true });
+  expect(readTool("wiki", { ...entry, ...ofLength(131_073) })).toEqual({
+    ok: false,
+    name: "read_page",
+    why: "it is larger than 131072 characters",
+  });
+});
+
 describe("a description", () => {
   for (const row of [
     { name: "is cut to what the contract takes", changes: { description: "x".repeat(9000) }, words: "x".repeat(8192) },

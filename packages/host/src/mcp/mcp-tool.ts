@@ -8,7 +8,7 @@ import {
   type ToolDescriptor,
 } from "turnpike/contracts";
 import { z } from "zod";
-import { plainText } from "./plain-text.ts";
+import { HiddenTextError, plainSchema, plainText } from "./plain-text.ts";
 
 /** A tool of an MCP server: as the server listed it, and as the kernel knows it. */
 export interface McpTool {
@@ -33,14 +33,21 @@ const ListedToolSchema = z.looseObject({
 type Listed = z.infer<typeof ListedToolSchema>;
 
 const maxDescription = 8192;
+/** Everything of one tool, as JSON: it is shown to every caller and to every model. */
+const maxToolLength = 131_072;
 
 /** Reads one entry of a server's list. What does not fit is left out, with the reason for the operator. */
 export function readTool(server: string, entry: unknown): ToolReading {
+  if ((JSON.stringify(entry) ?? "").length > maxToolLength) {
+    return leftOut(entry, `it is larger than ${maxToolLength} characters`);
+  }
   const parsed = ListedToolSchema.safeParse(entry);
   if (!parsed.success) return leftOut(entry, "it is no tool with an input schema for an object");
   const listed = parsed.data;
   if (!isUsableName(listed.name)) return leftOut(entry, "its name does not fit");
-  const accepted = accept(ToolDescriptorSchema, describe(`mcp.${server}`, listed));
+  const description = described(`mcp.${server}`, listed);
+  if (description === undefined) return leftOut(entry, "its schema has hidden characters in a name or value");
+  const accepted = accept(ToolDescriptorSchema, description);
   if (!accepted.ok) return leftOut(entry, accepted.message);
   return { ok: true, tool: { listed: entry as Tool, descriptor: accepted.value } };
 }
@@ -55,7 +62,17 @@ function leftOut(entry: unknown, why: string): ToolReading {
   return { ok: false, name: typeof name === "string" ? plainText(name, 128) : "", why };
 }
 
-function describe(namespace: string, listed: Listed): unknown {
+/** The tool as the kernel describes it; undefined when its schemas hide something that cannot be taken out. */
+function described(namespace: string, listed: Listed): object | undefined {
+  try {
+    return describe(namespace, listed);
+  } catch (error) {
+    if (error instanceof HiddenTextError) return undefined;
+    throw error;
+  }
+}
+
+function describe(namespace: string, listed: Listed): object {
   const { name, title = "", description = "", inputSchema, outputSchema } = listed;
   const words = plainText(description || title, maxDescription) || `The tool ${name} of an MCP server.`;
   return {
@@ -64,8 +81,8 @@ function describe(namespace: string, listed: Listed): unknown {
     namespace,
     source: namespace,
     ...effectOf(listed.annotations),
-    inputSchema,
-    ...(outputSchema?.["type"] === "object" && { outputSchema }),
+    inputSchema: plainSchema(inputSchema),
+    ...(outputSchema?.["type"] === "object" && { outputSchema: plainSchema(outputSchema) }),
     requiredCapability: { action: "call", resource: { namespace, path: [name] } },
   };
 }

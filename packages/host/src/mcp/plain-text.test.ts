@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cutText, plainText } from "./plain-text.ts";
+import { plainText } from "./plain-text.ts";
 
 for (const row of [
   { name: "plain words stay", text: "Reads a file.", shown: "Reads a file." },
@@ -16,6 +16,6 @@ for (const row of [
 
 test("a text is cut at the limit, and no character in half", () => {
   expect(plainText("abcdef", 3)).toBe("abc");
-  expect(cutText("ab👍", 3)).toBe("ab");
-  expect(cutText("ab👍", 4)).toBe("ab👍");
+  expect(plainText("ab👍", 3)).toBe("ab");
+  expect(plainText("ab👍", 4)).toBe("ab👍");
 });

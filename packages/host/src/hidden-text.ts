@@ -1,0 +1,35 @@
+/**
+ * Characters that hide text, or make it read as something else: controls other than tab and line feed, halves of
+ * characters, everything that Unicode has programs not show (zero-width, direction, tags, variation selectors, fillers),
+ * and the marks of annotations.
+ */
+const hidden = String.raw`\0-\x08\x0B-\x1F\x7F-\x9F\p{Cs}\p{Default_Ignorable_Code_Point}\u{FFF9}-\u{FFFB}`;
+
+/** The class of the characters that a terminal may obey or not show, for expressions with the flag `u`. */
+export const unprintable = String.raw`[${hidden}\p{Cc}\p{Cf}\p{Zl}\p{Zp}]`;
+
+/** Scripts in which a joiner or non-joiner between two letters is spelling. */
+const joining =
+  "Arabic Bengali Devanagari Gujarati Gurmukhi Kannada Khmer Malayalam Mongolian Myanmar Nko Oriya Sinhala Syriac Tamil Telugu"
+    .split(" ")
+    .map((script) => String.raw`\p{Script=${script}}`)
+    .join("");
+
+/** The few of them that can be part of what is seen, and where: each needs beside it what it joins, so none carries a text. */
+const shaping = String.raw`\r\u{200C}\u{200D}\u{FE0E}\u{FE0F}`;
+const seen = [
+  String.raw`\r(?=\n)`,
+  String.raw`(?<=[${joining}])[\u{200C}\u{200D}](?=[${joining}])`,
+  String.raw`(?<=\p{Extended_Pictographic}\u{FE0F}?|\p{Emoji_Modifier})\u{200D}(?=\p{Extended_Pictographic})`,
+  String.raw`(?<=\p{Extended_Pictographic})[\u{FE0E}\u{FE0F}]`,
+  String.raw`(?<=[0-9#*])\u{FE0F}(?=\u{20E3})`,
+].join("|");
+
+// In two steps, the cheap one first: a long text of nothing but hidden characters costs as little as any other.
+const neverSeen = new RegExp(String.raw`(?:(?![${shaping}])[${hidden}])+|[${shaping}]{3,}`, "gu");
+const unseen = new RegExp(String.raw`(?:(?!${seen})[${shaping}])+`, "gu");
+
+/** A text in which everything is seen: lines, tabs and the insides of emoji and of other scripts' words stay. */
+export function withoutHiddenText(text: string): string {
+  return text.replaceAll(neverSeen, "").replaceAll(unseen, "");
+}

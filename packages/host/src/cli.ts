@@ -14,6 +14,7 @@ import { addToolsCommands } from "./commands/tools-commands.ts";
 import { addTurnCommand } from "./commands/turn-command.ts";
 import { addWhyCommand } from "./commands/why-command.ts";
 import { ConfigError, loadConfig, withoutSecrets, type Settings } from "./config.ts";
+import type { Finding } from "./doctor.ts";
 import { version } from "./version.ts";
 
 const refused = 1;
@@ -41,6 +42,14 @@ interface ConfigFlags {
   set: Settings;
 }
 
+interface ServeFlags extends ConfigFlags {
+  demo?: boolean;
+  printConfig?: boolean;
+  /** True unless `--no-token-file` is given. */
+  tokenFile: boolean;
+  newOperatorToken?: boolean;
+}
+
 /**
  * The `turnpike` command. Resolves with the exit code; `serve` resolves when it was told to stop. What runs the host is
  * loaded when it runs: the other commands start without it.
@@ -56,13 +65,17 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     .description("Run the host.")
     .addHelpText("after", "\nExample:\n  turnpike serve --demo")
     .option("--demo", "fill an empty database with a small world to try things on")
+    .option("--no-token-file", "keep the operator's token off the disk: it is shown once, when it is made")
+    .option("--new-operator-token", "make a new operator's token, and revoke the one that the host made before")
     .option("--print-config", "show the configuration in force, without secrets, and stop")
-    .action(async (flags: ConfigFlags & { demo?: boolean; printConfig?: boolean }) => {
-      const config = loadConfig(sourcesOf(flags));
+    .action(async (flags: ServeFlags) => {
+      const set = flags.tokenFile ? flags.set : { ...flags.set, "admin.tokenFile": "false" };
+      const config = loadConfig(sourcesOf({ ...flags, set }));
       if (flags.printConfig === true) print(JSON.stringify(withoutSecrets(config), null, 2));
       else {
         const { runHost } = await import("./run-host.ts");
-        await runHost(config, flags.demo === true, print);
+        const isNewOperatorTokenWanted = flags.newOperatorToken === true;
+        await runHost(config, { isDemo: flags.demo === true, isNewOperatorTokenWanted }, print);
       }
     });
   withConfigFlags(program.command("doctor"))
@@ -72,7 +85,8 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     .action(async (flags: ConfigFlags & { json?: boolean }) => {
       const { examine } = await import("./doctor.ts");
       const findings = await examine(sourcesOf(flags));
-      const lines = findings.map(({ check, isOk, says }) => `${isOk ? "ok " : "BAD"} ${check}: ${says}`);
+      const mark = ({ isOk, isWarning }: Finding): string => (isOk ? (isWarning === true ? "WARN" : "ok ") : "BAD");
+      const lines = findings.map((finding) => `${mark(finding)} ${finding.check}: ${finding.says}`);
       print(flags.json === true ? JSON.stringify(findings, null, 2) : lines.join("\n"));
       if (findings.some(({ isOk }) => !isOk)) code = refused;
     });

@@ -16,6 +16,7 @@ test("with nothing said, everything has the value that is written down", () => {
   expect(loadConfig(nothing())).toEqual({
     listen: { host: "127.0.0.1", port: 8787, insecure: false },
     database: ".turnpike/turnpike.db",
+    admin: { tokenFile: true },
     limits: {
       bodyBytes: 1_048_576,
       headers: 100,

@@ -18,6 +18,9 @@ const ConfigSchema = z.strictObject({
     .prefault({}),
   tls: z.strictObject({ certFile: z.string().min(1), keyFile: z.string().min(1) }).optional(),
   database: z.string().min(1).default(".turnpike/turnpike.db").describe("postgres:// URL, or path of an SQLite file"),
+  admin: z
+    .strictObject({ tokenFile: z.boolean().default(true).describe("keep the operator's token in a file") })
+    .prefault({}),
   jwt: JwtConfigSchema.optional(),
   mcp: McpConfigSchema.optional(),
   limits: z

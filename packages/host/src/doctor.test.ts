@@ -138,6 +138,34 @@ for (const { name, flags, check, says } of mistakes) {
   });
 }
 
+describe("the users of MCP servers", () => {
+  const askAbout = async (server: object): Promise<Finding[]> => {
+    const file = join(temporaryFolder(), "turnpike.config.json");
+    writeFileSync(file, JSON.stringify({ mcp: { servers: { notes: server } } }));
+    const flags = { "listen.port": "0", database: await newLocation("sqlite") };
+    return (await examine({ file, env: {}, flags })).filter(({ check }) => check === "mcp");
+  };
+  const own = process.getuid?.() ?? 0;
+  const command = ["notes"];
+
+  test("are said to be the host's own for each server that is so, which is a warning", async () => {
+    const says =
+      "The MCP server notes runs as the host's own user: it could read the operator's token and the database. " +
+      "Give it a uid and gid of its own, or run it in a container.";
+    expect(await askAbout({ command })).toEqual([{ check: "mcp", isOk: true, isWarning: true, says }]);
+  });
+
+  test("are fine for a server elsewhere and for a container", async () => {
+    expect(await askAbout({ url: "https://notes.example.com" })).toEqual([]);
+    expect(await askAbout({ command: ["docker", "run", "-i", "notes"] })).toEqual([]);
+  });
+
+  test("can be others when the host is root, and are found to be impossible when it is not", async () => {
+    const found = said(await askAbout({ command, uid: own + 1, gid: own + 1 }), "mcp");
+    expect(found.map((says) => says.slice(0, says.indexOf(":")))).toEqual(own === 0 ? [] : ["mcp.servers.notes.uid"]);
+  });
+});
+
 const model = { "runtime.kind": "model", "runtime.model": "model-1" };
 const openai = { ...model, "runtime.provider": "openai", "runtime.apiKeyEnv": "MODEL_KEY" };
 const local = { ...model, "runtime.provider": "openai-compatible", "runtime.baseUrl": "http://127.0.0.1:1/v1" };

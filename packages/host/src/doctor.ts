@@ -8,6 +8,8 @@ import { adminTokenFile, dataFolder } from "./admin/admin-token.ts";
 import { loadConfig, type Config } from "./config.ts";
 import { isPostgres } from "./database/location.ts";
 import { openDatabase } from "./database/open-database.ts";
+import { impossibleUsers, serversAsOwnUser } from "./mcp/isolation.ts";
+import type { McpConfig } from "./mcp/mcp-config.ts";
 import type { ModelConfig } from "./models/runtime-config.ts";
 import { readApiKey } from "./runtimes.ts";
 
@@ -15,6 +17,8 @@ import { readApiKey } from "./runtimes.ts";
 export interface Finding {
   check: string;
   isOk: boolean;
+  /** True when a host runs like this, and somebody should know what it means. */
+  isWarning?: boolean;
   /** What was found and, when it is not fine, what to do. */
   says: string;
 }
@@ -34,6 +38,7 @@ export async function examine(options: Parameters<typeof loadConfig>[0]): Promis
     ...secretFiles(config).map(checkSecretFile),
     ...(config.jwt === undefined ? [] : [checkKeySet(config.jwt.jwks)]),
     ...(config.tls === undefined ? [] : [config.tls.certFile, config.tls.keyFile].map(checkTlsFile)),
+    ...checkServers(config.mcp ?? { servers: {} }),
     ...(config.runtime.kind === "model" ? [checkModel(config.runtime, options.env)] : []),
   ];
 }
@@ -101,6 +106,14 @@ function checkKeySet(jwks: string): Finding {
 function checkTlsFile(path: string): Finding {
   if (existsSync(path)) return good("tls", `${path} is there`);
   return bad("tls", `${path} does not exist. Correct tls.certFile and tls.keyFile.`);
+}
+
+/** Which user each MCP server runs as. */
+function checkServers(mcp: McpConfig): Finding[] {
+  return [
+    ...impossibleUsers(mcp).map(({ says }) => bad("mcp", says)),
+    ...serversAsOwnUser(mcp).map(({ says }) => ({ ...good("mcp", says), isWarning: true })),
+  ];
 }
 
 /** The key is looked at, not tried: that would cost money, and say that somebody is here. */

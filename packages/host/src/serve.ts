@@ -7,7 +7,7 @@ import { limitSenders } from "./access/limit-senders.ts";
 import { createContextResolver } from "./access/resolve-context.ts";
 import { verifySenders } from "./access/verify-senders.ts";
 import { createAdminHandler } from "./admin/admin-handler.ts";
-import { ensureAdminToken } from "./admin/admin-token.ts";
+import { ensureAdminToken, type OperatorToken } from "./admin/admin-token.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./database/database.ts";
 import { heartbeat } from "./database/heartbeat.ts";
@@ -19,6 +19,7 @@ import { limitTurns, openTurnSlots } from "./limits/turn-limit.ts";
 import { turnLimitsOf } from "./limits/turn-slots.ts";
 import { bugFacts, errorFacts, foreignErrorFacts, type Log } from "./log.ts";
 import { hideNamespaces } from "./mcp/hide-namespaces.ts";
+import { serversAsOwnUser } from "./mcp/isolation.ts";
 import { createMcpHandler } from "./mcp/mcp-handler.ts";
 import { createMcpPool, type McpPool } from "./mcp/mcp-pool.ts";
 import { measureTurns } from "./metrics/measure-turns.ts";
@@ -39,6 +40,7 @@ import { version } from "./version.ts";
 export interface Host {
   url: string;
   stores: Stores;
+  operatorToken: OperatorToken;
   /** Finishes what runs, flushes, and lets go of everything. */
   close(): Promise<void>;
 }
@@ -47,6 +49,8 @@ export interface Host {
 export interface HostOptions extends Runtimes {
   log: Log;
   tools?: readonly ToolHandler[];
+  /** Replace the operator's token that a host made before. */
+  isNewOperatorTokenWanted?: boolean;
 }
 
 const dayMs = 86_400_000;
@@ -75,7 +79,7 @@ interface Parts {
 /** The wiring of the whole host, from the database up to the socket. */
 async function wire(
   config: Config,
-  { log, runtime, runtimeOfVerifiedSenders = runtime, tools = [] }: HostOptions,
+  { log, runtime, runtimeOfVerifiedSenders = runtime, tools = [], isNewOperatorTokenWanted = false }: HostOptions,
   { database, metrics, pool }: Parts,
 ): Promise<Host> {
   const { openEscalations, unreadMessages } = config.limits;
@@ -148,18 +152,26 @@ async function wire(
     metrics,
   });
   watchQueues(metrics, stores);
-  await ensureAdminToken(stores, config);
-  const server = await startServer(config, app, (refusal) => {
+  for (const { server, says } of serversAsOwnUser(config.mcp ?? { servers: {} })) log.warn({ server }, says);
+  const listening = await startServer(config, app, (refusal) => {
     metrics.request("other", refusal.status, 0);
     log.info({ route: "other", ...refusal }, "request");
   });
+  // After everything that can keep a host from starting: a token that is shown once must not be made and then not shown.
+  const operatorToken = await ensureAdminToken(stores, config, { isNewWanted: isNewOperatorTokenWanted }).catch(
+    async (error: unknown) => {
+      await listening.close();
+      throw error;
+    },
+  );
   const forgetting = await forgetResults(stores, config, log);
   return {
-    url: server.url,
+    url: listening.url,
     stores,
+    operatorToken,
     async close() {
       clearInterval(forgetting);
-      await server.close();
+      await listening.close();
       await pool.close();
       await stores.audit.flush();
       await stores.replay.close();

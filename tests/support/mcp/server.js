@@ -1,7 +1,7 @@
 // An MCP server that can misbehave, run as a process of its own: on standard input and output, or over HTTP with `--http`,
 // which prints the address. Flags say what is wrong with it from the start; tools do something wrong when they are called.
 import { EventEmitter, once } from "node:events";
-import { appendFileSync, existsSync } from "node:fs";
+import { appendFileSync, existsSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -148,6 +148,23 @@ const sharedTools = {
     description: "Says little, in many parts.",
     inputSchema: object({ count: { type: "number" } }),
     run: ({ count }) => ({ ...text("parts"), structuredContent: { parts: Array(count).fill(0) } }),
+  },
+  place: {
+    description: "Tells where it runs.",
+    inputSchema: object(),
+    run: () => {
+      const { HOME: home, TMPDIR: temporary } = process.env;
+      const cwd = process.cwd();
+      return text(JSON.stringify({ cwd, mode: statSync(cwd).mode, home, temporary }));
+    },
+  },
+  complain: {
+    description: "Says something on standard error.",
+    inputSchema: object({ words: string }),
+    run: ({ words }) => {
+      process.stderr.write(`${words}\n`);
+      return text("said");
+    },
   },
   die: { description: "Ends the server.", inputSchema: object(), run: () => process.exit(1) },
   spoil: {

@@ -124,6 +124,31 @@ describe("a mistake is named, with what is expected and without what was found",
       server: { url, headersEnv: { "a b": "C" } },
       says: "wiki.headersEnv: found something, expected names of headers",
     },
+    {
+      name: "a user for a url",
+      server: { url, uid: 1000, gid: 1000 },
+      says: "wiki.uid: found something, expected only together with a command",
+    },
+    {
+      name: "root",
+      server: { command, uid: 0, gid: 1000 },
+      says: "wiki.uid: found something, expected a number above 0, which is root's",
+    },
+    {
+      name: "root's group",
+      server: { command, uid: 1000, gid: 0 },
+      says: "wiki.gid: found something, expected a number above 0, which is root's",
+    },
+    {
+      name: "a user without a group, who would keep the host's",
+      server: { command, uid: 1000 },
+      says: "wiki.uid: found something, expected uid and gid together",
+    },
+    {
+      name: "a group without a user",
+      server: { command, gid: 1000 },
+      says: "wiki.gid: found something, expected uid and gid together",
+    },
     { name: "no time", server: { command, timeoutMs: 0 }, says: "wiki.timeoutMs: found something, expected 1 or more" },
   ]) {
     test(row.name, () => {

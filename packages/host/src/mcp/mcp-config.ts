@@ -19,11 +19,19 @@ const PathRuleSchema = z.strictObject({
 /** Which place below its tool a call acts on. */
 export type PathRule = z.infer<typeof PathRuleSchema>;
 
+/** The number of a user or group of the system. Root's would undo what it is there for. */
+const SystemIdSchema = z
+  .int()
+  .max(4_294_967_294)
+  .refine((id) => id > 0, "expected a number above 0, which is root's");
+
 const McpServerSchema = z
   .strictObject({
     command: z.array(z.string().min(1)).min(1).optional().describe("program and arguments of a stdio server"),
     env: z.record(z.string().min(1), z.string()).optional(),
     cwd: z.string().min(1).optional(),
+    uid: SystemIdSchema.optional().describe("user that a stdio server runs as"),
+    gid: SystemIdSchema.optional().describe("group that a stdio server runs as"),
     url: z.string().optional().describe("address of a streamable HTTP server"),
     headersEnv: z
       .record(z.string(), EnvironmentNameSchema)
@@ -59,7 +67,14 @@ export const McpConfigSchema = z.strictObject({
 /** The MCP servers of a host, by name. */
 export type McpConfig = z.infer<typeof McpConfigSchema>;
 
-const belongsTo = { env: "command", cwd: "command", headersEnv: "url", insecure: "url" } as const;
+const belongsTo = {
+  env: "command",
+  cwd: "command",
+  uid: "command",
+  gid: "command",
+  headersEnv: "url",
+  insecure: "url",
+} as const;
 
 function mistakeIn(server: McpServerConfig): { key: string; message: string } | undefined {
   if ((server.command === undefined) === (server.url === undefined)) {
@@ -69,6 +84,11 @@ function mistakeIn(server: McpServerConfig): { key: string; message: string } | 
     if (server[key as keyof typeof belongsTo] !== undefined && server[other] === undefined) {
       return { key, message: `expected only together with a ${other}` };
     }
+  }
+  // A program that changes its user alone would keep the host's group.
+  const alone = server.gid === undefined ? "uid" : "gid";
+  if ((server.uid === undefined) !== (server.gid === undefined)) {
+    return { key: alone, message: "expected uid and gid together" };
   }
   const header = Object.keys(server.headersEnv ?? {}).find((name) => !/^[\w-]+$/.test(name));
   if (header !== undefined) return { key: "headersEnv", message: "expected names of headers" };

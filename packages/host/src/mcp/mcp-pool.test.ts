@@ -1,6 +1,7 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { join } from "node:path";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { temporaryFolder } from "../../../../tests/support/databases.ts";
 import { eventually } from "../../../../tests/support/host-calls.ts";
@@ -14,6 +15,7 @@ import {
   testServer,
   textOf,
   toolNames,
+  type McpWorld,
 } from "../../../../tests/support/mcp/world.ts";
 
 vi.setConfig({ testTimeout: 20_000 });
@@ -141,16 +143,73 @@ test("a server that knows the newer handshake alone is spoken to in it", async (
   expect(logged).toEqual([]);
 });
 
-test("a child gets a home, a path and its own variables, and nothing else of the host's", async () => {
-  vi.stubEnv("TURNPIKE_DATABASE", "postgres://secret");
-  vi.stubEnv("LOGNAME", "secret");
-  const { call } = mcpWorld({ test: { command: testServer(), env: { KEY: "value" } } });
-  expect(JSON.parse(textOf(await call("mcp.test.variables")))).toEqual({
-    KEY: "value",
-    PATH: process.env["PATH"],
-    HOME: process.env["HOME"],
+describe("a child", () => {
+  interface Place {
+    cwd: string;
+    mode: number;
+    home: string;
+    temporary: string;
+  }
+  const placeOf = async (world: McpWorld): Promise<Place> => JSON.parse(textOf(await world.call("mcp.test.place")));
+
+  test("gets a path and its own variables, a home that is its own, and nothing else of the host's", async () => {
+    vi.stubEnv("TURNPIKE_DATABASE", "postgres://secret");
+    vi.stubEnv("LOGNAME", "secret");
+    const world = mcpWorld({ test: { command: testServer("--shared"), env: { KEY: "value" } } });
+    const { cwd } = await placeOf(world);
+    expect(JSON.parse(textOf(await world.call("mcp.test.variables")))).toEqual({
+      KEY: "value",
+      PATH: process.env["PATH"],
+      HOME: cwd,
+      TMPDIR: cwd,
+    });
+    vi.unstubAllEnvs();
   });
-  vi.unstubAllEnvs();
+
+  test("runs in a new folder that is closed to others and goes with it", async () => {
+    const servers = { test: { command: testServer("--shared") } };
+    const [world, other] = [mcpWorld(servers), mcpWorld(servers)];
+    const { cwd, mode } = await placeOf(world);
+    expect(mode & 0o777).toBe(0o700);
+    expect(cwd).not.toBe(process.cwd());
+    expect((await placeOf(other)).cwd).not.toBe(cwd);
+    expect(existsSync(cwd)).toBe(true);
+    await world.pool.close();
+    expect(existsSync(cwd)).toBe(false);
+  });
+
+  test("that cannot be started leaves no folder behind", async () => {
+    vi.stubEnv("TMPDIR", temporaryFolder());
+    const { call } = mcpWorld({ test: { command: ["/no/such/program"] } });
+    await call("mcp.test.echo");
+    expect(readdirSync(tmpdir())).toEqual([]);
+    vi.unstubAllEnvs();
+  });
+
+  test("runs where the configuration says, and has what it says for a home", async () => {
+    const folder = realpathSync(temporaryFolder());
+    const server = { command: testServer("--shared"), cwd: folder, env: { HOME: folder } };
+    const { cwd, home, temporary } = await placeOf(mcpWorld({ test: server }));
+    expect({ cwd, home }).toEqual({ cwd: folder, home: folder });
+    expect(temporary).not.toBe(folder);
+  });
+
+  test("is found by a path from where the host runs", async () => {
+    const [program = "", ...args] = testServer();
+    const { call } = mcpWorld({ test: { command: [relative(process.cwd(), program), ...args] } });
+    expect(await call("mcp.test.echo", { words: "a" })).toMatchObject({ status: "succeeded" });
+  });
+
+  test("is heard in the log on its standard error, without its variables' values", async () => {
+    const { call, logged } = mcpWorld({ test: { command: testServer("--shared"), env: { KEY: "hidden-key" } } });
+    await call("mcp.test.complain", { words: "no paper \u202efor hidden-key\nnext" });
+    const message = "MCP server on standard error";
+    await eventually(() =>
+      expect(logged).toEqual(
+        ["no paper for ***", "next"].map((line) => ({ level: "info", message, facts: { server: "test", line } })),
+      ),
+    );
+  });
 });
 
 test("headers come from the variables that are named", async () => {

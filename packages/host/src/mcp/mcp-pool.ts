@@ -3,10 +3,12 @@ import type { ToolProvider } from "turnpike/kernel";
 import { ConfigError } from "../config.ts";
 import { foreignErrorFacts, type Log } from "../log.ts";
 import { openHttpChannel } from "./http-channel.ts";
+import { impossibleUsers } from "./isolation.ts";
 import { createLink, type Link } from "./link.ts";
 import type { McpConfig, McpServerConfig } from "./mcp-config.ts";
 import { openMcpConnection, type McpConnection, type McpRoute } from "./mcp-connection.ts";
 import { createMcpProvider, type LeftOut } from "./mcp-provider.ts";
+import type { Said } from "./standard-error.ts";
 import { openStdioChannel } from "./stdio-channel.ts";
 
 /** The MCP servers of a host: one provider and one connection each, shared by everybody it is offered to. */
@@ -28,12 +30,17 @@ const spareMs = 30_000;
 /** How many tools that are left out are named in one line of the log. */
 const maxNamed = 20;
 
-/** Prepares the servers; each is started when it is first needed. Throws `ConfigError` for a variable that is not set. */
+/**
+ * Prepares the servers; each is started when it is first needed. Throws `ConfigError` for a variable that is not set and
+ * for a user that no program can be started as here.
+ */
 export function createMcpPool(
   config: McpConfig | undefined,
   log: Log,
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): McpPool {
+  const impossible = impossibleUsers(config ?? { servers: {} });
+  if (impossible.length > 0) throw new ConfigError(impossible.map(({ says }) => says).join("\n"));
   const servers = Object.entries(config?.servers ?? {}).map(([name, server]) => {
     const link = linkTo(name, routeTo(name, server, env, log), log);
     const isOfferedTo = (context: DiscoveryContext): boolean => isOffered(server, context);
@@ -83,12 +90,15 @@ function routeTo(
   env: Readonly<Record<string, string | undefined>>,
   log: Log,
 ): McpRoute {
-  const { command, url, timeoutMs } = server;
+  const { command, url, timeoutMs, uid, gid } = server;
   const maxBytes = server.maxOutputBytes * wireFactor;
   if (url === undefined) {
-    const program = { command: command ?? [], env: server.env, cwd: server.cwd };
+    const user = uid === undefined || gid === undefined ? undefined : { uid, gid };
+    const program = { command: command ?? [], env: server.env, cwd: server.cwd, user };
     const onFlood = (): void => log.warn({ server: name }, "MCP server says more than is read, and is slowed down");
-    return { negotiates: "when refused", openChannel: () => openStdioChannel(program, { maxBytes, json, onFlood }) };
+    const onSaid = (said: Said): void => log.info({ server: name, ...said }, "MCP server on standard error");
+    const limits = { maxBytes, json, onFlood, onSaid };
+    return { negotiates: "when refused", openChannel: () => openStdioChannel(program, limits) };
   }
   const headers = headersOf(name, server, env);
   return {

@@ -1,0 +1,44 @@
+import { basename } from "node:path";
+import type { McpConfig, McpServerConfig } from "./mcp-config.ts";
+import type { ServerUser } from "./own-folder.ts";
+
+/** Something to know about a configured server. */
+export interface ServerRemark {
+  server: string;
+  says: string;
+}
+
+/** The user that this process runs as; undefined on a system without such numbers. */
+function ownUser(): ServerUser | undefined {
+  const [uid, gid] = [process.getuid?.(), process.getgid?.()];
+  return uid === undefined || gid === undefined ? undefined : { uid, gid };
+}
+
+/** Servers whose user this process cannot start a program as, in words for whoever configured them. */
+export function impossibleUsers({ servers }: McpConfig, own = ownUser()): ServerRemark[] {
+  return Object.entries(servers).flatMap(([server, { uid, gid }]) => {
+    if (uid === undefined || own?.uid === 0 || (own?.uid === uid && own.gid === gid)) return [];
+    const why =
+      own === undefined ? "this system has no such users" : `the host runs as user ${own.uid}, and only root can`;
+    const next = "Run the host as root, or leave uid and gid out and run the server in a container.";
+    return [{ server, says: `mcp.servers.${server}.uid: a server cannot be started as user ${uid}: ${why}. ${next}` }];
+  });
+}
+
+/** Servers that run as the user of this process, and so could read everything that it can. */
+export function serversAsOwnUser({ servers }: McpConfig, own = ownUser()): ServerRemark[] {
+  return Object.entries(servers).flatMap(([server, config]) => {
+    if (config.command === undefined || isContainer(config) || (config.uid !== undefined && config.uid !== own?.uid)) {
+      return [];
+    }
+    const says =
+      `The MCP server ${server} runs as the host's own user: it could read the operator's token and the database. ` +
+      "Give it a uid and gid of its own, or run it in a container.";
+    return [{ server, says }];
+  });
+}
+
+/** The program of such a command is the client of a container, and what runs in the container is the server. */
+function isContainer({ command = [] }: McpServerConfig): boolean {
+  return ["docker", "podman", "nerdctl"].includes(basename(command[0] ?? ""));
+}

@@ -1,0 +1,74 @@
+import { once } from "node:events";
+import { PassThrough } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { followStandardError, type Said } from "./standard-error.ts";
+
+/** What the log has of these chunks, which come at these times. */
+async function saidOf(
+  chunks: readonly (string | Buffer)[],
+  secrets: string[] = [],
+  times: number[] = [],
+): Promise<Said[]> {
+  const stream = new PassThrough();
+  const said: Said[] = [];
+  let now = 0;
+  followStandardError(stream, { say: (one) => said.push(one), secrets, clock: () => now });
+  for (const [index, chunk] of chunks.entries()) {
+    now = times[index] ?? now;
+    stream.write(chunk);
+    await new Promise(setImmediate);
+  }
+  stream.end();
+  await once(stream, "end");
+  return said;
+}
+
+const lines = (count: number): string => Array.from({ length: count }, (_, index) => `${index}\n`).join("");
+
+describe("the log has of a server's standard error", () => {
+  for (const row of [
+    { name: "each line", chunks: ["one\ntw", "o\n"], said: ["one", "two"] },
+    { name: "a last line without an end", chunks: ["one\ntwo"], said: ["one", "two"] },
+    { name: "no empty lines", chunks: ["\n\r\n  \none\n"], said: ["one"] },
+    { name: "nothing hidden", chunks: ["a\u001b[31m\u202eb\u200bc\u0000\r\n"], said: ["a[31mbc"] },
+    {
+      name: "the beginning of a long line",
+      chunks: ["x".repeat(5000), "x".repeat(5000), "\nnext\n"],
+      said: ["x".repeat(1000), "next"],
+    },
+    { name: "something of what is no text", chunks: [Buffer.from([0xff, 0xfe, 0x0a])], said: ["\ufffd\ufffd"] },
+  ]) {
+    test(row.name, async () => expect(await saidOf(row.chunks)).toEqual(row.said.map((line) => ({ line }))));
+  }
+
+  test("no value of its variables, and no token", async () => {
+    const token = `tp_${"a".repeat(16)}_${"b".repeat(64)}`;
+    expect(await saidOf([`key=hidden-key, ${token}\n`, "short: abc\n"], ["hidden-key", "abc"])).toEqual([
+      { line: "key=***, tp_***" },
+      { line: "short: abc" },
+    ]);
+  });
+
+  test("ten lines a second, and how many there were beside them", async () => {
+    const said = await saidOf([lines(25), "next\n"], [], [0, 1000]);
+    expect(said).toHaveLength(11);
+    expect(said.at(-2)).toEqual({ line: "9" });
+    expect(said.at(-1)).toEqual({ line: "next", leftOut: 15 });
+  });
+
+  test("how many lines were left out at its end", async () => {
+    expect((await saidOf([lines(25)])).at(-1)).toEqual({ leftOut: 15 });
+  });
+
+  test("a flood only as fast as it may be read: what is more waits in the pipe", async () => {
+    const stream = new PassThrough();
+    followStandardError(stream, { say: () => {}, secrets: [], clock: () => 0 });
+    stream.write(Buffer.alloc(1_048_575));
+    await new Promise(setImmediate);
+    expect(stream.isPaused()).toBe(false);
+    stream.write(Buffer.alloc(1));
+    await new Promise(setImmediate);
+    expect(stream.isPaused()).toBe(true);
+    stream.destroy();
+  });
+});

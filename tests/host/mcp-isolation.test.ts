@@ -23,6 +23,7 @@ interface Seen {
   uid: number;
   gid: number;
   groups: number[];
+  folder: string;
   files: string[];
 }
 
@@ -70,11 +71,13 @@ describe("a stdio server", { timeout: 60_000 }, () => {
     expect(seen).toEqual(isRoot ? { ...nobody, groups: [nobody.gid], files: ["EACCES", "EACCES"] } : refused);
   });
 
-  async function seenIn(folder: string): Promise<Seen> {
+  async function seenIn(folder: string): Promise<Omit<Seen, "folder">> {
     const host = await startHostProcess({ folder });
-    const seen = await look(host);
+    const { folder: own, ...seen } = await look(host);
     expect(host.stdout()).not.toContain("Warning");
+    expect(statSync(own)).toMatchObject(nobody);
     await host.stop();
+    expect(existsSync(own)).toBe(false);
     return seen;
   }
 

@@ -1,5 +1,5 @@
 // An MCP server that needs nothing but Node.js, so that any user of the system can run it as `node -e <this text>`.
-// Its one tool tells what the server can read: the user and groups it runs as, and the beginning of each file.
+// Its one tool tells what the server can read: the user and groups it runs as, its folder, and the beginning of each file.
 const { readFileSync } = require("node:fs");
 const { createInterface } = require("node:readline");
 
@@ -22,7 +22,9 @@ const answers = {
   "tools/list": () => ({ tools: [{ name: "look", description: "Looks around.", inputSchema }] }),
   "tools/call": ({ arguments: { paths } }) => {
     const user = { uid: process.getuid(), gid: process.getgid(), groups: process.getgroups() };
-    return { content: [{ type: "text", text: JSON.stringify({ ...user, files: paths.map(look) }) }] };
+    return {
+      content: [{ type: "text", text: JSON.stringify({ ...user, folder: process.cwd(), files: paths.map(look) }) }],
+    };
   },
 };
 

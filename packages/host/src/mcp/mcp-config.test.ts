@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { temporaryFolder } from "../../../../tests/support/databases.ts";
 import { ConfigError, loadConfig, withoutSecrets, type Config } from "../config.ts";
 import { createMcpPool } from "./mcp-pool.ts";
@@ -209,4 +209,14 @@ test("a header whose variable is not set stops the host before it starts", () =>
       new ConfigError("mcp.servers.wiki.headersEnv.authorization: the variable WIKI_TOKEN is not set."),
     );
   }
+});
+
+test("a user that no program can be started as stops the host before it starts", () => {
+  const { mcp } = load({ notes: { command: ["notes"], uid: 2000, gid: 2000 } });
+  const getuid = vi.spyOn(process, "getuid").mockReturnValue(1000);
+  onTestFinished(() => getuid.mockRestore());
+  expect(() => createMcpPool(mcp, silentLog())).toThrow(ConfigError);
+  expect(() => createMcpPool(mcp, silentLog())).toThrow(
+    "mcp.servers.notes.uid: a server cannot be started as user 2000",
+  );
 });

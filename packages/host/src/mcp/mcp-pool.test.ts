@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } fr
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { temporaryFolder } from "../../../../tests/support/databases.ts";
 import { eventually } from "../../../../tests/support/host-calls.ts";
 import {
@@ -144,6 +144,8 @@ test("a server that knows the newer handshake alone is spoken to in it", async (
 });
 
 describe("a child", () => {
+  afterEach(() => void vi.unstubAllEnvs());
+
   interface Place {
     cwd: string;
     mode: number;
@@ -163,7 +165,6 @@ describe("a child", () => {
       HOME: cwd,
       TMPDIR: cwd,
     });
-    vi.unstubAllEnvs();
   });
 
   test("runs in a new folder that is closed to others and goes with it", async () => {
@@ -183,7 +184,6 @@ describe("a child", () => {
     const { call } = mcpWorld({ test: { command: ["/no/such/program"] } });
     await call("mcp.test.echo");
     expect(readdirSync(tmpdir())).toEqual([]);
-    vi.unstubAllEnvs();
   });
 
   test("runs where the configuration says, and has what it says for a home", async () => {

@@ -1,0 +1,47 @@
+import { existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { temporaryFolder } from "../../../../tests/support/databases.ts";
+import { makeOwnFolder, removeOwnFolder } from "./own-folder.ts";
+
+const nobody = { uid: 65_534, gid: 65_534 };
+const isRoot = process.getuid?.() === 0;
+
+test("a folder is new, in the place for temporary files, and its user's alone", async () => {
+  // Nobody but root can give a folder away.
+  const user = isRoot ? nobody : undefined;
+  const [one, other] = [await makeOwnFolder(user), await makeOwnFolder(user)];
+  onTestFinished(() => removeOwnFolder(other, user));
+  expect(one).not.toBe(other);
+  expect(dirname(one)).toBe(tmpdir());
+  const { mode, uid, gid } = statSync(one);
+  expect({ mode: mode & 0o777, uid, gid }).toEqual({
+    mode: 0o700,
+    uid: user?.uid ?? process.getuid?.(),
+    gid: user?.gid ?? process.getgid?.(),
+  });
+  writeFileSync(join(one, "left-behind"), "");
+  await removeOwnFolder(one, user);
+  expect(existsSync(one)).toBe(false);
+});
+
+test("a link in a folder leads nobody out of it", async () => {
+  const elsewhere = temporaryFolder();
+  writeFileSync(join(elsewhere, "kept"), "");
+  const folder = await makeOwnFolder(undefined);
+  symlinkSync(elsewhere, join(folder, "link"));
+  await removeOwnFolder(folder, undefined);
+  expect([existsSync(folder), existsSync(join(elsewhere, "kept"))]).toEqual([false, true]);
+});
+
+test("another user's folder is removed as that user, so that nothing in it can be used to remove what is not theirs", async () => {
+  const user = isRoot ? nobody : undefined;
+  const folder = await makeOwnFolder(user);
+  onTestFinished(() => removeOwnFolder(folder, undefined));
+  mkdirSync(join(folder, "hosts"), { mode: 0o700 });
+  writeFileSync(join(folder, "hosts", "file"), "");
+  await removeOwnFolder(folder, user);
+  // For a host that is not root there is no other user, and everything in the folder is its own.
+  expect(existsSync(join(folder, "hosts", "file"))).toBe(isRoot);
+});

@@ -40,6 +40,8 @@ const operatorCommands = [
   words`escalation deny q0 --tenant acme --reason no`,
   words`audit list --tenant acme`,
   words`audit verify --tenant acme`,
+  words`audit checkpoint --out copy.jsonl`,
+  words`audit key`,
   words`why --tenant acme --actor agent:a --purpose p --action read --resource files`,
   words`why --tenant acme --trace t`,
 ];
@@ -374,6 +376,15 @@ describe("what is no command", { timeout: 30_000 }, () => {
     { args: words`escalation deny q0 --tenant a`, says: /required option '--reason <text>' not specified/ },
     { args: words`escalation approve q0`, says: /required option '--tenant <id>' not specified/ },
     { args: words`audit verify`, says: /required option '--tenant <id>' not specified/ },
+    {
+      args: words`audit verify --tenant a --checkpoint none.jsonl`,
+      says: /--checkpoint none.jsonl: there is no such file/,
+    },
+    { args: words`audit checkpoint`, says: /required option '--out <file>' not specified/ },
+    {
+      args: words`audit checkpoint --out copy --key none.pem`,
+      says: /--key: none.pem cannot be read as an Ed25519 key/,
+    },
     { args: words`why`, says: /required option '--tenant <id>' not specified/ },
     { args: words`tools call`, says: /missing required argument 'tool'/ },
     { args: words`message send --to human:b`, says: /required option '--payload <json>' not specified/ },

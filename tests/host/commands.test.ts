@@ -368,8 +368,17 @@ describe.each(databaseKinds)("the command line on %s", { timeout: 30_000 }, (kin
       events: [{ event: { outcome: "failed", reason: "not_found" } }],
     });
     expect(none).toEqual(said("Nothing on the trail fits."));
-    expect(verified).toEqual(said("The audit trail of trail is whole."));
-    expect(whole).toEqual({ isWhole: true });
+    expect(verified).toMatchObject({ code: 0, stderr: "" });
+    expect(verified.stdout).toMatch(
+      /^The audit trail of trail is whole: 10 rows\.\nHead of strand 0: row 10, [0-9a-f]{64}\.\nHeld against \d+ signed heads? of the host's checkpoints\.\n$/,
+    );
+    expect(whole).toMatchObject({ isWhole: true, rows: 10, heads: [{ strand: 0, sequence: 10 }] });
+    expect(await command(host, words`audit verify --tenant nobody`)).toEqual(
+      refused(
+        "Refused (not_found): There is no tenant of this name: it has no trail, no grant and no credential.",
+        "The matching `list` command shows what there is.",
+      ),
+    );
   });
 
   test("why: every grant with the first condition it failed, and the one command", async () => {

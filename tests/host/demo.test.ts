@@ -115,7 +115,9 @@ for (const kind of databaseKinds) {
       );
       // npx takes its time, and finds what is on the path too.
       expect(await type(again?.replace(/^npx /, ""))).toEqual(question);
-      expect(await command(host, words`audit verify --tenant demo`)).toEqual(said("The audit trail of demo is whole."));
+      expect((await command(host, words`audit verify --tenant demo`)).stdout).toMatch(
+        /^The audit trail of demo is whole: \d+ rows\.\n/,
+      );
       expect(host.stderr()).toBe("");
     });
   });

@@ -35,6 +35,7 @@ test("with nothing said, everything has the value that is written down", () => {
     runtime: { kind: "none" },
     replay: { keepResultsDays: 7 },
     escalations: { expireHours: 24 },
+    audit: { checkpointSeconds: 60 },
     log: { level: "info" },
   });
 });

@@ -45,6 +45,13 @@ const ConfigSchema = z.strictObject({
   runtime: RuntimeConfigSchema.default({ kind: "none" }),
   replay: z.strictObject({ keepResultsDays: positive.default(7) }).prefault({}),
   escalations: z.strictObject({ expireHours: positive.default(24) }).prefault({}),
+  audit: z
+    .strictObject({
+      keyFile: z.string().min(1).optional().describe("private key that checkpoints are signed with"),
+      checkpointFile: z.string().min(1).optional(),
+      checkpointSeconds: positive.max(86_400).default(60),
+    })
+    .prefault({}),
   log: z.strictObject({ level: z.enum(["debug", "info", "warn", "error", "silent"]).default("info") }).prefault({}),
 });
 

@@ -87,6 +87,19 @@ for (const row of [
     path: "admin-token",
   },
   {
+    name: "the key of its audit checkpoints",
+    flags: (folder: string) => ({ database: join(folder, "turnpike.db") }),
+    path: "audit-key.pem",
+  },
+  {
+    name: "a key of its audit checkpoints elsewhere",
+    flags: (folder: string) => ({
+      database: join(folder, "turnpike.db"),
+      "audit.keyFile": join(folder, "elsewhere.pem"),
+    }),
+    path: "elsewhere.pem",
+  },
+  {
     name: "the key of its certificate",
     flags: (folder: string) => ({
       database: join(folder, "turnpike.db"),

@@ -5,6 +5,7 @@ import { sql } from "kysely";
 import { isKeySetUrl } from "./access/jwt-config.ts";
 import { readKeySet } from "./access/key-set.ts";
 import { adminTokenFile, dataFolder } from "./admin/admin-token.ts";
+import { auditKeyFile } from "./audit/audit-files.ts";
 import { loadConfig, type Config } from "./config.ts";
 import { isPostgres } from "./database/location.ts";
 import { openDatabase } from "./database/open-database.ts";
@@ -82,7 +83,7 @@ function checkClock(now: string | Date | undefined): Finding {
 
 function secretFiles(config: Config): string[] {
   const { database, tls } = config;
-  const own = [adminTokenFile(config), join(dataFolder(config), "demo-tokens.json")];
+  const own = [adminTokenFile(config), join(dataFolder(config), "demo-tokens.json"), auditKeyFile(config)];
   return [...(isPostgres(database) ? [] : [database]), ...own, ...(tls === undefined ? [] : [tls.keyFile])];
 }
 

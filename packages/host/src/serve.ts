@@ -8,6 +8,9 @@ import { createContextResolver } from "./access/resolve-context.ts";
 import { verifySenders } from "./access/verify-senders.ts";
 import { createAdminHandler } from "./admin/admin-handler.ts";
 import { ensureAdminToken, type OperatorToken } from "./admin/admin-token.ts";
+import { auditKeyFile, checkpointFile } from "./audit/audit-files.ts";
+import { createCheckpoints, type Checkpoints } from "./audit/checkpoints.ts";
+import { openSigningKey } from "./audit/signing-key.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./database/database.ts";
 import { heartbeat } from "./database/heartbeat.ts";
@@ -128,8 +131,16 @@ async function wire(
     resolveContext,
     onError: (error, _request, requestId) => onRefusal(error, requestId),
   });
+  const checkpoints = createCheckpoints({
+    file: checkpointFile(config),
+    key: openSigningKey(auditKeyFile(config)),
+    audit: stores.audit,
+    database,
+    log,
+    clock,
+  });
   const admin = createAdminHandler(
-    { stores, kernel, toolNamespaces, clock },
+    { stores, checkpoints, kernel, toolNamespaces, clock },
     {
       credentials: stores.credentials,
       audit: stores.audit,
@@ -151,7 +162,7 @@ async function wire(
     log,
     metrics,
   });
-  watchQueues(metrics, stores);
+  watchQueues(metrics, stores, checkpoints);
   for (const { server, says } of serversAsOwnUser(config.mcp ?? { servers: {} })) log.warn({ server }, says);
   const listening = await startServer(config, app, (refusal) => {
     metrics.request("other", refusal.status, 0);
@@ -165,6 +176,7 @@ async function wire(
     },
   );
   const forgetting = await forgetResults(stores, config, log);
+  checkpoints.start(config.audit.checkpointSeconds);
   return {
     url: listening.url,
     stores,
@@ -175,6 +187,7 @@ async function wire(
       await pool.close();
       await stores.audit.flush();
       await stores.replay.close();
+      await checkpoints.close();
       await database.close();
     },
   };
@@ -202,8 +215,9 @@ async function forgetResults({ replay }: Stores, config: Config, log: Log): Prom
   return setInterval(() => void forget(), hourMs);
 }
 
-function watchQueues(metrics: Metrics, { audit, escalations, messages }: Stores): void {
+function watchQueues(metrics: Metrics, { audit, escalations, messages }: Stores, checkpoints: Checkpoints): void {
   metrics.watchQueue("audit", () => audit.waiting);
+  metrics.watchQueue("checkpoints", () => checkpoints.waiting);
   metrics.watchQueue("escalations", () => escalations.countPending(new Date().toISOString()));
   metrics.watchQueue("messages", () => messages.countUnacknowledged());
 }

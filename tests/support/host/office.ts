@@ -1,6 +1,11 @@
 /** An operators' office on a database: a desk whose clock stands still, tokens, and ways to ask as anybody. */
 import type { AccessContext, AuditEvent, Escalation, PrincipalRef } from "turnpike/contracts";
 import { createKernel, type AuditSink, type Kernel, type KernelOptions } from "turnpike/kernel";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createCheckpoints, type Checkpoints } from "../../../packages/host/src/audit/checkpoints.ts";
+import { openSigningKey } from "../../../packages/host/src/audit/signing-key.ts";
 import { createAdminHandler, type AdminPorts } from "../../../packages/host/src/admin/admin-handler.ts";
 import type { Database } from "../../../packages/host/src/database/database.ts";
 import type { Question } from "../../../packages/host/src/escalations/escalation-store.ts";
@@ -34,10 +39,15 @@ export interface OfficeOptions {
   pages?: NonNullable<AdminPorts["pages"]>;
   kernel?: Partial<KernelOptions>;
   questionMs?: number;
+  /** The checkpoints of an office that was there before. */
+  checkpointFile?: string;
 }
 
 export interface Office {
   stores: Stores;
+  checkpoints: Checkpoints;
+  /** Where its checkpoints are. */
+  checkpointFile: string;
   kernel: Kernel;
   /** What the clock of the desk says; it can be set. */
   time: { now: string };
@@ -52,6 +62,19 @@ export interface Office {
   post<Body>(path: string, body: unknown): Promise<Answer<Body>>;
 }
 
+const silent = { info() {}, warn() {}, error() {} };
+let folder: string | undefined;
+let offices = 0;
+
+/** A file that no other office has unless one is given, beside the key of all of them. */
+function newCheckpointFile(given?: string): { file: string; keyFile: string } {
+  folder ??= mkdtempSync(join(tmpdir(), "turnpike-office-"));
+  const made = folder;
+  if (offices === 0) process.once("exit", () => rmSync(made, { recursive: true, force: true }));
+  offices += 1;
+  return { file: given ?? join(folder, `${offices}.checkpoints.jsonl`), keyFile: join(folder, "audit-key.pem") };
+}
+
 /** Opens an office; its tenants are whatever its tests name. */
 export async function openOffice(database: Database, options: OfficeOptions = {}): Promise<Office> {
   const { audit, rateLimit, pages, questionMs = 86_400_000 } = options;
@@ -59,6 +82,10 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
   const { grants, usage, escalations } = stores;
   const kernel = createKernel({ grants, usage, escalations, audit: stores.audit, ...options.kernel });
   const time = { now: deskTime };
+  const clock = (): Date => new Date(time.now);
+  const { file, keyFile } = newCheckpointFile(options.checkpointFile);
+  const key = openSigningKey(keyFile);
+  const checkpoints = createCheckpoints({ file, key, audit: stores.audit, database, log: silent, clock });
   const operators = { actor: oona, owner: oona, purposes: ["operate"], admin: true };
   const operator = await stores.credentials.create({ namespaceId: "operators", access: operators });
   const agent = await stores.credentials.create({ namespaceId: "acme", access });
@@ -66,7 +93,7 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
   const errors: unknown[] = [];
   const auditErrors: unknown[] = [];
   const handler = createAdminHandler(
-    { stores, kernel, toolNamespaces: ["files", "messages", "service"], clock: () => new Date(time.now) },
+    { stores, checkpoints, kernel, toolNamespaces: ["files", "messages", "service"], clock },
     {
       credentials: stores.credentials,
       audit: audit ?? stores.audit,
@@ -87,6 +114,8 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
   };
   return {
     stores,
+    checkpoints,
+    checkpointFile: file,
     kernel,
     time,
     operatorId: operator.id,

@@ -128,7 +128,26 @@ const rows: Readonly<Record<AdminRouteName, Row>> = {
       return { namespaceId };
     },
   },
-  verifyAudit: { method: "GET", path: "/admin/v1/audit/verify", input: (_office, namespaceId) => ({ namespaceId }) },
+  verifyAudit: {
+    method: "GET",
+    path: "/admin/v1/audit/verify",
+    async input({ stores }, namespaceId) {
+      await stores.audit.record(auditEvent("event-1", { namespaceId }));
+      return { namespaceId };
+    },
+  },
+  verifyAuditHeads: {
+    method: "POST",
+    path: "/admin/v1/audit/verify",
+    status: 200,
+    async input({ stores }, namespaceId) {
+      await stores.audit.record(auditEvent("event-1", { namespaceId }));
+      const { heads } = await stores.audit.verify(namespaceId);
+      return { namespaceId, heads: heads.map((head) => ({ ...head, checkpoint: { sequence: 1, at: deskTime } })) };
+    },
+  },
+  readCheckpoints: { method: "GET", path: "/admin/v1/audit/checkpoints", input: () => ({ from: 0 }) },
+  readAuditKey: { method: "GET", path: "/admin/v1/audit/key", input: () => ({}) },
   explain: {
     method: "POST",
     path: "/admin/v1/explanations",
@@ -312,7 +331,9 @@ describe("a path knows its verbs alone", () => {
     "/admin/v1/escalations/approve": "POST",
     "/admin/v1/escalations/deny": "POST",
     "/admin/v1/audit": "GET",
-    "/admin/v1/audit/verify": "GET",
+    "/admin/v1/audit/verify": "GET, POST",
+    "/admin/v1/audit/checkpoints": "GET",
+    "/admin/v1/audit/key": "GET",
     "/admin/v1/explanations": "POST",
     "/admin/v1/explanations/denial": "POST",
     "/admin/v1/namespaces": "GET, POST",

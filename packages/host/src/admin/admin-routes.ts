@@ -15,16 +15,20 @@ import { QuestionSchema, QuestionStatusSchema } from "../escalations/escalation-
 import { CredentialAccessSchema, CredentialRecordSchema } from "../stores/credential-store.ts";
 import {
   AccessSchema,
+  AuditKeySchema,
   ExplanationSchema,
   GrantEntrySchema,
   GrantStateSchema,
+  HeadsVerdictSchema,
   InstantSchema,
   nextPage,
   page,
   PrincipalTextSchema,
   QuestionAnswerSchema,
   SettingsSchema,
+  SignedHeadSchema,
   tenant,
+  TrailVerdictSchema,
 } from "./admin-schemas.ts";
 
 /** One row of the operators' route table. */
@@ -157,9 +161,32 @@ export const adminRoutes = {
   verifyAudit: {
     method: "GET",
     path: "/admin/v1/audit/verify",
-    summary: "Checks the chain of a tenant's audit trail and names the first row that was changed or removed.",
+    summary: "Checks the chain of a tenant's audit trail, and holds it against the signed checkpoints of this host.",
     query: z.strictObject({ ...tenant }),
-    response: z.strictObject({ isWhole: z.boolean(), firstBroken: z.int().optional() }),
+    response: TrailVerdictSchema,
+  },
+  verifyAuditHeads: {
+    method: "POST",
+    path: "/admin/v1/audit/verify",
+    summary: "Says whether signed heads from elsewhere are rows of a tenant's audit trail.",
+    request: z.strictObject({ ...tenant, heads: z.array(SignedHeadSchema).min(1).max(500) }),
+    response: HeadsVerdictSchema,
+  },
+  readCheckpoints: {
+    method: "GET",
+    path: "/admin/v1/audit/checkpoints",
+    summary: "Signs what is not signed yet, and reads the lines of the checkpoint file from a byte on.",
+    query: z.strictObject({
+      from: z.coerce.number().int().min(0).default(0).meta({ description: "how many bytes are known already" }),
+    }),
+    response: z.strictObject({ lines: z.array(z.string()), isEnd: z.boolean() }),
+  },
+  readAuditKey: {
+    method: "GET",
+    path: "/admin/v1/audit/key",
+    summary: "Reads the public key of the one that this host signs checkpoints with.",
+    query: z.strictObject({}),
+    response: AuditKeySchema,
   },
   explain: {
     method: "POST",

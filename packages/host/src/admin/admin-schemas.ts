@@ -105,3 +105,35 @@ export const AccessSchema = z.strictObject({
   purpose: PurposeSchema,
   ...AuthorizationRequestSchema.shape,
 });
+
+const HeadSchema = z.strictObject({ strand: z.int(), sequence: z.int(), hash: z.string() });
+
+const BreakSchema = z.strictObject({
+  strand: z.int().optional(),
+  sequence: z.int().optional().meta({ description: "the first row that is known to be changed or removed" }),
+  why: z.string(),
+});
+
+/** What holding rows against signed heads came to. */
+const verdict = { isWhole: z.boolean(), broken: BreakSchema.optional() };
+
+export const HeadsVerdictSchema = z.strictObject(verdict);
+
+export const TrailVerdictSchema = z.strictObject({
+  ...verdict,
+  rows: z.int().meta({ description: "how many rows are what they have to be, from the first on" }),
+  heads: z.array(HeadSchema),
+  checkpoints: z.int().meta({ description: "how many signed heads of the tenant the rows were held against" }),
+});
+
+export const SignedHeadSchema = z.strictObject({
+  strand: z.int().min(0),
+  sequence: z.int().min(1),
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+  checkpoint: z.strictObject({ sequence: z.int().min(1), at: TimestampSchema }),
+});
+
+export const AuditKeySchema = z.strictObject({
+  id: z.string(),
+  publicKey: z.string().meta({ description: "Ed25519, PEM" }),
+});

@@ -1,5 +1,6 @@
 import type { Kernel } from "turnpike/kernel";
 import { ServiceHttpError } from "turnpike/http";
+import type { Checkpoints } from "../audit/checkpoints.ts";
 import type { Stores } from "../stores/stores.ts";
 import type { AdminInput, AdminOutput, AdminRouteName } from "./admin-routes.ts";
 import type { Operator } from "./operator.ts";
@@ -7,6 +8,7 @@ import type { Operator } from "./operator.ts";
 /** What operators' operations work with. */
 export interface Desk {
   stores: Stores;
+  checkpoints: Checkpoints;
   kernel: Kernel;
   /** The tool namespaces that this host can switch on. */
   toolNamespaces: readonly string[];

@@ -1,6 +1,8 @@
 import type { Command } from "commander";
 import { AuditEventTypeSchema, AuditOutcomeSchema, type AuditEvent } from "turnpike/contracts";
+import type { AdminOutput } from "../admin/admin-routes.ts";
 import { askHost } from "./admin-client.ts";
+import { copyCheckpoints, holdAgainstFile, type HeldAgainst } from "./checkpoint-copies.ts";
 import { asOperator, withPages, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { renderTable, withMore } from "./table.ts";
 import { checkedPrincipal, principalText, readChoice, readInstant, resourceText } from "./words.ts";
@@ -18,8 +20,20 @@ interface ListFlags extends OperatorFlags, PageFlags {
 const types = AuditEventTypeSchema.options;
 const outcomes = AuditOutcomeSchema.options;
 
-/** `audit list | verify`. */
+interface VerifyFlags extends OperatorFlags {
+  tenant: string;
+  checkpoint?: string;
+  key?: string;
+}
+
+type Verified = AdminOutput<"verifyAudit"> & { kept?: HeldAgainst };
+
+/** `audit list | verify | checkpoint | key`. */
 export function addAuditCommands(program: Command, show: Show): void {
+  const broken = (flags: VerifyFlags, answer: object, { why }: { why: string }): Error => {
+    if (flags.json === true) show(flags, answer, "");
+    return new Error(`The audit trail of ${flags.tenant} is broken: ${why.replace(/\.$/, "")}.`);
+  };
   const audit = program.command("audit").description("Read and verify the audit trail.").exitOverride();
   withPages(
     asOperator(
@@ -49,14 +63,52 @@ export function addAuditCommands(program: Command, show: Show): void {
     "turnpike audit verify --tenant acme",
   )
     .requiredOption("--tenant <id>", "whose trail")
-    .action(async (flags: OperatorFlags & { tenant: string }) => {
-      const answer = await askHost(flags, "verifyAudit", { namespaceId: flags.tenant });
-      if (answer.isWhole) return show(flags, answer, `The audit trail of ${flags.tenant} is whole.`);
-      if (flags.json === true) show(flags, answer, "");
-      throw new Error(
-        `The audit trail of ${flags.tenant} is broken: row ${String(answer.firstBroken)} was changed or removed.`,
-      );
+    .option("--checkpoint <file>", "hold the rows against the checkpoints in this file too")
+    .option("--key <file>", "the public key that --checkpoint is trusted by; the host's own unless given")
+    .action(async (flags: VerifyFlags) => {
+      // The file goes first: it may know of a tenant of which the host has nothing left.
+      const kept = flags.checkpoint === undefined ? undefined : await holdAgainstFile(flags, flags.checkpoint);
+      if (kept?.broken) throw broken(flags, { isWhole: false, kept }, kept.broken);
+      const trail = await askHost(flags, "verifyAudit", { namespaceId: flags.tenant });
+      const answer = { ...trail, ...(kept && { kept }) };
+      if (trail.broken) throw broken(flags, answer, trail.broken);
+      show(flags, answer, wholeText(flags, answer));
     });
+  asOperator(
+    audit.command("checkpoint"),
+    "Sign the heads of all trails now, and copy the host's checkpoints to a file.",
+    "turnpike audit checkpoint --out /mnt/elsewhere/checkpoints.jsonl",
+  )
+    .requiredOption("--out <file>", "the file; when it has checkpoints already, those that came since are appended")
+    .option("--key <file>", "the public key that they have to be signed by; the host's own unless given")
+    .action(async (flags: OperatorFlags & { out: string; key?: string }) => {
+      const copied = await copyCheckpoints(flags, flags.out);
+      const { added, sequence, key } = copied;
+      show(flags, copied, `Added ${added} to ${flags.out}, up to checkpoint ${sequence}, signed by the key ${key}.`);
+    });
+  asOperator(
+    audit.command("key"),
+    "Show the public key of the one that the host signs checkpoints with.",
+    "turnpike audit key > audit-key.pub.pem",
+  ).action(async (flags: OperatorFlags) => {
+    const answer = await askHost(flags, "readAuditKey", {});
+    show(flags, answer, answer.publicKey.trimEnd());
+  });
+}
+
+function wholeText({ tenant }: VerifyFlags, { rows, heads, checkpoints, kept }: Verified): string {
+  return [
+    `The audit trail of ${tenant} is whole: ${counted(rows, "row")}.`,
+    ...heads.map(({ strand, sequence, hash }) => `Head of strand ${strand}: row ${sequence}, ${hash}.`),
+    `Held against ${counted(checkpoints, "signed head")} of the host's checkpoints.`,
+    ...(kept
+      ? [`Held against ${counted(kept.heads, "signed head")} of ${kept.file}, signed by the key ${kept.key}.`]
+      : []),
+  ].join("\n");
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
 function eventTable(rows: readonly { sequence: number; event: AuditEvent }[], cursor: string | undefined): string {

@@ -5,7 +5,7 @@ import { databaseKinds, openFresh, openPair, sharedDatabase, newTenant } from ".
 import { alice, auditEvent } from "../../../../tests/support/host/world.ts";
 import { failingAt, recordStatements } from "../../../../tests/support/host/watched-database.ts";
 import type { Database } from "../database/database.ts";
-import { createAuditStore } from "./audit-store.ts";
+import { createAuditStore, type AuditStore } from "./audit-store.ts";
 
 async function recorded({ db }: Database, namespaceId: string): Promise<AuditEvent[]> {
   const rows = await db
@@ -15,6 +15,11 @@ async function recorded({ db }: Database, namespaceId: string): Promise<AuditEve
     .orderBy("sequence")
     .execute();
   return rows.map(({ content }) => JSON.parse(content) as AuditEvent);
+}
+
+/** The first row that was changed or removed; undefined when the trail is whole. */
+async function firstBroken(audit: AuditStore | undefined, namespaceId: string): Promise<number | undefined> {
+  return (await audit?.verify(namespaceId))?.broken?.sequence;
 }
 
 function events(namespaceId: string, count: number, prefix = "event"): AuditEvent[] {
@@ -35,7 +40,7 @@ describe.each(databaseKinds)("audit on %s", (kind) => {
     const [one, two] = events(newTenant(), 2);
     await audit.record(one ?? auditEvent("none"));
     await audit.record(two ?? auditEvent("none"));
-    expect(await audit.verify(one?.namespaceId ?? "")).toBeUndefined();
+    expect(await firstBroken(audit, one?.namespaceId ?? "")).toBeUndefined();
   });
 
   test("a row shows what its event says", async () => {
@@ -71,7 +76,7 @@ describe.each(databaseKinds)("audit on %s", (kind) => {
     await Promise.resolve();
     await Promise.all([first, ...events(namespaceId, 300, "late").map((event) => audit.record(event))]);
     expect(commits()).toBeLessThanOrEqual(3);
-    expect(await audit.verify(namespaceId)).toBeUndefined();
+    expect(await firstBroken(audit, namespaceId)).toBeUndefined();
   });
 
   test("more events than a batch holds are kept in order, a batch at a time", async () => {
@@ -81,7 +86,7 @@ describe.each(databaseKinds)("audit on %s", (kind) => {
     await Promise.all(all.map((event) => audit.record(event)));
     expect(statements.filter((statement) => statement === "commit")).toHaveLength(3);
     expect(await recorded(database, all[0]?.namespaceId ?? "")).toEqual(all);
-    expect(await audit.verify(all[0]?.namespaceId ?? "")).toBeUndefined();
+    expect(await firstBroken(audit, all[0]?.namespaceId ?? "")).toBeUndefined();
   });
 
   test("a batch whose transaction fails is refused whole, for every tenant in it, and the next one is kept", async () => {
@@ -97,7 +102,7 @@ describe.each(databaseKinds)("audit on %s", (kind) => {
       const settled = await Promise.allSettled(mixed.map((event) => audit.record(event)));
       expect(new Set(settled.map(({ status }) => status))).toEqual(new Set(["rejected"]));
       expect([...(await recorded(working, one)), ...(await recorded(working, other))]).toEqual([]);
-      expect([await audit.verify(one), await audit.verify(other)]).toEqual([undefined, undefined]);
+      expect([await firstBroken(audit, one), await firstBroken(audit, other)]).toEqual([undefined, undefined]);
     }
     const audit = createAuditStore(working);
     await Promise.all(mixed.map((event) => audit.record(event)));
@@ -152,7 +157,7 @@ describe.each(databaseKinds)("audit on %s", (kind) => {
     };
     const verdicts: (number | undefined)[] = [];
     const verify = async (): Promise<void> => {
-      do verdicts.push(await audit.verify(namespaceId));
+      do verdicts.push(await firstBroken(audit, namespaceId));
       while (!progress.isDone);
     };
     await Promise.all([write(), verify(), verify()]);
@@ -169,7 +174,7 @@ describe.each(databaseKinds)("audit on %s", (kind) => {
         await audit.record(auditEvent(`event-${progress.rounds}`, { namespaceId }));
     };
     const verify = async (): Promise<void> => {
-      expect(await audit.verify(namespaceId)).toBeUndefined();
+      expect(await firstBroken(audit, namespaceId)).toBeUndefined();
       progress.isVerified = true;
     };
     await Promise.all([write(), verify()]);
@@ -205,7 +210,7 @@ describe("audit on a PostgreSQL that two hosts share", () => {
       await Promise.all(writes);
     }
     for (const tenant of tenants) {
-      expect(await stores[0]?.verify(tenant)).toBeUndefined();
+      expect(await firstBroken(stores[0], tenant)).toBeUndefined();
       const ids = (await recorded(hosts[0], tenant)).map(({ id }) => id);
       expect(ids).toHaveLength(200);
       expect(new Set(ids).size).toBe(200);
@@ -223,14 +228,14 @@ describe("audit on a PostgreSQL that two hosts share", () => {
     };
     const verdicts: (number | undefined)[] = [];
     const verify = async (): Promise<void> => {
-      do verdicts.push(await reader.verify("tenant-1"));
+      do verdicts.push(await firstBroken(reader, "tenant-1"));
       while (!progress.isDone);
     };
     await Promise.all([write(), verify()]);
     expect(new Set(verdicts)).toEqual(new Set([undefined]));
     await here.db.deleteFrom("audit").where("sequence", "=", 7).execute();
     const more = events("tenant-1", 50, "more").map((event) => writer.record(event));
-    expect(await reader.verify("tenant-1")).toBe(7);
+    expect(await firstBroken(reader, "tenant-1")).toBe(7);
     await Promise.all(more);
   });
 });

@@ -1,15 +1,29 @@
-import { createHash } from "node:crypto";
-import type { Kysely, Transaction } from "kysely";
-import { canonicalJson, principalKey, type AuditEvent, type PrincipalRef } from "turnpike/contracts";
+import type { Transaction } from "kysely";
+import { principalKey, type AuditEvent, type PrincipalRef } from "turnpike/contracts";
 import type { AuditSink } from "turnpike/kernel";
+import { chainRows, origin, sharedStrand, type Head, type TenantHead } from "../audit/chain.ts";
+import { findBreak, isKnownTenant, verifyTrail, type Break, type SignedHead, type TrailState } from "./audit-verify.ts";
 import { columnText } from "../database/column-text.ts";
 import type { Database } from "../database/database.ts";
 import type { Schema } from "../database/schema.ts";
 
 /** The audit trail: rows of a tenant form a chain in which each hash covers all before it. */
 export interface AuditStore extends AuditSink {
-  /** The number of the first row that was changed or removed; undefined when the chain is whole. */
-  verify(namespaceId: string): Promise<number | undefined>;
+  /** Follows the chain of a tenant: how far it is whole, and which row is the first that was changed or removed. */
+  verify(namespaceId: string): Promise<TrailState>;
+  /** What became of the first of these heads that is not on the trail; undefined when all of them are. */
+  findBreak(namespaceId: string, heads: readonly SignedHead[]): Promise<Break | undefined>;
+  /** Whether the database has anything of a tenant: a trail, a grant or a credential. */
+  isKnown(namespaceId: string): Promise<boolean>;
+  /** The heads of tenants behind another, in a fixed order. */
+  listHeads(behind: string | undefined, limit: number): Promise<TenantHead[]>;
+  /**
+   * The heads that this process committed since they were last taken: what it wrote, whatever the database has now. A
+   * chain that went back in between has the head from before and the one from after.
+   */
+  takeHeads(): TenantHead[];
+  /** How many heads there are to take. */
+  readonly untaken: number;
   /** Events of a tenant, newest first; those before the row `before`. */
   list(namespaceId: string, filter: AuditFilter): Promise<AuditRow[]>;
   /** How many events wait to be written. */
@@ -42,13 +56,28 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
+/** The head that a batch went on from, and the one that it left. */
+interface Appended {
+  base: Head;
+  head: TenantHead;
+}
+
 const maxBatch = 500;
-const origin = "0".repeat(64);
 
 /** Events that arrive while a commit runs share the next one. */
 export function createAuditStore({ db, kind }: Database): AuditStore {
   const waiting: Waiting[] = [];
+  const newest = new Map<string, TenantHead>();
+  const replaced: TenantHead[] = [];
   let writing: Promise<void> | undefined;
+
+  /** Another host may have gone on from what this one wrote; whatever else it was continued from is not this chain. */
+  const keepHead = ({ base, head }: Appended): void => {
+    const before = newest.get(head.namespaceId);
+    const isContinued = base.hash === before?.hash || base.sequence > (before?.sequence ?? -1);
+    if (before !== undefined && !isContinued) replaced.push(before);
+    newest.set(head.namespaceId, head);
+  };
 
   const writeAll = async (): Promise<void> => {
     // Whatever is recorded in this tick shares the first commit.
@@ -56,12 +85,13 @@ export function createAuditStore({ db, kind }: Database): AuditStore {
     while (waiting.length > 0) {
       const batch = waiting.splice(0, maxBatch);
       try {
-        await db.transaction().execute((transaction) =>
+        const appended = await db.transaction().execute((transaction) =>
           append(
             transaction,
             batch.map(({ event }) => event),
           ),
         );
+        appended.forEach(keepHead);
         for (const { resolve } of batch) resolve();
       } catch (error) {
         for (const { reject } of batch) reject(error);
@@ -70,13 +100,14 @@ export function createAuditStore({ db, kind }: Database): AuditStore {
     writing = undefined;
   };
 
-  const append = async (transaction: Transaction<Schema>, events: readonly AuditEvent[]): Promise<void> => {
+  const append = async (transaction: Transaction<Schema>, events: readonly AuditEvent[]): Promise<Appended[]> => {
+    const appended: Appended[] = [];
     // Sorted, so that two hosts that write for the same tenants lock them in the same order.
     const tenants = [...new Set(events.map(({ namespaceId }) => columnText(namespaceId)))].toSorted();
     for (const tenant of tenants) {
-      const head = await lockHead(transaction, tenant, kind);
-      const rows = chain(
-        head,
+      const base = await lockHead(transaction, tenant, kind);
+      const rows = chainRows(
+        base,
         events.filter(({ namespaceId }) => columnText(namespaceId) === tenant),
       );
       await transaction.insertInto("audit").values(rows).execute();
@@ -84,7 +115,9 @@ export function createAuditStore({ db, kind }: Database): AuditStore {
       if (last === undefined) continue;
       const { sequence, hash } = last;
       await transaction.updateTable("audit_heads").set({ sequence, hash }).where("namespace_id", "=", tenant).execute();
+      appended.push({ base, head: { namespaceId: tenant, strand: sharedStrand, sequence, hash } });
     }
+    return appended;
   };
 
   return {
@@ -117,63 +150,30 @@ export function createAuditStore({ db, kind }: Database): AuditStore {
     async flush() {
       await writing;
     },
-    async verify(namespaceId) {
-      const head = await readHead(db, namespaceId);
-      const last = await walk(db, namespaceId, head.sequence);
-      if (last.sequence < head.sequence || last.hash !== head.hash) return last.sequence + 1;
-      // A row behind the head came with a newer head, or did not come from here.
-      const isEnd = !(await hasRowBehind(db, namespaceId, head.sequence));
-      if (isEnd || (await readHead(db, namespaceId)).sequence > head.sequence) return undefined;
-      return (await walk(db, namespaceId, Number.MAX_SAFE_INTEGER)).sequence + 1;
+    verify: (namespaceId) => verifyTrail(db, namespaceId),
+    findBreak: (namespaceId, heads) => findBreak(db, namespaceId, heads),
+    isKnown: (namespaceId) => isKnownTenant(db, namespaceId),
+    async listHeads(behind, limit) {
+      let heads = db.selectFrom("audit_heads").select(["namespace_id", "sequence", "hash"]).orderBy("namespace_id");
+      if (behind !== undefined) heads = heads.where("namespace_id", ">", behind);
+      const found = await heads.limit(limit).execute();
+      return found.map(({ namespace_id: namespaceId, sequence, hash }) => ({
+        namespaceId,
+        strand: sharedStrand,
+        sequence,
+        hash,
+      }));
+    },
+    takeHeads() {
+      const heads = [...replaced, ...newest.values()];
+      replaced.length = 0;
+      newest.clear();
+      return heads;
+    },
+    get untaken() {
+      return replaced.length + newest.size;
     },
   };
-}
-
-/** Follows the chain, no further than to a row, for as long as each is what it has to be. */
-async function walk(db: Kysely<Schema>, namespaceId: string, until: number): Promise<Head> {
-  let last: Head = { sequence: 0, hash: origin };
-  for (;;) {
-    const rows = await db
-      .selectFrom("audit")
-      .selectAll()
-      .where("namespace_id", "=", columnText(namespaceId))
-      .where("sequence", ">", last.sequence)
-      .where("sequence", "<=", until)
-      .orderBy("sequence")
-      .limit(1000)
-      .execute();
-    for (const row of rows) {
-      const expected = expectedRow(last, row.content);
-      if (expected === undefined || canonicalJson(row) !== canonicalJson(expected)) return last;
-      last = expected;
-    }
-    if (rows.length < 1000) return last;
-  }
-}
-
-async function hasRowBehind(db: Kysely<Schema>, namespaceId: string, sequence: number): Promise<boolean> {
-  const row = await db
-    .selectFrom("audit")
-    .select("sequence")
-    .where("namespace_id", "=", columnText(namespaceId))
-    .where("sequence", ">", sequence)
-    .limit(1)
-    .executeTakeFirst();
-  return row !== undefined;
-}
-
-async function readHead(db: Kysely<Schema>, namespaceId: string): Promise<Head> {
-  const head = await db
-    .selectFrom("audit_heads")
-    .select(["sequence", "hash"])
-    .where("namespace_id", "=", columnText(namespaceId))
-    .executeTakeFirst();
-  return head ?? { sequence: 0, hash: origin };
-}
-
-interface Head {
-  sequence: number;
-  hash: string;
 }
 
 async function lockHead(transaction: Transaction<Schema>, tenant: string, kind: Database["kind"]): Promise<Head> {
@@ -184,42 +184,4 @@ async function lockHead(transaction: Transaction<Schema>, tenant: string, kind: 
     .execute();
   const head = transaction.selectFrom("audit_heads").select(["sequence", "hash"]).where("namespace_id", "=", tenant);
   return (kind === "postgres" ? head.forUpdate() : head).executeTakeFirstOrThrow();
-}
-
-function chain(head: Head, events: readonly AuditEvent[]): Schema["audit"][] {
-  const rows: Schema["audit"][] = [];
-  for (const event of events) rows.push(rowOf(rows.at(-1) ?? head, event));
-  return rows;
-}
-
-/** The row of an event behind another; every column follows from the event and what was before. */
-function rowOf(previous: Head, event: AuditEvent): Schema["audit"] {
-  const content = canonicalJson(event);
-  const sequence = previous.sequence + 1;
-  const { id, type, outcome, at } = event;
-  return {
-    namespace_id: columnText(event.namespaceId),
-    sequence,
-    id,
-    type,
-    outcome,
-    at,
-    actor: columnText(principalKey(event.actor)),
-    trace_id: columnText(event.traceId),
-    content,
-    hash: hashOf(previous.hash, sequence, content),
-  };
-}
-
-/** The row that belongs behind another with this content; undefined when that is no event. */
-function expectedRow(previous: Head, content: string): Schema["audit"] | undefined {
-  try {
-    return rowOf(previous, JSON.parse(content) as AuditEvent);
-  } catch {
-    return undefined;
-  }
-}
-
-function hashOf(previous: string, sequence: number, content: string): string {
-  return createHash("sha256").update(`${previous}\n${sequence}\n${content}`).digest("hex");
 }

@@ -19,6 +19,11 @@ async function fiveEvents(database: Database): Promise<string> {
   return namespaceId;
 }
 
+/** The first row that was changed or removed; undefined when the trail is whole. */
+async function firstBroken(database: Database, namespaceId: string): Promise<number | undefined> {
+  return (await createAuditStore(database).verify(namespaceId)).broken?.sequence;
+}
+
 function change({ db }: Database, namespaceId: string, sequence: number, to: Partial<Schema["audit"]>) {
   const row = db.updateTable("audit").set(to).where("namespace_id", "=", namespaceId);
   return row.where("sequence", "=", sequence).execute();
@@ -110,8 +115,8 @@ describe.each(databaseKinds)("verifying the audit trail on %s", (kind) => {
 
   test("a trail nobody touched is whole, and so is one that does not exist", async () => {
     const database = await open();
-    expect(await createAuditStore(database).verify(await fiveEvents(database))).toBeUndefined();
-    expect(await createAuditStore(database).verify("no-such-tenant")).toBeUndefined();
+    expect(await firstBroken(database, await fiveEvents(database))).toBeUndefined();
+    expect(await firstBroken(database, "no-such-tenant")).toBeUndefined();
   });
 
   for (const { name, tamper, found } of rows) {
@@ -119,7 +124,7 @@ describe.each(databaseKinds)("verifying the audit trail on %s", (kind) => {
       const database = await open();
       const namespaceId = await fiveEvents(database);
       await tamper(database, namespaceId);
-      expect(await createAuditStore(database).verify(namespaceId)).toBe(found);
+      expect(await firstBroken(database, namespaceId)).toBe(found);
     });
   }
 
@@ -129,15 +134,15 @@ describe.each(databaseKinds)("verifying the audit trail on %s", (kind) => {
     const namespaceId = newTenant();
     const ids = Array.from({ length: 2001 }, (_, place) => `event-${place + 1}`);
     await Promise.all(ids.map((id) => audit.record(auditEvent(id, { namespaceId }))));
-    expect(await audit.verify(namespaceId)).toBeUndefined();
+    expect(await firstBroken(database, namespaceId)).toBeUndefined();
     await remove(database, namespaceId, 1500);
-    expect(await audit.verify(namespaceId)).toBe(1500);
+    expect(await firstBroken(database, namespaceId)).toBe(1500);
   });
 
   test("a broken trail says nothing about another tenant's", async () => {
     const database = await open();
     const [broken, whole] = [await fiveEvents(database), await fiveEvents(database)];
     await remove(database, broken, 3);
-    expect(await createAuditStore(database).verify(whole)).toBeUndefined();
+    expect(await firstBroken(database, whole)).toBeUndefined();
   });
 });

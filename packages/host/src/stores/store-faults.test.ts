@@ -72,6 +72,12 @@ const operations: Operation[] = [
   { name: "audit.record", run: ({ audit }, { tenant }) => audit.record(auditEvent("new", { namespaceId: tenant })) },
   { name: "audit.list", run: ({ audit }, { tenant }) => audit.list(tenant, { limit: 9 }) },
   { name: "audit.verify", run: ({ audit }, { tenant }) => audit.verify(tenant) },
+  { name: "audit.listHeads", run: ({ audit }) => audit.listHeads(undefined, 9) },
+  { name: "audit.isKnown", run: ({ audit }, { tenant }) => audit.isKnown(tenant) },
+  {
+    name: "audit.findBreak",
+    run: ({ audit }, { tenant }) => audit.findBreak(tenant, [{ strand: 0, sequence: 1, hash: "none" }]),
+  },
   { name: "replay.begin", run: ({ replay }, { tenant }) => replay.begin(replayKey(tenant, "new"), "one") },
   { name: "replay.begin, again", run: ({ replay }, { tenant }) => replay.begin(replayKey(tenant, "running"), "one") },
   { name: "replay.finish", run: ({ replay }, { tenant }) => replay.finish(replayKey(tenant, "running"), { ok: true }) },
@@ -169,7 +175,7 @@ describe.each(databaseKinds)("when a statement fails on %s", (kind) => {
         if (!(await isRefused(run(stores, seeded)))) problems.push(`acknowledged without an answer to ${statement}`);
         const isUndone = (await stateOf(database, seeded)) === before;
         if (isInTransaction && statement !== "commit" && !isUndone) problems.push(`half written by ${statement}`);
-        const broken = await openStores(database).audit.verify(seeded.tenant);
+        const { broken } = await openStores(database).audit.verify(seeded.tenant);
         if (broken !== undefined) problems.push(`a broken trail after ${statement}`);
       }
       expect(problems).toEqual([]);

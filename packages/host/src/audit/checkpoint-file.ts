@@ -1,0 +1,130 @@
+import { open, stat } from "node:fs/promises";
+import {
+  CheckpointError,
+  parseLine,
+  placeBehind,
+  requireSignature,
+  type Checkpoint,
+  type Place,
+} from "./checkpoint.ts";
+import type { VerifyingKey } from "./signing-key.ts";
+
+const chunkBytes = 65_536;
+/** Longer than any line that is ever written. */
+const maxLineBytes = 4_194_304;
+
+/** How far a file was read. */
+export interface Reading {
+  /** Behind the last complete line. */
+  place: Place;
+  /** Whether something follows that is no complete line: what a process leaves that dies while it writes. */
+  isTorn: boolean;
+}
+
+/**
+ * Reads the checkpoints behind a place, some at a time. Each line holds the hash of the one before, so the signature of
+ * the last line stands for all: it is the one that is checked, and until this returns none of them counts.
+ */
+export async function readCheckpoints(
+  file: string,
+  from: Place,
+  key: VerifyingKey,
+  take: (checkpoints: readonly Checkpoint[]) => void | Promise<void>,
+): Promise<Reading> {
+  let place = from;
+  let last: Checkpoint | undefined;
+  let isTorn = false;
+  try {
+    for await (const page of readPages(file, from.offset)) {
+      const checkpoints = page.lines.map((line) => {
+        const checkpoint = parseLine(line.toString("utf8"), place);
+        place = placeBehind(line, place);
+        return checkpoint;
+      });
+      last = checkpoints.at(-1) ?? last;
+      ({ isTorn } = page);
+      await take(checkpoints);
+    }
+    if (last !== undefined) requireSignature(last, key);
+    return { place, isTorn };
+  } catch (error) {
+    throw inFile(file, error);
+  }
+}
+
+/** Complete lines behind a place as they are, about so many bytes of them and at least one. */
+export async function copyLines(
+  file: string,
+  from: number,
+  bytes: number,
+): Promise<{ lines: string[]; isEnd: boolean }> {
+  const lines: string[] = [];
+  let size = 0;
+  try {
+    for await (const page of readPages(file, from)) {
+      lines.push(...page.lines.map((line) => line.toString("utf8")));
+      size += page.lines.reduce((sum, line) => sum + line.length, 0);
+      if (size >= bytes) return { lines, isEnd: false };
+    }
+    return { lines, isEnd: true };
+  } catch (error) {
+    throw inFile(file, error);
+  }
+}
+
+/** Appends lines at the end of what was read; what stands behind it is cut first. Returns when they are on the disk. */
+export async function appendLines(file: string, { offset }: Place, lines: readonly string[]): Promise<void> {
+  const handle = await open(file, "a", 0o600);
+  try {
+    if ((await handle.stat()).size > offset) await handle.truncate(offset);
+    await handle.appendFile(lines.map((line) => `${line}\n`).join(""));
+    await handle.datasync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Whether something is there under this name. */
+export async function isThere(file: string): Promise<boolean> {
+  return stat(file).then(
+    () => true,
+    (error: unknown) => {
+      if (isMissing(error)) return false;
+      throw error;
+    },
+  );
+}
+
+/** The complete lines behind a place, and whether something that is no complete line follows those read so far. */
+async function* readPages(file: string, from: number): AsyncGenerator<{ lines: Buffer[]; isTorn: boolean }> {
+  if (from === 0 && !(await isThere(file))) return;
+  const handle = await open(file, "r");
+  try {
+    if ((await handle.stat()).size < from) throw new CheckpointError("lines at its end were removed.");
+    let rest = Buffer.alloc(0);
+    for (let position = from; ;) {
+      const { bytesRead, buffer } = await handle.read(Buffer.alloc(chunkBytes), 0, chunkBytes, position);
+      if (bytesRead === 0) return;
+      position += bytesRead;
+      rest = Buffer.concat([rest, buffer.subarray(0, bytesRead)]);
+      const lines: Buffer[] = [];
+      for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
+        lines.push(rest.subarray(0, end));
+        rest = rest.subarray(end + 1);
+      }
+      if (rest.length > maxLineBytes) throw new CheckpointError("a line is longer than any checkpoint.");
+      yield { lines, isTorn: rest.length > 0 };
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+function inFile(file: string, error: unknown): unknown {
+  if (error instanceof CheckpointError) return new CheckpointError(`${file}: ${error.message}`);
+  return isMissing(error) ? new CheckpointError(`${file} is gone.`) : error;
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOENT";
+}

@@ -1,0 +1,113 @@
+import { createHash } from "node:crypto";
+import { canonicalJson, check } from "turnpike/contracts";
+import { z } from "zod";
+import { origin, type TenantHead } from "./chain.ts";
+import type { SigningKey, VerifyingKey } from "./signing-key.ts";
+import type { SignedHead } from "../stores/audit-verify.ts";
+
+/** A checkpoint, or a file of them, that is not what it has to be; the words are for the operator. */
+export class CheckpointError extends Error {
+  override readonly name = "CheckpointError";
+}
+
+/** The number of heads in one line; more go into several, so that nobody waits long while one is made. */
+export const headsPerLine = 500;
+
+const HashSchema = z.string().regex(/^[0-9a-f]{64}$/);
+
+export const StrandHeadSchema = z.strictObject({
+  strand: z.int().min(0),
+  sequence: z.int().min(1),
+  hash: HashSchema,
+});
+
+const CheckpointSchema = z.strictObject({
+  version: z.literal(1),
+  /** Counts the lines of a file, from 1. */
+  sequence: z.int().min(1),
+  /** The hash of the line before this one. */
+  previous: HashSchema,
+  at: z.iso.datetime(),
+  /** The process that signed, by its id in the database. */
+  host: z.int(),
+  /** The heads that changed since the line before. */
+  heads: z.array(StrandHeadSchema.extend({ namespaceId: z.string() })),
+  /** The id of the key. */
+  key: z.string(),
+  /** Of the canonical JSON of everything else. */
+  signature: z.string(),
+});
+
+/** Heads of audit trails at one moment, signed: one line of a checkpoint file. */
+export type Checkpoint = z.infer<typeof CheckpointSchema>;
+
+/** A place between two lines of a checkpoint file. */
+export interface Place {
+  /** In bytes. */
+  offset: number;
+  /** The number and the hash of the line before. */
+  sequence: number;
+  hash: string;
+}
+
+/** The beginning of a file. */
+export const beginning: Place = { offset: 0, sequence: 0, hash: origin };
+
+/** The place behind a line. */
+export function placeBehind(line: string | Buffer, before: Place): Place {
+  return {
+    offset: before.offset + Buffer.byteLength(line) + 1,
+    sequence: before.sequence + 1,
+    hash: createHash("sha256").update(line).digest("hex"),
+  };
+}
+
+/** The line that puts heads behind a place. */
+export async function signLine(
+  { sequence, hash }: Place,
+  content: { at: string; host: number; heads: readonly TenantHead[] },
+  key: SigningKey,
+): Promise<string> {
+  const unsigned = { version: 1, sequence: sequence + 1, previous: hash, ...content, key: key.id };
+  return canonicalJson({ ...unsigned, signature: await key.sign(canonicalJson(unsigned)) });
+}
+
+/** Reads the line that stands behind a place. Its signature is not looked at. */
+export function parseLine(line: string, { sequence, hash }: Place): Checkpoint {
+  const number = sequence + 1;
+  const read = check(CheckpointSchema, jsonOf(line));
+  if (!read.ok) throw new CheckpointError(`line ${number} is no checkpoint: ${read.message}`);
+  if (read.value.sequence !== number || read.value.previous !== hash)
+    throw new CheckpointError(`line ${number} does not go on from the line before: lines were changed or removed.`);
+  return read.value;
+}
+
+/** Requires that a checkpoint was signed with the key that is trusted, whichever key it names itself. */
+export function requireSignature({ signature, ...unsigned }: Checkpoint, key: VerifyingKey): void {
+  if (key.isSigned(canonicalJson(unsigned), signature)) return;
+  const { sequence } = unsigned;
+  throw new CheckpointError(
+    unsigned.key === key.id
+      ? `line ${sequence} was changed: its signature is not the key's.`
+      : `line ${sequence} is signed by the key ${unsigned.key}, and the key that is trusted is ${key.id}.`,
+  );
+}
+
+/** The heads of one tenant, with the checkpoint that holds them; without it when they are yet to be signed. */
+export function headsOfTenant(
+  { sequence, at, heads }: Pick<Checkpoint, "heads"> & Partial<Checkpoint>,
+  tenant: string,
+): SignedHead[] {
+  const checkpoint = sequence === undefined || at === undefined ? {} : { checkpoint: { sequence, at } };
+  return heads
+    .filter(({ namespaceId }) => namespaceId === tenant)
+    .map(({ strand, sequence: row, hash }) => ({ strand, sequence: row, hash, ...checkpoint }));
+}
+
+function jsonOf(line: string): unknown {
+  try {
+    return JSON.parse(line) as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,116 @@
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  sign,
+  verify,
+  type KeyObject,
+} from "node:crypto";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { dirname } from "node:path";
+
+/** What a signature is checked with. */
+export interface VerifyingKey {
+  /** Names the key; it proves nothing. */
+  id: string;
+  pem: string;
+  isSigned(text: string, signature: string): boolean;
+}
+
+/** What checkpoints are signed with. */
+export interface SigningKey extends VerifyingKey {
+  file: string;
+  /** Whether the key was made just now. */
+  isNew: boolean;
+  /** Whether others than the file's owner can read it. */
+  isExposed: boolean;
+  /** Signs on another thread. */
+  sign(text: string): Promise<string>;
+}
+
+/** Opens the Ed25519 key in a file, or makes one there that its owner alone can read. Throws words for the operator. */
+export function openSigningKey(file: string): SigningKey {
+  const isNew = !existsSync(file) && makeKey(file);
+  const key = readKey(file, createPrivateKey);
+  return {
+    ...verifyingKey(createPublicKey(key)),
+    file,
+    isNew,
+    isExposed: (statSync(file).mode & 0o077) !== 0,
+    sign: (text) =>
+      new Promise((resolve, reject) => {
+        sign(null, Buffer.from(text), key, (error, signature) =>
+          error ? reject(error) : resolve(signature.toString("base64url")),
+        );
+      }),
+  };
+}
+
+/** Reads a public key from a PEM file. Throws words for the operator. */
+export function readVerifyingKey(file: string): VerifyingKey {
+  return verifyingKey(readKey(file, createPublicKey));
+}
+
+/** The public key of a PEM text. */
+export function parseVerifyingKey(pem: string): VerifyingKey {
+  return verifyingKey(createPublicKey(pem));
+}
+
+function verifyingKey(key: KeyObject): VerifyingKey {
+  const der = key.export({ type: "spki", format: "der" });
+  return {
+    id: createHash("sha256").update(der).digest("hex").slice(0, 32),
+    pem: key.export({ type: "spki", format: "pem" }).toString(),
+    isSigned: (text, signature) => verify(null, Buffer.from(text), key, Buffer.from(signature, "base64url")),
+  };
+}
+
+function readKey(file: string, read: (pem: string) => KeyObject): KeyObject {
+  try {
+    const key = read(readFileSync(file, "utf8"));
+    if (key.asymmetricKeyType === "ed25519") return key;
+  } catch (cause) {
+    throw new Error(`${file} cannot be read as an Ed25519 key in PEM.`, { cause });
+  }
+  throw new Error(`${file} is a key of another kind; expected Ed25519.`);
+}
+
+/** A half-written key is never seen under its name, and a key that somebody else just made is left alone. */
+function makeKey(file: string): boolean {
+  const draft = `${file}.${process.pid}`;
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writePrivately(
+      draft,
+      generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+    );
+    linkSync(draft, file);
+    rmSync(draft);
+    return true;
+  } catch (cause) {
+    if (existsSync(file)) return false;
+    throw new Error(`${file} cannot be made: audit checkpoints are signed with the key in it.`, { cause });
+  }
+}
+
+function writePrivately(file: string, text: string): void {
+  const handle = openSync(file, "w", 0o600);
+  try {
+    writeSync(handle, text);
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
+}

@@ -9,6 +9,7 @@ import {
   TimestampSchema,
 } from "turnpike/contracts";
 import { z } from "zod";
+import { StrandHeadSchema } from "../audit/checkpoint.ts";
 import { parsePrincipal } from "../stores/credential-store.ts";
 
 /** A principal as `kind:id`, the way it is written in query strings. */
@@ -126,10 +127,7 @@ export const TrailVerdictSchema = z.strictObject({
   checkpoints: z.int().meta({ description: "how many signed heads of the tenant the rows were held against" }),
 });
 
-export const SignedHeadSchema = z.strictObject({
-  strand: z.int().min(0),
-  sequence: z.int().min(1),
-  hash: z.string().regex(/^[0-9a-f]{64}$/),
+export const SignedHeadSchema = StrandHeadSchema.extend({
   checkpoint: z.strictObject({ sequence: z.int().min(1), at: TimestampSchema }),
 });
 

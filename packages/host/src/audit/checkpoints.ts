@@ -153,7 +153,7 @@ async function compareHeads(
       const before = signed.get(nameOf(head));
       unseen.delete(nameOf(head));
       if (before === undefined || before.sequence < head.sequence) ahead.push(head);
-      else if (before.sequence > head.sequence || before.hash !== head.hash) behind.push(head.namespaceId);
+      else if (before.hash !== head.hash) behind.push(head.namespaceId);
     }
     last = page.at(-1)?.namespaceId;
     if (page.length < headsPerPage)

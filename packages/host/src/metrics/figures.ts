@@ -60,7 +60,7 @@ export function registerFigures(registry: Registry, queues: ReadonlyMap<string, 
   });
   const queueDepth = new Gauge({
     name: `${prefix}_queue_depth`,
-    help: "What waits: audit events to be written, questions to be answered, messages to be acknowledged.",
+    help: "What waits: audit events to be written, heads of trails to be signed, questions to be answered, messages to be acknowledged.",
     labelNames: ["queue"],
     registers: [],
     async collect() {

@@ -91,7 +91,10 @@ async function issue(host: HostProcess, round: string, issued: string[]): Promis
   }
 }
 
-/** What was answered is answered again, word for word; what was cut off ran to an end that is known, or is interrupted. */
+/**
+ * What ran and was answered is answered again, word for word; what was denied is decided anew; what was cut off ran to an
+ * end that is known, or is interrupted.
+ */
 async function checkAnswers(host: HostProcess, sent: readonly Sent[]): Promise<void> {
   const effects = new Set(effectsIn(host.folder));
   const wrong: unknown[] = [];
@@ -106,8 +109,10 @@ async function checkAnswers(host: HostProcess, sent: readonly Sent[]): Promise<v
   expect(wrong).toEqual([]);
 }
 
-function isRight({ answer }: Sent, again: Answer, hadEffect: boolean): boolean {
+function isRight(each: Sent, again: Answer, hadEffect: boolean): boolean {
+  const { answer } = each;
   const isReplay = again.headers.get("idempotency-replayed") === "true";
+  if (outcomeOf(each) === "denied") return !hadEffect && !isReplay && outcomeOf({ answer: again }) === "denied";
   if (answer !== "lost") return answer.status === 200 && isReplay && again.text === answer.text;
   const { error, status } = again.body as { status?: string; error?: { code: string } };
   if (again.status === 409) return error?.code === "replay_interrupted";
@@ -143,6 +148,6 @@ function countOf(effects: readonly string[], tenant: string): number {
   return effects.filter((line) => line.startsWith(`${tenant} `)).length;
 }
 
-function outcomeOf({ answer }: Sent): string {
+function outcomeOf({ answer }: Pick<Sent, "answer">): string {
   return answer === "lost" ? answer : (answer.body as { status: string }).status;
 }

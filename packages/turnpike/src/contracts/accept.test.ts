@@ -125,3 +125,28 @@ for (const value of ["text", 1, true, null, undefined]) {
     expect(deepFreeze(value)).toBe(value);
   });
 }
+
+const trap = (): never => {
+  throw new Error("a secret of whoever made it");
+};
+for (const { name, value } of [
+  {
+    name: "a getter that throws",
+    value: Object.defineProperty({ ...toolCall }, "arguments", { get: trap, enumerable: true }),
+  },
+  { name: "a proxy that throws", value: new Proxy({}, { get: trap, getPrototypeOf: trap, ownKeys: trap, has: trap }) },
+  {
+    name: "a part that throws",
+    value: { ...toolCall, arguments: { deep: new Proxy([], { get: trap, getPrototypeOf: trap }) } },
+  },
+]) {
+  test(`${name} is a value that does not fit, and its words stay inside`, () => {
+    for (const taking of [accept, check]) {
+      expect(taking(ToolCallSchema, value)).toStrictEqual({
+        ok: false,
+        message: "expected a value that can be read",
+        cause: new Error("a secret of whoever made it"),
+      });
+    }
+  });
+}

@@ -1,14 +1,27 @@
 import type { z } from "zod";
 import { describeIssues } from "./describe-issues.ts";
 
-/** A value that fits its contract, or the one-line reason why it does not. */
-export type Accepted<T> = { ok: true; value: T } | { ok: false; message: string };
+/** A value that fits its contract, or the one-line reason why it does not; `cause` is what reading it threw, if it did. */
+export type Accepted<T> = { ok: true; value: T } | { ok: false; message: string; cause?: unknown };
 
 /** Checks a value against its schema. What comes out is a frozen copy: the caller's own value stays the caller's. */
 export function check<T>(schema: z.ZodType<T>, value: unknown): Accepted<T> {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return { ok: true, value: deepFreeze(parsed.data) };
-  return { ok: false, message: describeIssues(parsed.error.issues) };
+  return read(schema, value, freeze);
+}
+
+function freeze<T>(_schema: z.ZodType<T>, fresh: T): T {
+  return deepFreeze(fresh);
+}
+
+/** A value that throws when it is looked at (a getter, a proxy) does not fit; what it throws is never told to a caller. */
+function read<T>(schema: z.ZodType<T>, value: unknown, keep: (schema: z.ZodType<T>, fresh: T) => T): Accepted<T> {
+  try {
+    const parsed = schema.safeParse(value);
+    if (parsed.success) return { ok: true, value: keep(schema, parsed.data) };
+    return { ok: false, message: describeIssues(parsed.error.issues) };
+  } catch (cause) {
+    return { ok: false, message: "expected a value that can be read", cause };
+  }
 }
 
 /** Returns the object it is given instead of making one, so that a subclass can put a private field on it. */
@@ -44,9 +57,7 @@ class AcceptanceMark extends Given {
  */
 export function accept<T>(schema: z.ZodType<T>, value: unknown): Accepted<T> {
   if (isObject(value) && AcceptanceMark.schemaOf(value) === schema) return { ok: true, value: value as T };
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return { ok: true, value: remember(schema, parsed.data) };
-  return { ok: false, message: describeIssues(parsed.error.issues) };
+  return read(schema, value, remember);
 }
 
 /** For fresh values made inside this room from accepted parts: marks and freezes them, so that `accept` knows them again. */

@@ -27,6 +27,7 @@ const rows = [
   { code: "delegation_chain_unverified", families: decision },
   { code: "delegation_chain_invalid", families: decision },
 
+  { code: "credential_revoked", families: ["tool", "turn"] },
   { code: "tool_unavailable", families: ["tool", "turn"] },
   { code: "trace_mismatch", families: ["tool"] },
   { code: "step_limit_exceeded", families: ["tool", "turn"] },

@@ -97,6 +97,12 @@ export const errorCodes = {
     retry: true,
   },
 
+  credential_revoked: {
+    families: ["tool", "turn"],
+    meaning: "The access that the turn was admitted with was revoked while it ran.",
+    retry: false,
+  },
+
   // Tools
   tool_unavailable: { families: ["tool", "turn"], meaning: "The caller cannot use this tool.", retry: false },
   trace_mismatch: { families: ["tool"], meaning: "The call's trace is not the context's.", retry: false },

@@ -19,6 +19,15 @@ export {
   type AuditOutcome,
 } from "./audit.ts";
 export { canonicalJson } from "./canonical-json.ts";
+export {
+  neverAborted,
+  openDeadline,
+  orAbort,
+  TimeLimitError,
+  withinTime,
+  type Deadline,
+  type TimeLimit,
+} from "./deadline.ts";
 export { describeExpectation, describeIssues } from "./describe-issues.ts";
 export {
   errorCodes,
@@ -48,6 +57,7 @@ export { fromHeaderValue, toHeaderValue } from "./header-value.ts";
 export { currentTimestamp, parseInstant } from "./instant.ts";
 export { jsonSchemaOf } from "./json-schema.ts";
 export { jsonSchemasOf } from "./json-schemas.ts";
+export { fitsInBytes } from "./json-size.ts";
 export {
   JsonObjectSchema,
   JsonValueSchema,

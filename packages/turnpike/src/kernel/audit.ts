@@ -1,11 +1,13 @@
 import {
+  orAbort,
   quietly,
   type AuditEvent,
   type AuditEventType,
   type AuditOutcome,
   type DiscoveryContext,
 } from "../contracts/index.ts";
-import type { Ports } from "./call-port.ts";
+import { graceMs, type Ports } from "./call-port.ts";
+import type { AuditSink } from "./ports.ts";
 
 /** What one event says beyond the context it happened in. */
 export type AuditFacts = { type: AuditEventType; outcome: AuditOutcome } & Partial<
@@ -16,14 +18,48 @@ export type AuditFacts = { type: AuditEventType; outcome: AuditOutcome } & Parti
 >;
 
 /**
- * Puts one event on the trail; `facts` is asked only when there is one.
- * False when the sink refused, which `onAuditError` is told: an effect that has not happened yet must not happen then.
+ * Puts one event on the trail before anything happens because of it; `facts` is asked only when there is a trail.
+ * False when the sink refused, which `onAuditError` is told: what has not happened yet must not happen then. Throws the
+ * signal's reason when the caller goes before the sink has answered.
  */
-export async function record(ports: Ports, context: DiscoveryContext, facts: () => AuditFacts): Promise<boolean> {
-  if (ports.audit === "none") return true;
+export async function record(
+  ports: Ports,
+  context: DiscoveryContext,
+  facts: () => AuditFacts,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (ports.audit === "none") {
+    signal.throwIfAborted();
+    return true;
+  }
+  const isKept = await orAbort(keep(ports, ports.audit, auditEvent(context, facts())), signal);
+  signal.throwIfAborted();
+  return isKept;
+}
+
+/**
+ * Puts one event on the trail after what it tells of. Nothing is thrown, because what has happened has happened. Once the
+ * caller has gone the sink is waited for a moment longer and no more; it may still keep the event later.
+ */
+export async function recordOutcome(
+  ports: Ports,
+  context: DiscoveryContext,
+  facts: () => AuditFacts,
+  signal: AbortSignal,
+): Promise<void> {
+  if (ports.audit === "none") return;
   const event = auditEvent(context, facts());
   try {
-    await ports.audit.record(event);
+    await orAbort(keep(ports, ports.audit, event), signal, graceMs);
+  } catch (error) {
+    quietly(() => ports.onAuditError?.(error, event));
+  }
+}
+
+/** False when the sink refused the event, which the operator is told, also when nobody waits for it any more. */
+async function keep(ports: Ports, sink: AuditSink, event: AuditEvent): Promise<boolean> {
+  try {
+    await sink.record(event);
     return true;
   } catch (error) {
     quietly(() => ports.onAuditError?.(error, event));

@@ -1,4 +1,11 @@
-import { deepFreeze, samePrincipal, type DiscoveryContext, type Grant, type PrincipalRef } from "../contracts/index.ts";
+import {
+  deepFreeze,
+  orAbort,
+  samePrincipal,
+  type DiscoveryContext,
+  type Grant,
+  type PrincipalRef,
+} from "../contracts/index.ts";
 import { compileGrant, type CompiledGrant, type Moment } from "./active.ts";
 import { indexCapabilities, type CapabilityIndex } from "./capability-index.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
@@ -43,7 +50,7 @@ export async function loadAuthority(
   signal: AbortSignal,
 ): Promise<AuthorityView | undefined> {
   try {
-    const authority = compileAuthority(await ports.grants.load(scopeOf(context), signal));
+    const authority = compileAuthority(await orAbort(ports.grants.load(scopeOf(context), signal), signal));
     if (!holds(authority, context))
       throw new Error("The grant source returned a grant outside the scope it was asked for.");
     signal.throwIfAborted();

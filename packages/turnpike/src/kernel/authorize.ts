@@ -94,7 +94,7 @@ async function decideAndRecord(
     signal.throwIfAborted();
     return decision;
   }
-  const recorded = await record(gate.ports, context, () => ({
+  const toRecord = (): AuditFacts => ({
     type: "authorization.checked",
     outcome: decision.kind === "allow" ? "allowed" : "denied",
     ...facts,
@@ -105,8 +105,8 @@ async function decideAndRecord(
           reason: decision.reason,
           ...(request && view && { metadata: denialMetadata(view, context, request, decision) }),
         }),
-  }));
-  signal.throwIfAborted();
+  });
+  const recorded = await record(gate.ports, context, toRecord, signal);
   return recorded ? decision : deny("audit_unavailable");
 }
 

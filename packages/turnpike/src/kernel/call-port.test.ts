@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { neverAborted } from "../contracts/index.ts";
 import { memoryGrants } from "../testing/index.ts";
-import { callPort, neverAborted, reportPortError, type Ports } from "./call-port.ts";
+import { callPort, reportPortError, type Ports } from "./call-port.ts";
 import type { PortFailure } from "./ports.ts";
 
 const failure: PortFailure = { port: "usage", id: "grant-1" };
@@ -82,13 +83,3 @@ for (const row of [
     expect(await callPort(ports, failure, neverAborted, () => Promise.reject(outage))).toStrictEqual({ ok: false });
   });
 }
-
-test("the signal of calls without one is not aborted and combines with others", () => {
-  const controller = new AbortController();
-  const either = AbortSignal.any([neverAborted, controller.signal]);
-  expect(neverAborted.aborted).toBe(false);
-  expect(either.aborted).toBe(false);
-  controller.abort();
-  expect(either.aborted).toBe(true);
-  expect(neverAborted.aborted).toBe(false);
-});

@@ -1,4 +1,4 @@
-import { quietly } from "../contracts/index.ts";
+import { orAbort, quietly } from "../contracts/index.ts";
 import type { KernelOptions, PortFailure } from "./ports.ts";
 
 /** The host's ports as the operations use them. */
@@ -9,9 +9,12 @@ export type Answer<T> = { ok: true; value: T } | { ok: false };
 
 const failed: { ok: false } = { ok: false };
 
+/** For how long the outcome of what has begun is waited for once its caller has gone. */
+export const graceMs = 1_000;
+
 /**
  * Calls foreign code. An error goes to `onPortError` and becomes a value; a caller's abort, which may be the very
- * cause of that error, is thrown instead.
+ * cause of that error, is thrown instead, and is waited for by nobody: what the port says later is ignored.
  */
 export async function callPort<T>(
   ports: Ports,
@@ -20,7 +23,7 @@ export async function callPort<T>(
   call: () => Promise<T>,
 ): Promise<Answer<T>> {
   try {
-    const value = await call();
+    const value = await orAbort(call(), signal);
     signal.throwIfAborted();
     return { ok: true, value };
   } catch (error) {
@@ -33,12 +36,4 @@ export async function callPort<T>(
 /** Tells the operator; an observer that throws changes nothing. */
 export function reportPortError(ports: Ports, error: unknown, failure: PortFailure): void {
   quietly(() => ports.onPortError?.(error, failure));
-}
-
-/** For operations called without a signal. It never fires, so listeners on it are not kept. */
-export const neverAborted: AbortSignal = withoutListeners(new AbortController().signal);
-
-function withoutListeners(signal: AbortSignal): AbortSignal {
-  Object.defineProperty(signal, "addEventListener", { value: () => {} });
-  return signal;
 }

@@ -109,7 +109,8 @@ function isUnconditional({ grant, maxUses }: CompiledGrant): boolean {
   return maxUses === undefined && grant.parentId === undefined;
 }
 
-function chainRefusal(chain: ChainVerdict | undefined): Refusal | undefined {
+/** Why a chain lets its grant carry nothing; undefined when it is valid, or there is none. */
+export function chainRefusal(chain: ChainVerdict | undefined): Refusal | undefined {
   if (chain === undefined || chain.kind === "valid") return undefined;
   return chain.kind === "unverified" ? "delegation_chain_unverified" : "delegation_chain_invalid";
 }

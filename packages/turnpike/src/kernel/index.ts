@@ -27,4 +27,5 @@ export type {
   UsageStore,
 } from "./ports.ts";
 export { defineTool, ToolError, type ToolDefinition, type ToolRun } from "./tool.ts";
-export type { EscalationOutcome, TurnAdmission, TurnEnd, TurnScope, TurnToAdmit } from "./turn-scope.ts";
+export type { ShutReason } from "./turn-entry.ts";
+export type { EscalationOutcome, TurnAdmission, TurnBreak, TurnEnd, TurnScope, TurnToAdmit } from "./turn-scope.ts";

@@ -228,7 +228,7 @@ test("a namespace with a grant and no provider is resource_provider_not_found", 
   expect(portErrors).toStrictEqual([]);
 });
 
-test("the provider gets the operation with its owner filled in and the trusted context, frozen, and the caller's signal", async () => {
+test("the provider gets the operation with its owner filled in and the trusted context, frozen, and a signal", async () => {
   const seen: unknown[] = [];
   const provider: ResourceProvider = {
     namespace: "files",

@@ -1,6 +1,5 @@
 import {
   accept,
-  check,
   deepFreeze,
   ResourceOperationRequestSchema,
   ResourceResultSchema,
@@ -10,10 +9,11 @@ import {
   type ResourceOperationRequest,
   type ResourceResult,
 } from "../contracts/index.ts";
-import { record } from "./audit.ts";
+import { recordOutcome, type AuditFacts } from "./audit.ts";
 import { acceptContext, authorizeEffect, namesContextOwner, type Gate } from "./authorize.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
 import { standOn } from "./covers.ts";
+import { carryOutEffect, readResult } from "./effect.ts";
 import { errorObject } from "./kernel-error.ts";
 import type { ResourceProvider } from "./ports.ts";
 
@@ -43,23 +43,21 @@ export async function invokeResource(
   if (trusted === undefined) return denied(operation, context, "invalid_context");
   const accepted = accept(ResourceOperationRequestSchema, withoutContext(operation));
   if (!accepted.ok) {
-    await record(gate.ports, trusted, () => ({
-      type: "resource.invoked",
-      outcome: "denied",
-      reason: "invalid_request",
-    }));
+    const refusal: AuditFacts = { type: "resource.invoked", outcome: "denied", reason: "invalid_request" };
+    await recordOutcome(gate.ports, trusted, () => refusal, signal);
     return denied(operation, trusted, "invalid_request");
   }
   const result = await carryOut(gate, registry, trusted, accepted.value, signal);
   const { resource, action, operationId } = accepted.value;
-  await record(gate.ports, trusted, () => ({
+  const facts = (): AuditFacts => ({
     type: "resource.invoked",
     outcome: result.status,
     resource,
     action,
     operationId,
     ...(result.status !== "succeeded" && { reason: result.error.code }),
-  }));
+  });
+  await recordOutcome(gate.ports, trusted, facts, signal);
   return result;
 }
 
@@ -97,26 +95,27 @@ async function run(
   operation: ResourceOperation,
   signal: AbortSignal,
 ): Promise<ResourceResult> {
-  const failure = { port: "resources", id: provider.namespace } as const;
+  const { operationId, context, resource } = operation;
+  const failure = { port: "resources", id: resource.namespace } as const;
   signal.throwIfAborted();
-  let returned: unknown;
-  try {
-    returned = await provider.invoke(operation, signal);
-  } catch (error) {
-    reportPortError(ports, error, failure);
-    return failed(operation, operation.context, "resource_execution_failed");
+  const end = await carryOutEffect(ports, signal, (limited) => provider.invoke(operation, limited));
+  if (end.kind === "threw") {
+    reportPortError(ports, end.error, failure);
+    return failed(operation, context, "resource_execution_failed", end.message);
   }
-  const accepted = check(ResourceResultSchema, returned);
-  if (accepted.ok && accepted.value.operationId === operation.operationId) return accepted.value;
-  const problem = accepted.ok ? "it names another operation" : accepted.message;
-  reportPortError(ports, new TypeError(`The provider's result cannot be used: ${problem}.`), failure);
-  return failed(operation, operation.context, "invalid_resource_result");
+  const read = readResult(ports, failure, ResourceResultSchema, end.value, (one) => one.operationId === operationId);
+  return read.ok ? read.result : failed(operation, context, "invalid_resource_result", read.message);
 }
 
 function denied({ operationId }: ResourceOperationRequest, context: AccessContext, code: ErrorCode): ResourceResult {
   return { status: "denied", operationId, completedAt: context.now, error: errorObject(code) };
 }
 
-function failed({ operationId }: ResourceOperationRequest, context: AccessContext, code: ErrorCode): ResourceResult {
-  return { status: "failed", operationId, completedAt: context.now, error: errorObject(code) };
+function failed(
+  { operationId }: ResourceOperationRequest,
+  context: AccessContext,
+  code: ErrorCode,
+  message?: string,
+): ResourceResult {
+  return { status: "failed", operationId, completedAt: context.now, error: errorObject(code, message) };
 }

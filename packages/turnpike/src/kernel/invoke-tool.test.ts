@@ -308,7 +308,7 @@ function owned({ action, resource }: AuthorizationRequest, owner: typeof alice):
   return { action, resource: { ...resource, owner } };
 }
 
-test("a handler gets the trusted context, the parsed and frozen call, and the caller's signal", async () => {
+test("a handler gets the trusted context, the parsed and frozen call, and a signal", async () => {
   const seen: unknown[] = [];
   const tool = noteTool({
     parse: () => ({ note: "today", tags: ["a"] }),

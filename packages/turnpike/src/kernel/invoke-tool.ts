@@ -3,6 +3,7 @@ import {
   check,
   AuthorizationRequestSchema,
   JsonObjectSchema,
+  quietly,
   ToolCallSchema,
   ToolResultSchema,
   type AccessContext,
@@ -13,13 +14,14 @@ import {
   type ToolDescriptor,
   type ToolResult,
 } from "../contracts/index.ts";
-import { record } from "./audit.ts";
+import { recordOutcome, type AuditFacts } from "./audit.ts";
 import { acceptContext, authorizeEffect, type Gate } from "./authorize.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
 import { momentOf } from "./candidates.ts";
 import { standOn } from "./covers.ts";
 import { deny } from "./decide.ts";
 import { denialMetadata } from "./diagnose.ts";
+import { carryOutEffect, readResult } from "./effect.ts";
 import { errorObject } from "./kernel-error.ts";
 import { hiddenBecause } from "./list-tools.ts";
 import { isWithinCeiling } from "./match.ts";
@@ -30,8 +32,8 @@ import { isUnavailable, type Tool, type ToolCatalog } from "./tool-catalog.ts";
 export interface ToolGate extends Gate {
   /** A catalog in which the tool of this name is, if it is registered at all. */
   catalog(name: string, context: AccessContext, signal: AbortSignal): Promise<ToolCatalog>;
-  /** Told when a tool is about to be carried out. */
-  onEffect?(tool: ToolDescriptor): void;
+  /** Asked when a tool is about to be carried out: a code when it must not be any more. */
+  begin?(tool: ToolDescriptor): ErrorCode | undefined;
   /** Told when a call was not carried out because its decision could not be recorded. */
   onAuditOutage?(): void;
 }
@@ -57,11 +59,12 @@ export async function invokeTool(
   if (trusted === undefined) return denied(call, context, "invalid_context");
   const accepted = accept(ToolCallSchema, call);
   if (!accepted.ok) {
-    await record(gate.ports, trusted, () => ({ type: "tool.invoked", outcome: "denied", reason: "invalid_request" }));
+    const refusal: AuditFacts = { type: "tool.invoked", outcome: "denied", reason: "invalid_request" };
+    await recordOutcome(gate.ports, trusted, () => refusal, signal);
     return denied(call, trusted, "invalid_request");
   }
   const outcome = await carryOut(gate, trusted, accepted.value, signal);
-  await recordToolOutcome(gate.ports, trusted, accepted.value, outcome);
+  await recordToolOutcome(gate.ports, trusted, accepted.value, outcome, signal);
   return outcome.result;
 }
 
@@ -71,15 +74,17 @@ export async function recordToolOutcome(
   context: AccessContext,
   call: ToolCall,
   { result, metadata }: Outcome,
+  signal: AbortSignal,
 ): Promise<void> {
-  await record(ports, context, () => ({
+  const facts = (): AuditFacts => ({
     type: "tool.invoked",
     outcome: result.status,
     tool: call.tool,
     operationId: call.id,
     ...(result.status !== "succeeded" && { reason: result.error.code }),
     ...(metadata && { metadata }),
-  }));
+  });
+  await recordOutcome(ports, context, facts, signal);
 }
 
 async function carryOut(gate: ToolGate, context: AccessContext, call: ToolCall, signal: AbortSignal): Promise<Outcome> {
@@ -115,7 +120,8 @@ async function carryOut(gate: ToolGate, context: AccessContext, call: ToolCall, 
     return { result: refuse(call, context, decision.reason) };
   }
   signal.throwIfAborted();
-  gate.onEffect?.(tool.descriptor);
+  const tooLate = gate.begin?.(tool.descriptor);
+  if (tooLate !== undefined) return { result: denied(call, context, tooLate) };
   standOn(prepared.call, { ports: gate.ports, context, grant: decision.grant, view: decision.view });
   return { result: await run(gate.ports, tool, context, prepared.call, signal) };
 }
@@ -128,7 +134,7 @@ type Prepared =
 function prepare(ports: Ports, tool: Tool, context: AccessContext, call: ToolCall): Prepared {
   const { descriptor, ceiling, handler } = tool;
   const misbehaved = (code: ErrorCode, error: unknown, returned?: unknown): Prepared => {
-    if (returned instanceof Promise) returned.catch(() => {});
+    quietly(() => returned);
     reportPortError(ports, error, { port: "tools", id: descriptor.name });
     return { ok: false, code };
   };
@@ -136,17 +142,18 @@ function prepare(ports: Ports, tool: Tool, context: AccessContext, call: ToolCal
   try {
     args = handler.parse(call.arguments);
   } catch (error) {
-    if (!(error instanceof ToolError)) return misbehaved("invalid_tool_arguments", error);
-    return { ok: false, code: "invalid_tool_arguments", message: error.message };
+    const message = refusalOf(error);
+    if (message === undefined) return misbehaved("invalid_tool_arguments", error);
+    return { ok: false, code: "invalid_tool_arguments", message };
   }
   const checked = check(JsonObjectSchema, args);
   if (!checked.ok)
     return misbehaved("invalid_tool_arguments", new TypeError(`No JSON was parsed: ${checked.message}`), args);
   const parsed = Object.freeze({ ...call, arguments: checked.value });
-  if (handler.requirement === undefined) return { ok: true, call: parsed, requirement: ceiling };
 
   let required: unknown;
   try {
+    if (handler.requirement === undefined) return { ok: true, call: parsed, requirement: ceiling };
     required = handler.requirement(context, parsed.arguments);
   } catch (error) {
     return misbehaved("tool_requirement_resolution_failed", error);
@@ -159,6 +166,16 @@ function prepare(ports: Ports, tool: Tool, context: AccessContext, call: ToolCal
   return { ok: true, call: parsed, requirement: requirement.value };
 }
 
+/** The words of a `ToolError`; undefined for any other error, and for one that throws when it is looked at. */
+function refusalOf(error: unknown): string | undefined {
+  try {
+    return error instanceof ToolError ? error.message : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** INVARIANT: nothing is thrown once the handler was called, because its effect may have happened. */
 async function run(
   ports: Ports,
   tool: Tool,
@@ -166,27 +183,24 @@ async function run(
   call: ToolCall,
   signal: AbortSignal,
 ): Promise<ToolResult> {
-  let returned: unknown;
+  const end = await carryOutEffect(ports, signal, (limited) => tool.handler.invoke(context, call, limited));
+  if (end.kind === "returned") return checkResult(ports, call, context, end.value);
+  const { error, message } = end;
   try {
-    returned = await tool.handler.invoke(context, call, signal);
-  } catch (error) {
     if (error instanceof ToolError) return checkResult(ports, call, context, error.toResult(call));
     reportPortError(ports, error, { port: "tools", id: call.tool });
-    return failed(call, context, error instanceof InvalidToolOutput ? "invalid_tool_result" : "tool_execution_failed");
+    if (error instanceof InvalidToolOutput) return failed(call, context, "invalid_tool_result");
+  } catch (unreadable) {
+    reportPortError(ports, unreadable, { port: "tools", id: call.tool });
   }
-  return checkResult(ports, call, context, returned);
+  return failed(call, context, "tool_execution_failed", message);
 }
 
 /** A tool's result if it is one, and of this very call. */
 function checkResult(ports: Ports, call: ToolCall, context: AccessContext, returned: unknown): ToolResult {
-  const accepted = check(ToolResultSchema, returned);
-  if (accepted.ok && accepted.value.callId === call.id && accepted.value.tool === call.tool) return accepted.value;
-  const problem = accepted.ok ? "it names another call or tool" : accepted.message;
-  reportPortError(ports, new TypeError(`The tool's result cannot be used: ${problem}.`), {
-    port: "tools",
-    id: call.tool,
-  });
-  return failed(call, context, "invalid_tool_result");
+  const isOfThisCall = ({ callId, tool }: ToolResult): boolean => callId === call.id && tool === call.tool;
+  const read = readResult(ports, { port: "tools", id: call.tool }, ToolResultSchema, returned, isOfThisCall);
+  return read.ok ? read.result : failed(call, context, "invalid_tool_result", read.message);
 }
 
 /** A result for a call that was refused. */

@@ -1,23 +1,24 @@
-import type {
-  AccessContext,
-  AuthorizationDecision,
-  AuthorizationRequest,
-  DiscoveryContext,
-  MessageEnvelope,
-  MessageResult,
-  NamespaceCatalog,
-  NamespaceUpdate,
-  ReachResult,
-  ResourceOperationRequest,
-  ResourceResult,
-  ToolCall,
-  ToolDescriptor,
-  ToolResult,
+import {
+  neverAborted,
+  type AccessContext,
+  type AuthorizationDecision,
+  type AuthorizationRequest,
+  type DiscoveryContext,
+  type MessageEnvelope,
+  type MessageResult,
+  type NamespaceCatalog,
+  type NamespaceUpdate,
+  type ReachResult,
+  type ResourceOperationRequest,
+  type ResourceResult,
+  type ToolCall,
+  type ToolDescriptor,
+  type ToolResult,
 } from "../contracts/index.ts";
 import { authorize, type Gate } from "./authorize.ts";
 import { loadAuthority } from "./authority.ts";
-import { neverAborted } from "./call-port.ts";
 import { covers, type RunningAct } from "./covers.ts";
+import { checkLimits } from "./effect.ts";
 import { explain, type Explanation } from "./explain.ts";
 import { createResourceRegistry, invokeResource } from "./invoke-resource.ts";
 import { invokeTool, type ToolGate } from "./invoke-tool.ts";
@@ -73,6 +74,7 @@ export interface Kernel {
 export function createKernel(options: KernelOptions): Kernel {
   const { tools, toolProviders, resources, ...ports } = options;
   if (ports.audit === undefined) throw new TypeError('createKernel needs `audit`: a sink, or "none" to keep no trail.');
+  checkLimits(ports);
   const registry = createToolRegistry(tools, toolProviders);
   const providers = createResourceRegistry(resources);
   const listed: ListedCatalogs = new WeakMap();

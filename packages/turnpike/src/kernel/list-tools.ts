@@ -1,6 +1,6 @@
 import type { DiscoveryContext, ToolDescriptor } from "../contracts/index.ts";
 import type { CompiledGrant } from "./active.ts";
-import { record } from "./audit.ts";
+import { record, type AuditFacts } from "./audit.ts";
 import { acceptDiscovery, namesContextOwner, type Gate } from "./authorize.ts";
 import type { Ports } from "./call-port.ts";
 import type { AuthorityView } from "./authority.ts";
@@ -46,13 +46,13 @@ export async function listTools(
   const view = await gate.view(trusted, signal);
   const tools = view && (await visibleTools(gate.ports, view, catalog, trusted, signal))?.tools;
   const unavailable = [...catalog.unavailable];
-  const recorded = await record(gate.ports, trusted, () => ({
+  const facts = (): AuditFacts => ({
     type: "tool.catalog.listed",
     outcome: tools === undefined ? "failed" : "succeeded",
     ...(tools === undefined && { reason: "authority_unavailable" }),
     metadata: { toolCount: tools?.length ?? 0, ...(unavailable.length > 0 && { unavailable }) },
-  }));
-  signal.throwIfAborted();
+  });
+  const recorded = await record(gate.ports, trusted, facts, signal);
   if (!recorded) throw new KernelError("audit_unavailable");
   if (tools === undefined) throw new KernelError("authority_unavailable");
   listed.set(tools, { catalog, context: trusted });

@@ -2,15 +2,17 @@ import {
   accept,
   DiscoveryContextSchema,
   NamespaceUpdateSchema,
+  neverAborted,
+  orAbort,
   type AccessContext,
   type DiscoveryContext,
   type ErrorCode,
   type NamespaceCatalog,
   type NamespaceUpdate,
 } from "../contracts/index.ts";
-import { record, type AuditFacts } from "./audit.ts";
+import { record, recordOutcome, type AuditFacts } from "./audit.ts";
 import { acceptContext, acceptDiscovery } from "./authorize.ts";
-import { neverAborted, reportPortError, type Ports } from "./call-port.ts";
+import { graceMs, reportPortError, type Ports } from "./call-port.ts";
 import { KernelError } from "./kernel-error.ts";
 import type { ToolNamespaceSettingsStore } from "./ports.ts";
 import { resolveCatalog, type ToolCatalog, type ToolRegistry } from "./tool-catalog.ts";
@@ -27,12 +29,12 @@ export async function listToolNamespaces(
   if (trusted === undefined) throw new KernelError("invalid_context");
   const tools = await resolveCatalog(registry, ports, trusted, signal);
   const unavailable = [...tools.unavailable];
-  await mustRecord(ports, trusted, {
+  const listed: AuditFacts = {
     type: "tool.namespaces.listed",
     outcome: "succeeded",
     ...(unavailable.length > 0 && { metadata: { unavailable } }),
-  });
-  signal.throwIfAborted();
+  };
+  await mustRecord(ports, trusted, listed, signal);
   return namespaceCatalog(registry, tools, trusted);
 }
 
@@ -53,20 +55,16 @@ export async function updateToolNamespaces(
   if (store === undefined) throw new KernelError("namespace_settings_not_configured");
 
   const patch = asSets(accepted.value);
-  await mustRecord(ports, trusted, { type: "tool.namespaces.updated", outcome: "allowed", metadata: patch });
-  signal.throwIfAborted();
+  await mustRecord(ports, trusted, { type: "tool.namespaces.updated", outcome: "allowed", metadata: patch }, signal);
   const applied = await applyUpdate(ports, store, trusted, accepted.value, signal);
   if (applied === undefined) {
     const reason: ErrorCode = "namespace_settings_unavailable";
-    await record(ports, trusted, () => ({ type: "tool.namespaces.updated", outcome: "failed", reason }));
+    await recordOutcome(ports, trusted, () => ({ type: "tool.namespaces.updated", outcome: "failed", reason }), signal);
     throw new KernelError(reason);
   }
   const { enabledToolNamespaces: enabled } = applied;
-  await record(ports, trusted, () => ({
-    type: "tool.namespaces.updated",
-    outcome: "succeeded",
-    metadata: { enabled },
-  }));
+  const inForce: AuditFacts = { type: "tool.namespaces.updated", outcome: "succeeded", metadata: { enabled } };
+  await recordOutcome(ports, trusted, () => inForce, signal);
   // The patch is in force: an abort from here on would hide that from the caller.
   return namespaceCatalog(registry, await resolveCatalog(registry, ports, applied, neverAborted), applied);
 }
@@ -80,7 +78,8 @@ async function applyUpdate(
   signal: AbortSignal,
 ): Promise<DiscoveryContext | undefined> {
   try {
-    const enabled: unknown = await store.applyUpdate(context, update, signal);
+    // The patch may be in force from here on: a caller that goes leaves the store a moment to say so.
+    const enabled: unknown = await orAbort(store.applyUpdate(context, update, signal), signal, graceMs);
     if (!Array.isArray(enabled)) throw new TypeError("The settings store returned something that is no list.");
     const applied = accept(DiscoveryContextSchema, { ...context, enabledToolNamespaces: [...enabled] });
     if (applied.ok) return applied.value;
@@ -92,8 +91,13 @@ async function applyUpdate(
   }
 }
 
-async function mustRecord(ports: Ports, context: DiscoveryContext, facts: AuditFacts): Promise<void> {
-  if (!(await record(ports, context, () => facts))) throw new KernelError("audit_unavailable");
+async function mustRecord(
+  ports: Ports,
+  context: DiscoveryContext,
+  facts: AuditFacts,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!(await record(ports, context, () => facts, signal))) throw new KernelError("audit_unavailable");
 }
 
 function asSets({ enable = [], disable = [] }: NamespaceUpdate): { enable: string[]; disable: string[] } {

@@ -114,9 +114,27 @@ export interface AuditSink {
   record(event: AuditEvent): Promise<void>;
 }
 
+/** Whether the access that a turn was admitted with still stands. It can only shrink what was admitted. */
+export interface AccessGuard {
+  /** What is left of it now. Throw on an outage: the call is refused. */
+  check(
+    context: AccessContext,
+    signal: AbortSignal,
+  ): Promise<{ stands: true; enabledToolNamespaces: readonly string[] } | { stands: false }>;
+}
+
 /** The port, or the part of one, that failed. */
 export interface PortFailure {
-  port: "grants" | "usage" | "policy" | "tools" | "resources" | "namespaceSettings" | "messages" | "escalations";
+  port:
+    | "grants"
+    | "usage"
+    | "policy"
+    | "tools"
+    | "resources"
+    | "namespaceSettings"
+    | "messages"
+    | "escalations"
+    | "access";
   /** Which of several: a tool's name, a provider's id, a resource namespace, a grant's id. */
   id?: string;
 }
@@ -134,8 +152,14 @@ export interface KernelOptions {
   messages?: MessageTransport;
   /** Without it a question is only in the turn's result. */
   escalations?: EscalationQueue;
+  /** Asked before each call of a turn. Without it, what was admitted stands until the turn ends. */
+  access?: AccessGuard;
   /** A sink, or the written-down choice to keep no trail. */
   audit: AuditSink | "none";
+  /** How long a tool, a resource provider or a message transport may take for one call; 120,000 when not set. */
+  toolTimeoutMs?: number;
+  /** How many bytes the JSON of what one of them answers may have; 1,048,576 when not set. */
+  maxToolOutputBytes?: number;
   /** Gets the real error of a port that failed; callers only ever see a code. */
   onPortError?(error: unknown, failure: PortFailure): void;
   /** Gets the error of a sink that refused an event: a decision, which then has no effect, or an outcome. */

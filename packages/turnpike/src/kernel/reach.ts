@@ -1,5 +1,5 @@
 import { samePrincipal, type DiscoveryContext, type ReachEntry, type ReachResult } from "../contracts/index.ts";
-import { record } from "./audit.ts";
+import { record, type AuditFacts } from "./audit.ts";
 import { acceptDiscovery, type Gate } from "./authorize.ts";
 import type { CompiledGrant } from "./active.ts";
 import type { Moment } from "./active.ts";
@@ -13,12 +13,12 @@ export async function reach(gate: Gate, context: DiscoveryContext, signal: Abort
   const trusted = acceptDiscovery(context);
   if (trusted === undefined) throw new KernelError("invalid_context");
   const result = await establishReach(gate, trusted, signal);
-  const recorded = await record(gate.ports, trusted, () => ({
+  const facts = (): AuditFacts => ({
     type: "reach.read",
     outcome: result.status === "computed" ? "succeeded" : "failed",
     ...(result.status === "unavailable" && { reason: result.reasonCode }),
-  }));
-  signal.throwIfAborted();
+  });
+  const recorded = await record(gate.ports, trusted, facts, signal);
   // A reach result has no code for a sink that refuses, and what is not on the trail is not shown.
   return recorded ? result : { status: "unavailable", reasonCode: "authority_unavailable" };
 }

@@ -268,7 +268,7 @@ test("without a transport an allowed message is message_transport_not_configured
   expect(refused).toMatchObject({ status: "denied", error: { code: "no_matching_grant" } });
 });
 
-test("the transport gets the trusted context, the envelope as it was sent, frozen, and the caller's signal", async () => {
+test("the transport gets the trusted context, the envelope as it was sent, frozen, and a signal", async () => {
   const seen: unknown[] = [];
   const transport: MessageTransport = {
     deliver(...given) {

@@ -1,6 +1,5 @@
 import {
   accept,
-  check,
   MessageEnvelopeSchema,
   MessageResultSchema,
   principalId,
@@ -11,9 +10,10 @@ import {
   type MessageEnvelope,
   type MessageResult,
 } from "../contracts/index.ts";
-import { record } from "./audit.ts";
+import { recordOutcome, type AuditFacts } from "./audit.ts";
 import { acceptContext, acceptRequest, authorizeEffect, type Gate } from "./authorize.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
+import { carryOutEffect, readResult } from "./effect.ts";
 import { errorObject } from "./kernel-error.ts";
 
 /** The operation `sendMessage`. Being allowed to send says nothing about what the receiver may do. */
@@ -28,18 +28,20 @@ export async function sendMessage(
   if (trusted === undefined) return denied(envelope, context, "invalid_context");
   const accepted = accept(MessageEnvelopeSchema, envelope);
   if (!accepted.ok) {
-    await record(gate.ports, trusted, () => ({ type: "message.sent", outcome: "denied", reason: "invalid_request" }));
+    const refusal: AuditFacts = { type: "message.sent", outcome: "denied", reason: "invalid_request" };
+    await recordOutcome(gate.ports, trusted, () => refusal, signal);
     return denied(envelope, trusted, "invalid_request");
   }
   const result = await carryOut(gate, trusted, accepted.value, signal);
   const { id: messageId, receiver } = accepted.value;
-  await record(gate.ports, trusted, () => ({
+  const facts = (): AuditFacts => ({
     type: "message.sent",
     outcome: "error" in result ? result.status : "succeeded",
     messageId,
     receiver,
     ...("error" in result && { reason: result.error.code }),
-  }));
+  });
+  await recordOutcome(gate.ports, trusted, facts, signal);
   return result;
 }
 
@@ -74,26 +76,28 @@ async function deliver(
   envelope: MessageEnvelope,
   signal: AbortSignal,
 ): Promise<MessageResult> {
-  if (ports.messages === undefined) return failed(envelope, context, "message_transport_not_configured");
+  const { messages: transport } = ports;
+  if (transport === undefined) return failed(envelope, context, "message_transport_not_configured");
   signal.throwIfAborted();
-  let returned: unknown;
-  try {
-    returned = await ports.messages.deliver(context, envelope, signal);
-  } catch (error) {
-    reportPortError(ports, error, { port: "messages" });
-    return failed(envelope, context, "message_delivery_failed");
+  const end = await carryOutEffect(ports, signal, (limited) => transport.deliver(context, envelope, limited));
+  if (end.kind === "threw") {
+    reportPortError(ports, end.error, { port: "messages" });
+    return failed(envelope, context, "message_delivery_failed", end.message);
   }
-  const accepted = check(MessageResultSchema, returned);
-  if (accepted.ok && accepted.value.messageId === envelope.id) return accepted.value;
-  const problem = accepted.ok ? "it names another message" : accepted.message;
-  reportPortError(ports, new TypeError(`The transport's receipt cannot be used: ${problem}.`), { port: "messages" });
-  return failed(envelope, context, "invalid_message_receipt");
+  const isOfThisMessage = ({ messageId }: MessageResult): boolean => messageId === envelope.id;
+  const read = readResult(ports, { port: "messages" }, MessageResultSchema, end.value, isOfThisMessage);
+  return read.ok ? read.result : failed(envelope, context, "invalid_message_receipt", read.message);
 }
 
 function denied({ id: messageId }: MessageEnvelope, context: AccessContext, code: ErrorCode): MessageResult {
   return { status: "denied", messageId, timestamp: context.now, error: errorObject(code) };
 }
 
-function failed({ id: messageId }: MessageEnvelope, context: AccessContext, code: ErrorCode): MessageResult {
-  return { status: "failed", messageId, timestamp: context.now, error: errorObject(code) };
+function failed(
+  { id: messageId }: MessageEnvelope,
+  context: AccessContext,
+  code: ErrorCode,
+  message?: string,
+): MessageResult {
+  return { status: "failed", messageId, timestamp: context.now, error: errorObject(code, message) };
 }

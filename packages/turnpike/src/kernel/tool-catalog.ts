@@ -3,6 +3,7 @@ import {
   check,
   IdentifierSchema,
   ToolDescriptorSchema,
+  withinTime,
   type AuthorizationRequest,
   type DiscoveryContext,
   type ToolDescriptor,
@@ -60,15 +61,16 @@ export function createToolRegistry(
   return { fixed: { tools: fixed, unavailable: none }, providers: providers.map(checkProvider) };
 }
 
-/** Throws when a provider could only ever fail, or would break the namespace catalog. */
+/** The provider with what it says of itself read once. Throws when it could only ever fail, or would break the catalog. */
 function checkProvider(provider: ToolProvider): ToolProvider {
-  const namespaces = Array.isArray(provider.namespaces) ? provider.namespaces : [];
-  const names = [provider.id, ...namespaces];
+  const { id, namespaces: declared } = provider;
+  const namespaces: readonly string[] = Object.freeze(Array.isArray(declared) ? [...declared] : []);
+  const names = [id, ...namespaces];
   const isSound = namespaces.length > 0 && names.every((name) => check(IdentifierSchema, name).ok);
   if (!isSound || typeof provider.tools !== "function") {
-    throw new TypeError(`Tool provider ${provider.id} needs an id, one namespace or more, and the function \`tools\`.`);
+    throw new TypeError(`Tool provider ${id} needs an id, one namespace or more, and the function \`tools\`.`);
   }
-  return provider;
+  return { id, namespaces, tools: (context, signal) => provider.tools(context, signal) };
 }
 
 function compileTool(handler: ToolHandler): Tool {
@@ -157,34 +159,18 @@ function addTools(ports: Ports, tools: Map<string, Tool>, provider: ToolProvider
   return true;
 }
 
-async function askProvider(provider: ToolProvider, context: DiscoveryContext, signal: AbortSignal): Promise<Tool[]> {
-  const handlers = await withinTime(signal, (limited) => provider.tools(context, limited));
-  return handlers.map((handler) => {
-    const tool = compileTool(handler);
-    const { name, namespace } = tool.descriptor;
-    if (!provider.namespaces.includes(namespace) || !isNamedIn(name, namespace)) {
-      throw new TypeError(`Provider ${provider.id} does not serve a tool named ${name} in namespace ${namespace}.`);
-    }
-    return tool;
-  });
+function askProvider(provider: ToolProvider, context: DiscoveryContext, signal: AbortSignal): Promise<Tool[]> {
+  const limit = { timeoutMs: providerTimeoutMs, late: `No answer within ${providerTimeoutMs} ms.` };
+  return withinTime(limit, signal, (limited) =>
+    provider.tools(context, limited).then((handlers) => handlers.map((handler) => compileProvided(provider, handler))),
+  );
 }
 
-/** Waits for a call no longer than the limit, and tells it when nobody waits any more. */
-async function withinTime<T>(signal: AbortSignal, call: (limited: AbortSignal) => Promise<T>): Promise<T> {
-  const controller = new AbortController();
-  const stop = (): void => controller.abort(signal.reason);
-  const timer = setTimeout(
-    () => controller.abort(new Error(`No answer within ${providerTimeoutMs} ms.`)),
-    providerTimeoutMs,
-  );
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    return await new Promise<T>((resolve, reject) => {
-      controller.signal.addEventListener("abort", () => reject(controller.signal.reason), { once: true });
-      call(controller.signal).then(resolve, reject);
-    });
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", stop);
+function compileProvided(provider: ToolProvider, handler: ToolHandler): Tool {
+  const tool = compileTool(handler);
+  const { name, namespace } = tool.descriptor;
+  if (!provider.namespaces.includes(namespace) || !isNamedIn(name, namespace)) {
+    throw new TypeError(`Provider ${provider.id} does not serve a tool named ${name} in namespace ${namespace}.`);
   }
+  return tool;
 }

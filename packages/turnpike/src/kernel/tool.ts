@@ -111,8 +111,15 @@ function describeTool<Input extends z.ZodType, Output extends z.ZodType>(
   return accepted.value;
 }
 
+/** Also an output that cannot even be read is one that does not fit. */
 function checkOutput(output: z.ZodType, returned: unknown): JsonValue {
-  const parsed = output.safeParse(returned);
-  if (!parsed.success) throw new InvalidToolOutput(describeIssues(parsed.error.issues));
-  return parsed.data as JsonValue;
+  let message: string;
+  try {
+    const parsed = output.safeParse(returned);
+    if (parsed.success) return parsed.data as JsonValue;
+    message = describeIssues(parsed.error.issues);
+  } catch (cause) {
+    throw new InvalidToolOutput("The output cannot be read.", { cause });
+  }
+  throw new InvalidToolOutput(message);
 }

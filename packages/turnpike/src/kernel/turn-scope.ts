@@ -1,5 +1,6 @@
 import {
   amendContext,
+  neverAborted,
   samePrincipal,
   type AccessContext,
   type AgentRef,
@@ -15,16 +16,17 @@ import {
   type ToolDescriptor,
   type ToolResult,
 } from "../contracts/index.ts";
-import { record } from "./audit.ts";
+import { record, recordOutcome, type AuditFacts } from "./audit.ts";
 import { acceptContext, acceptRequest, authorizeEffect, namesContextOwner, type Gate } from "./authorize.ts";
 import { callPort, type Ports } from "./call-port.ts";
-import type { AdmittedAuthority } from "./authority.ts";
+import type { AuthorityView } from "./authority.ts";
 import { momentOf } from "./candidates.ts";
 import { denied, invokeTool, recordToolOutcome, type ToolGate } from "./invoke-tool.ts";
 import { visibleTools, type ListedCatalogs } from "./list-tools.ts";
 import { establishReach } from "./reach.ts";
 import { mintAuthorityRequest } from "./required-authority.ts";
 import { isUnavailable, resolveCatalog, type ToolCatalog, type ToolRegistry } from "./tool-catalog.ts";
+import { accessNow, enter, revoked, type Entry, type ShutReason, type TurnBasis } from "./turn-entry.ts";
 
 /** A turn that asks to run. */
 export interface TurnToAdmit {
@@ -47,10 +49,13 @@ export interface TurnEnd {
 /** What became of the wish to escalate. */
 export type EscalationOutcome =
   | { kind: "pending"; escalation: Escalation }
-  | { kind: "refused"; reason: Exclude<ReasonCode, "allowed"> | NotAsked };
+  | { kind: "refused"; reason: ShutReason | NotAsked | "tool_unavailable" };
 
 /** Why a question that was allowed is not in the queue. */
 type NotAsked = "escalation_unavailable" | "too_many_escalations";
+
+/** What a turn cannot go on without: the trail, and the access it was admitted with. */
+export type TurnBreak = "audit_unavailable" | "credential_revoked";
 
 /** What a running turn holds. Its authority is what was there at admission, and can only shrink. */
 export interface TurnScope {
@@ -60,8 +65,10 @@ export interface TurnScope {
   offers(tool: string): boolean;
   /** True once a tool that writes, and cannot safely be called twice, may have had its effect. */
   readonly mayHaveTakenEffect: boolean;
-  /** True once a decision could not be recorded: the turn must end. */
-  readonly hasLostAudit: boolean;
+  /** Why the turn must end at once: a decision could not be recorded, or the access was revoked. */
+  readonly mustEnd: TurnBreak | undefined;
+  /** Between calls, before a step: asks whether the access still stands, which `mustEnd` then says. */
+  checkAccess(now: string, signal: AbortSignal): Promise<void>;
   /** Calls a tool at the moment `now`, which has to be read anew for every call. */
   invokeTool(call: ToolCall, now: string, signal: AbortSignal): Promise<ToolResult>;
   /** Puts a call on the trail that the turn's own limits refused, and returns its result. */
@@ -83,6 +90,8 @@ const toEscalate: AuthorizationRequest = {
   action: "request",
   resource: { namespace: "service", path: ["escalation"] },
 };
+/** The tool namespace of the affordance to escalate. */
+const escalationNamespace = "service";
 
 /** Consumes the capability to run the agent, and opens the scope of its turn. */
 export async function admitTurn(
@@ -96,10 +105,11 @@ export async function admitTurn(
   if (trusted === undefined) return refused("invalid_context");
   const view = await gate.view(trusted, signal);
   const atAdmission: Gate = { ports: gate.ports, view: () => Promise.resolve(view) };
-  const decision = await authorizeEffect(atAdmission, trusted, acceptRequest(trusted, toRun(turn.agent)), {}, signal);
+  const request = acceptRequest(trusted, toRun(turn.agent));
+  const decision = await authorizeEffect(atAdmission, trusted, request, {}, signal);
   if (decision.kind === "deny") return refused(decision.reason);
 
-  if (view === undefined) return refused("authority_unavailable");
+  if (request === undefined || view === undefined) return refused("authority_unavailable");
 
   const catalog =
     listedCatalog(listed, turn.tools, trusted) ?? (await resolveCatalog(registry, gate.ports, trusted, signal));
@@ -107,13 +117,14 @@ export async function admitTurn(
   if (visible === undefined) return refused("authority_unavailable");
   const reach = await establishReach(atAdmission, trusted, signal);
   signal.throwIfAborted();
-  const started = await record(gate.ports, trusted, () => ({ type: "turn.started", outcome: "allowed" }));
+  const started = await record(gate.ports, trusted, () => ({ type: "turn.started", outcome: "allowed" }), signal);
   if (!started) return refused("audit_unavailable");
   const { fallen, doubtful } = visible.standing;
   const excluded = new Set([...fallen, ...doubtful.keys()]);
   const admitted = { authority: view.current, moment: momentOf(trusted), excluded };
   const tools = turn.tools === undefined ? visible.tools : offered(visible.tools, turn.tools);
-  return { kind: "admitted", scope: openScope(gate, trusted, admitted, catalog, tools, reach) };
+  const basis = { request, grant: decision.grant, admitted };
+  return { kind: "admitted", scope: openScope(gate, trusted, basis, catalog, tools, reach) };
 }
 
 async function keepQuestion(
@@ -153,12 +164,15 @@ function isSameAccess(one: DiscoveryContext, other: DiscoveryContext): boolean {
   );
 }
 
+/** Nobody is left to wait: what is recorded under it holds its turn for a moment at most. */
+const over = AbortSignal.abort();
+
 /** Puts the end of a turn on the trail that never had a scope. */
 export async function recordTurnEnd(ports: Ports, context: AccessContext, { outcome, reason }: TurnEnd): Promise<void> {
-  await record(ports, context, () => ({ type: "turn.ended", outcome, ...(reason && { reason }) }));
+  await recordOutcome(ports, context, () => ({ type: "turn.ended", outcome, ...(reason && { reason }) }), over);
 }
 
-function refused(reason: Exclude<ReasonCode, "allowed">): { kind: "refused"; reason: Exclude<ReasonCode, "allowed"> } {
+function refused<Reason extends string>(reason: Reason): { kind: "refused"; reason: Reason } {
   return { kind: "refused", reason };
 }
 
@@ -174,7 +188,7 @@ function offered(visible: readonly ToolDescriptor[], asked: readonly ToolDescrip
 function openScope(
   gate: Gate,
   context: AccessContext,
-  admitted: AdmittedAuthority,
+  basis: TurnBasis,
   catalog: ToolCatalog,
   tools: readonly ToolDescriptor[],
   reach: ReachResult,
@@ -183,31 +197,50 @@ function openScope(
   const offeredNames = new Set(tools.map(({ name }) => name));
   let isOpen = true;
   let mayHaveTakenEffect = false;
-  let hasLostAudit = false;
-  const turnGate: ToolGate = {
+  let mustEnd: TurnBreak | undefined;
+  const turnGate = (view: AuthorityView | undefined): ToolGate => ({
     ports,
     catalog: () => Promise.resolve(catalog),
-    async view(atCall, signal) {
-      const fresh = await gate.view(atCall, signal);
-      return fresh && { current: fresh.current, admitted };
-    },
-    onEffect({ readWrite, annotations }) {
-      if (!isOpen) throw new Error("The turn has ended.");
+    view: () => Promise.resolve(view),
+    begin({ readWrite, annotations }) {
+      if (!isOpen) return "tool_unavailable";
+      if (mustEnd === "credential_revoked") return mustEnd;
       mayHaveTakenEffect ||= readWrite === "write" && annotations?.idempotent !== true;
+      return undefined;
     },
     onAuditOutage() {
-      hasLostAudit = true;
+      mustEnd ??= "audit_unavailable";
     },
-  };
+  });
   const at = (now: string): AccessContext => {
     const moment = amendContext(context, { now });
     if (moment === undefined) throw new TypeError("The clock of the turn gave no RFC 3339 time.");
     return moment;
   };
-  const refuseTool = async (call: ToolCall, now: string, code: ErrorCode): Promise<ToolResult> => {
-    const moment = at(now);
+  /** Looks whether a call may be made at all; that it may not is on the trail as a decision about the turn itself. */
+  const enterAt = async (moment: AccessContext, signal: AbortSignal): Promise<Entry> => {
+    const entry = mustEnd === "credential_revoked" ? revoked : await enter(gate, basis, moment, signal);
+    if (entry.kind === "open") return entry;
+    if (entry.reason === "credential_revoked") mustEnd ??= entry.reason;
+    const { reason, metadata } = entry;
+    const refusal: AuditFacts = {
+      type: "authorization.checked",
+      outcome: "denied",
+      ...basis.request,
+      reason,
+      metadata,
+    };
+    await recordOutcome(ports, moment, () => refusal, signal);
+    return entry;
+  };
+  const refuse = async (
+    call: ToolCall,
+    moment: AccessContext,
+    code: ErrorCode,
+    signal: AbortSignal,
+  ): Promise<ToolResult> => {
     const result = denied(call, moment, code);
-    await recordToolOutcome(ports, moment, call, { result });
+    await recordToolOutcome(ports, moment, call, { result }, signal);
     return result;
   };
 
@@ -218,27 +251,48 @@ function openScope(
     get mayHaveTakenEffect() {
       return mayHaveTakenEffect;
     },
-    get hasLostAudit() {
-      return hasLostAudit;
+    get mustEnd() {
+      return mustEnd;
     },
-    invokeTool: async (call, now, signal) =>
-      isOpen ? invokeTool(turnGate, at(now), call, signal) : refuseTool(call, now, "tool_unavailable"),
-    refuseTool,
+    async checkAccess(now, signal) {
+      if (ports.access === undefined) return;
+      const access = await accessNow(ports, at(now), signal);
+      if (access.kind === "revoked") mustEnd ??= "credential_revoked";
+    },
+    async invokeTool(call, now, signal) {
+      const moment = at(now);
+      signal.throwIfAborted();
+      if (!isOpen) return refuse(call, moment, "tool_unavailable", signal);
+      const entry = await enterAt(moment, signal);
+      if (entry.kind === "shut") return refuse(call, moment, entry.reason, signal);
+      return invokeTool(turnGate(entry.view), entry.context, call, signal);
+    },
+    refuseTool: (call, now, code) => refuse(call, at(now), code, neverAborted),
     async escalate({ reason, requestedAuthority: ask }, now, signal) {
       const moment = at(now);
+      signal.throwIfAborted();
+      if (!isOpen) return refused("tool_unavailable");
+      const entry = await enterAt(moment, signal);
+      if (entry.kind === "shut") return refused(entry.reason);
+      if (isSwitchedOff(escalationNamespace, context, entry.context)) {
+        const hidden: AuditFacts = { type: "authorization.checked", outcome: "denied", reason: "tool_unavailable" };
+        const metadata = { hidden: "namespace-disabled" };
+        await recordOutcome(ports, moment, () => ({ ...hidden, ...toEscalate, metadata }), signal);
+        return refused("tool_unavailable");
+      }
       const asksOwn = ask?.capabilities.every(({ resource }) => namesContextOwner(resource, moment)) ?? true;
       const request = asksOwn ? acceptRequest(moment, toEscalate) : undefined;
-      const decision = await authorizeEffect(turnGate, moment, request, {}, signal);
+      const decision = await authorizeEffect(turnGate(entry.view), moment, request, {}, signal);
       if (decision.kind === "deny") return refused(decision.reason);
       const requestedAuthority = ask && mintAuthorityRequest(moment, ask);
-      signal.throwIfAborted();
-      const recorded = await record(ports, moment, () => ({
+      const facts = (): AuditFacts => ({
         type: "escalation.requested",
         outcome: "escalated",
         receiver: context.owner,
         ...(requestedAuthority && { metadata: { authorityRequestId: requestedAuthority.id } }),
-      }));
-      if (!recorded) return refused("audit_unavailable");
+      });
+      signal.throwIfAborted();
+      if (!(await record(ports, moment, facts, signal))) return refused("audit_unavailable");
       const question: Escalation = { status: "pending", reason, requestedAt: now, reviewer: context.owner };
       const escalation = { ...question, ...(requestedAuthority && { requestedAuthority }) };
       const notAsked = await keepQuestion(ports, moment, escalation, signal);
@@ -249,4 +303,8 @@ function openScope(
       await recordTurnEnd(ports, at(now), end);
     },
   };
+}
+
+function isSwitchedOff(namespace: string, admitted: AccessContext, now: AccessContext): boolean {
+  return admitted.enabledToolNamespaces.includes(namespace) && !now.enabledToolNamespaces.includes(namespace);
 }

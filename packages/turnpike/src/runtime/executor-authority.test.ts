@@ -67,9 +67,9 @@ describe("inside a turn authority only shrinks", () => {
       said: ["succeeded", "succeeded"],
     },
     {
-      name: "the grant to run the agent is revoked, which was consumed at admission",
+      name: "the grant to run the agent is revoked, and the turn goes on without its calls",
       between: ({ grants }) => grants.revoke("demo", "run", "2026-01-01T11:59:00Z"),
-      said: ["succeeded", "succeeded"],
+      said: ["succeeded", "no_matching_grant"],
     },
     {
       name: "the only use of the grant is gone",

@@ -3,11 +3,15 @@ import {
   check,
   currentTimestamp,
   deepFreeze,
+  neverAborted,
+  openDeadline,
+  orAbort,
   quietly,
   samePrincipal,
   TurnOptionsSchema,
   TurnRequestSchema,
   type AccessContext,
+  type Deadline,
   type ErrorCode,
   type JsonObject,
   type ToolDescriptor,
@@ -16,8 +20,7 @@ import {
   type TurnRequest,
   type TurnResult,
 } from "../contracts/index.ts";
-import type { Kernel, TurnScope } from "../kernel/index.ts";
-import { openDeadline, type Deadline } from "./deadline.ts";
+import type { Kernel, TurnBreak, TurnScope } from "../kernel/index.ts";
 import { escalationToolName } from "./escalate.ts";
 import type { RuntimePlugin, TurnLimits } from "./plugin.ts";
 import { DriverFailure } from "./plugin.ts";
@@ -106,7 +109,8 @@ async function execute(
   const startedAt = clock();
   const events = openTurnEvents(request, context.traceId, executor.tools, options.onEvent);
   const limits = limitsOf(request.options, executor.defaults);
-  const deadline = openDeadline(limits.timeoutMs, options.signal);
+  const late = `The turn did not end within ${limits.timeoutMs} ms.`;
+  const deadline = openDeadline(limits.timeoutMs, options.signal ?? neverAborted, late);
   const ending = await runToEnd(executor, { request, context, offered, limits, events, deadline });
 
   const reason = "error" in ending ? ending.error.code : undefined;
@@ -144,8 +148,9 @@ async function runToEnd({ kernel, ...executor }: Executor, run: Run): Promise<En
     const mismatch = contextMismatch(request, context);
     const admission =
       mismatch === undefined
-        ? await deadline.orEnd(
-            kernel.admitTurn(context, { agent: request.agent, tools: run.offered }, { signal: deadline.signal }),
+        ? await orAbort(
+            kernel.admitTurn(context, { agent: request.agent, tools: run.offered }, deadline),
+            deadline.signal,
           )
         : { kind: "refused" as const, reason: mismatch };
     if (admission.kind === "refused") {
@@ -173,8 +178,10 @@ function contextMismatch({ agent, message }: TurnRequest, context: AccessContext
   return isOfContext ? undefined : "message_context_mismatch";
 }
 
-/** No plugin can return this. */
-const auditLost = Symbol("audit lost");
+/** How a turn ends that has lost what it cannot go on without. */
+function breakOff(lost: TurnBreak): Ending {
+  return endWith(lost === "audit_unavailable" ? "failed" : "denied", lost);
+}
 
 /** Runs the plugin inside the envelope. Rejects when the deadline or the caller comes first. */
 async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Promise<Ending> {
@@ -182,32 +189,35 @@ async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Prom
   const { request, limits, events, deadline } = run;
   events.append("turn.started", { runtime: manifest, limits });
   const { clock } = tools;
-  let onAuditOutage = (): void => {};
-  const auditOutage = new Promise<typeof auditLost>((resolve) => {
-    onAuditOutage = () => resolve(auditLost);
+  let onBreak = (): void => {};
+  const breaking = new Promise<void>((resolve) => {
+    onBreak = resolve;
   });
-  const host = createTurnHost({ scope, limits, events, deadline, clock, onAuditOutage });
+  const { signal } = deadline;
+  const host = createTurnHost({ scope, limits, events, signal, clock, onBreak });
   const turn = Object.freeze({ ...request, tools: scope.tools, reach: deepFreeze(scope.reach), limits });
 
   let outcome: unknown;
   try {
-    const running = (async () => runtime.run(turn, host, deadline.signal))();
-    outcome = await deadline.orEnd(Promise.race([running, auditOutage]));
+    const running = (async () => runtime.run(turn, host, signal))();
+    outcome = await orAbort(Promise.race([running, breaking]), signal);
   } catch (error) {
-    deadline.signal.throwIfAborted();
+    signal.throwIfAborted();
+    if (scope.mustEnd !== undefined) return breakOff(scope.mustEnd);
     const isDriver = error instanceof DriverFailure;
     executor.reportError(isDriver ? error.cause : error, request.executionId);
     return endWith("failed", isDriver ? "driver_failed" : "runtime_failed");
   }
-  if (outcome === auditLost || scope.hasLostAudit) return endWith("failed", "audit_unavailable");
+  if (scope.mustEnd !== undefined) return breakOff(scope.mustEnd);
   const read = readOutcome(outcome);
   if (read.kind === "ending") return read.ending;
   if (!scope.tools.some(({ name }) => name === escalationToolName)) return endWith("failed", "tool_unavailable");
 
   const { ask, metadata } = read;
-  const asked = await deadline.orEnd(scope.escalate(ask, clock(), deadline.signal));
+  const asked = await orAbort(scope.escalate(ask, clock(), signal), signal);
   if (asked.kind === "pending")
     return { status: "escalated", escalation: asked.escalation, ...(metadata && { metadata }) };
+  if (asked.reason === "credential_revoked") return breakOff(asked.reason);
   if (asked.reason === "invalid_request") return endWith("failed", "invalid_runtime_outcome");
   const { reason } = asked;
   const isOwn =

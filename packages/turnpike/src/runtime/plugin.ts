@@ -30,6 +30,11 @@ export interface RuntimeHost {
    * step `maxSteps` and later are refused.
    */
   invokeTool(call: ToolCall, options?: { step?: number }): Promise<ToolResult>;
+  /**
+   * Asks, before each step but the first, whether the turn may go on. Rejects when it is over; a turn whose access was
+   * revoked ends here, before anybody thinks any further.
+   */
+  beginStep(): Promise<void>;
   /** Adds a `runtime.event` to the turn. Throws when `data` is no JSON, and after 20,000 events. */
   emit(event: { type: string; data: JsonValue }): void;
 }

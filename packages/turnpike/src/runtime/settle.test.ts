@@ -16,6 +16,11 @@ const nonsense = {
 const error = { code: "mine", message: "Mine.", details: { page: 1 }, retryable: true };
 const ask = { capabilities: [runAgent], constraints: { maxUses: 1 }, metadata: { note: "please" } };
 
+const trap = (): never => {
+  throw new Error("An outcome that cannot be read.");
+};
+const throwing = new Proxy({}, { get: trap, getPrototypeOf: trap, ownKeys: trap });
+
 describe("a plugin's outcome", () => {
   const rows: { name: string; outcome: unknown; read: unknown }[] = [
     {
@@ -53,6 +58,14 @@ describe("a plugin's outcome", () => {
       name: "an outcome with keys of its own, which say nothing",
       outcome: { type: "complete", output: 1, status: "denied", escalation: {} },
       read: { kind: "ending", ending: { status: "succeeded", output: 1 } },
+    },
+    { name: "one that throws when it is looked at", outcome: throwing, read: nonsense },
+    { name: "an output that throws", outcome: { type: "complete", output: { deep: [throwing] } }, read: nonsense },
+    { name: "an error that throws", outcome: { type: "fail", error: throwing }, read: nonsense },
+    {
+      name: "an ask that throws",
+      outcome: { type: "escalate", reason: "x", requestedAuthority: throwing },
+      read: nonsense,
     },
     { name: "undefined", outcome: undefined, read: nonsense },
     { name: "a function", outcome: () => ({ type: "complete", output: 1 }), read: nonsense },

@@ -39,8 +39,16 @@ export function endWith(status: "denied" | "failed" | "cancelled", code: ErrorCo
   return { status, error: errorObject(code) };
 }
 
-/** What the plugin's outcome means. Nonsense is an ending too. */
+/** What the plugin's outcome means. Nonsense is an ending too, and so is what throws when it is looked at. */
 export function readOutcome(outcome: unknown): ReadOutcome {
+  try {
+    return meaningOf(outcome);
+  } catch {
+    return nonsense;
+  }
+}
+
+function meaningOf(outcome: unknown): ReadOutcome {
   const parts = partsOf(outcome);
   const metadata = parts.metadata === undefined ? undefined : check(JsonObjectSchema, parts.metadata);
   if (metadata?.ok === false) return nonsense;

@@ -1,8 +1,10 @@
 import {
+  accept,
   check,
   ErrorObjectSchema,
   JsonObjectSchema,
   JsonValueSchema,
+  orAbort,
   ToolCallSchema,
   type ErrorCode,
   type ErrorObject,
@@ -81,6 +83,7 @@ async function converse(
 ): Promise<RuntimeOutcome> {
   let input: DriverInput = { type: "start" };
   for (let step = 0; step < turn.limits.maxSteps; step += 1) {
+    if (step > 0) await host.beginStep();
     let decision: DriverDecision;
     try {
       signal.throwIfAborted();
@@ -100,26 +103,37 @@ async function converse(
   return fail("step_limit_exceeded");
 }
 
-/** What the driver's decision means to the turn: calls to run, or an outcome. */
-function readDecision(decision: DriverDecision): { type: "tools"; calls: ToolCall[] } | RuntimeOutcome {
+type Decided = { type: "tools"; calls: ToolCall[] } | RuntimeOutcome;
+
+/** What the driver's decision means to the turn: calls to run, or an outcome. One that cannot be read is none. */
+function readDecision(decision: DriverDecision): Decided {
+  try {
+    return decidedBy(decision) ?? fail("invalid_driver_decision");
+  } catch {
+    return fail("invalid_driver_decision");
+  }
+}
+
+function decidedBy(decision: DriverDecision): Decided | undefined {
   switch (decision?.type) {
     case "tools": {
-      const calls = Array.isArray(decision.calls) ? decision.calls : [];
-      const isSound = calls.length > 0 && calls.every((call) => check(ToolCallSchema, call).ok);
-      return isSound ? { type: "tools", calls } : fail("invalid_driver_decision");
+      const { calls } = decision;
+      const accepted = Array.isArray(calls) ? calls.map((call) => accept(ToolCallSchema, call)) : [];
+      const sound = accepted.flatMap((one) => (one.ok ? [one.value] : []));
+      return sound.length > 0 && sound.length === accepted.length ? { type: "tools", calls: sound } : undefined;
     }
-    case "complete":
-      return check(JsonValueSchema, decision.output).ok
-        ? { type: "complete", output: decision.output }
-        : fail("invalid_driver_decision");
-    case "fail":
-      return check(ErrorObjectSchema, decision.error).ok
-        ? { type: "fail", error: decision.error }
-        : fail("invalid_driver_decision");
+    case "complete": {
+      const output = check(JsonValueSchema, decision.output);
+      return output.ok ? { type: "complete", output: output.value } : undefined;
+    }
+    case "fail": {
+      const error = check(ErrorObjectSchema, decision.error);
+      return error.ok ? { type: "fail", error: error.value } : undefined;
+    }
     case "escalate":
       return escalationOf(decision);
     default:
-      return fail("invalid_driver_decision");
+      return undefined;
   }
 }
 
@@ -140,16 +154,6 @@ function withMetadata(outcome: RuntimeOutcome, session: TurnSession): RuntimeOut
 
 function fail(code: ErrorCode): RuntimeOutcome {
   return { type: "fail", error: errorObject(code) };
-}
-
-/** Settles as the work does, or rejects when the turn is over. */
-function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    signal.addEventListener("abort", onAbort, { once: true });
-    if (signal.aborted) onAbort();
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
 }
 
 async function closeSession(session: TurnSession): Promise<void> {

@@ -2,13 +2,13 @@ import {
   accept,
   check,
   JsonObjectSchema,
+  orAbort,
   ToolCallSchema,
   type ErrorCode,
   type ToolCall,
   type ToolResult,
 } from "../contracts/index.ts";
 import type { TurnScope } from "../kernel/index.ts";
-import type { Deadline } from "./deadline.ts";
 import type { RuntimeHost, TurnLimits } from "./plugin.ts";
 import type { TurnEvents } from "./turn-events.ts";
 
@@ -21,15 +21,16 @@ export interface Envelope {
   scope: TurnScope;
   limits: TurnLimits;
   events: TurnEvents;
-  deadline: Deadline;
+  /** Fires when the turn is over. */
+  signal: AbortSignal;
   clock: () => string;
-  /** Ends the turn at once: a decision could not be recorded. */
-  onAuditOutage(): void;
+  /** Ends the turn at once: the scope says that it must. */
+  onBreak(): void;
 }
 
 /** The host a plugin gets: every call passes the turn's own catalog and limits, then the kernel. */
 export function createTurnHost(envelope: Envelope): RuntimeHost {
-  const { scope, limits, events, deadline, clock } = envelope;
+  const { scope, limits, events, signal, clock } = envelope;
   const seen = new Set<string>();
   let calls = 0;
   let refusals = 0;
@@ -46,38 +47,48 @@ export function createTurnHost(envelope: Envelope): RuntimeHost {
     return undefined;
   };
 
+  /** A turn that must end is over for its plugin, although its signal fires only a moment later. */
+  const throwIfOver = (): void => {
+    signal.throwIfAborted();
+    if (scope.mustEnd !== undefined) throw new Error("The turn has ended.");
+  };
+
   const invoke = async (asked: ToolCall, step: number): Promise<ToolResult> => {
     const accepted = accept(ToolCallSchema, asked);
     if (!accepted.ok) throw new TypeError(`This is no tool call: ${accepted.message}`);
-    deadline.signal.throwIfAborted();
+    throwIfOver();
     const call = accepted.value;
     const { id: callId, tool } = call;
     const refused = refusal(call, step);
     if (refused !== undefined && (refusals += 1) > maxRefusals)
       throw new RangeError("This turn was refused too often.");
     events.append("tool.requested", { callId, tool });
-    const result = await deadline.orEnd(
-      refused === undefined
-        ? scope.invokeTool(call, clock(), deadline.signal)
-        : scope.refuseTool(call, clock(), refused),
+    const result = await orAbort(
+      refused === undefined ? scope.invokeTool(call, clock(), signal) : scope.refuseTool(call, clock(), refused),
+      signal,
     );
     const code = result.status === "succeeded" ? undefined : result.error.code;
     events.append("tool.completed", { callId, tool, status: result.status, ...(code && { code }) });
-    if (scope.hasLostAudit) envelope.onAuditOutage();
+    if (scope.mustEnd !== undefined) envelope.onBreak();
     return result;
+  };
+
+  const beginStep = async (): Promise<void> => {
+    throwIfOver();
+    await orAbort(scope.checkAccess(clock(), signal), signal);
+    if (scope.mustEnd !== undefined) envelope.onBreak();
+    throwIfOver();
   };
 
   return Object.freeze({
     limits,
     invokeTool(call: ToolCall, options?: { step?: number }): Promise<ToolResult> {
-      const running = invoke(call, options?.step ?? 0);
-      // A plugin that does not wait for a call must not bring the process down when the turn ends first.
-      running.catch(() => {});
-      return running;
+      return evenIfNobodyWaits(invoke(call, options?.step ?? 0));
     },
+    beginStep: () => evenIfNobodyWaits(beginStep()),
     emit(event: { type: string; data: unknown }): void {
       const { type, data } = event;
-      if (deadline.signal.aborted) return;
+      if (signal.aborted) return;
       if (typeof type !== "string") throw new TypeError("An event needs a type.");
       const checked = check(JsonObjectSchema, { type, data });
       if (!checked.ok) throw new TypeError(`This is no event: ${checked.message}`);
@@ -85,4 +96,10 @@ export function createTurnHost(envelope: Envelope): RuntimeHost {
       events.append("runtime.event", checked.value);
     },
   });
+}
+
+/** A plugin that does not wait must not bring the process down when the turn ends first. */
+function evenIfNobodyWaits<T>(running: Promise<T>): Promise<T> {
+  running.catch(() => {});
+  return running;
 }

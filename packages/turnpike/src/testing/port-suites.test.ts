@@ -1,9 +1,11 @@
 import { describe, expect, test } from "vitest";
-import type { MessageEnvelope } from "../contracts/index.ts";
-import type { MessageTransport } from "../kernel/index.ts";
+import type { AccessContext, MessageEnvelope } from "../contracts/index.ts";
+import type { AccessGuard, MessageTransport } from "../kernel/index.ts";
 import {
+  accessGuardSuite,
   auditSinkSuite,
   grantSourceSuite,
+  memoryAccess,
   memoryAudit,
   memoryGrants,
   memoryMessages,
@@ -26,6 +28,20 @@ function perTenantMessages(): { transport: MessageTransport; delivered(tenant: s
   };
 }
 
+function accessOf(agentId: string): AccessContext {
+  const alice = { kind: "human", userId: "alice" } as const;
+  return {
+    actor: { kind: "agent", agentId },
+    authority: alice,
+    enabledToolNamespaces: ["files", "mail"],
+    namespaceId: "tenant-1",
+    now: "2026-01-01T12:00:00Z",
+    owner: alice,
+    purpose: "access",
+    traceId: "trace-1",
+  };
+}
+
 const suites: { name: string; cases: PortCase[] }[] = [
   {
     name: "memoryGrants",
@@ -36,6 +52,20 @@ const suites: { name: string; cases: PortCase[] }[] = [
   },
   { name: "memoryUsage", cases: usageStoreSuite(() => Promise.resolve(memoryUsage())) },
   { name: "memoryNamespaceSettings", cases: namespaceSettingsSuite(() => Promise.resolve(memoryNamespaceSettings())) },
+  {
+    name: "memoryAccess",
+    cases: accessGuardSuite(() => {
+      const guard = memoryAccess();
+      const context = accessOf("helper");
+      return Promise.resolve({
+        guard,
+        context,
+        other: accessOf("other"),
+        revoke: () => guard.revoke(context),
+        switchTo: (namespaces) => guard.switchTo(context, namespaces),
+      });
+    }),
+  },
   { name: "memoryMessages", cases: messageTransportSuite(() => Promise.resolve(perTenantMessages())) },
   {
     name: "memoryAudit",
@@ -86,6 +116,18 @@ const broken: { name: string; cases: PortCase[]; failing: string }[] = [
       }),
     ),
     failing: "applies a patch to what is stored, not to what the context says",
+  },
+  {
+    name: "a guard that lets everything stand as the context says",
+    cases: accessGuardSuite(() => {
+      const guard: AccessGuard = {
+        check: ({ enabledToolNamespaces }) => Promise.resolve({ stands: true, enabledToolNamespaces }),
+      };
+      const nothing = (): void => {};
+      const [context, other] = [accessOf("helper"), accessOf("other")];
+      return Promise.resolve({ guard, context, other, revoke: nothing, switchTo: nothing });
+    }),
+    failing: "a revoked access stands no more, and everybody else's does",
   },
   {
     name: "a transport that drops messages",

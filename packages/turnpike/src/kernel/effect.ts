@@ -1,0 +1,95 @@
+import {
+  check,
+  fitsInBytes,
+  TimeLimitError,
+  withinTime,
+  type Accepted,
+  type JsonObject,
+  type JsonValue,
+} from "../contracts/index.ts";
+import { graceMs, reportPortError, type Ports } from "./call-port.ts";
+import type { PortFailure } from "./ports.ts";
+
+const defaultTimeoutMs = 120_000;
+const defaultOutputBytes = 1_048_576;
+/** Timers overflow beyond this, and fire at once. */
+const longestTimeoutMs = 2_147_483_647;
+
+/** Throws when a limit could not be kept. */
+export function checkLimits({ toolTimeoutMs = 1, maxToolOutputBytes = 1 }: Ports): void {
+  if (!Number.isInteger(toolTimeoutMs) || toolTimeoutMs < 1 || toolTimeoutMs > longestTimeoutMs)
+    throw new RangeError(`\`toolTimeoutMs\` has to be a whole number from 1 to ${longestTimeoutMs}.`);
+  if (!Number.isSafeInteger(maxToolOutputBytes) || maxToolOutputBytes < 1)
+    throw new RangeError("`maxToolOutputBytes` has to be a whole number from 1 on.");
+}
+
+/** How foreign code that acts ended; `message` is what its caller may know of the error. An effect may have happened. */
+export type EffectEnd = { kind: "returned"; value: unknown } | { kind: "threw"; error: unknown; message?: string };
+
+const lateMessage = "It did not end in time; the effect may have happened.";
+
+/**
+ * Calls foreign code that acts. From here on nothing is thrown: whatever happens is the outcome of the act. The call's
+ * signal fires when its time is up and when the caller goes; a caller that goes leaves it a moment to say how it ended.
+ */
+export async function carryOutEffect(
+  { toolTimeoutMs: timeoutMs = defaultTimeoutMs }: Ports,
+  signal: AbortSignal,
+  call: (signal: AbortSignal) => Promise<unknown>,
+): Promise<EffectEnd> {
+  try {
+    const late = `No answer within ${timeoutMs} ms.`;
+    return { kind: "returned", value: await withinTime({ timeoutMs, graceMs, late }, signal, call) };
+  } catch (error) {
+    return { kind: "threw", error, ...(isTimeLimit(error) && { message: lateMessage }) };
+  }
+}
+
+/** Also of an error that throws when it is looked at. */
+function isTimeLimit(error: unknown): boolean {
+  try {
+    return error instanceof TimeLimitError;
+  } catch {
+    return false;
+  }
+}
+
+/** The parts of a result whose size is up to whoever made it. */
+interface SizedResult {
+  output?: JsonValue;
+  metadata?: JsonObject | undefined;
+  error?: { details?: JsonObject | undefined };
+}
+
+/** A result that can be used, or what its caller may know about why it cannot. */
+export type ResultReading<T> = { ok: true; result: T } | { ok: false; message?: string };
+
+/** Reads a result that foreign code returned: it fits the contract, is of this very act and not too large. */
+export function readResult<T extends SizedResult>(
+  ports: Ports,
+  failure: PortFailure,
+  schema: Parameters<typeof check<T>>[0],
+  returned: unknown,
+  isOfThisAct: (result: T) => boolean,
+): ResultReading<T> {
+  const unusable = (problem: string, options?: ErrorOptions): void =>
+    reportPortError(ports, new TypeError(`The result cannot be used: ${problem}.`, options), failure);
+  const read: Accepted<T> = check(schema, returned);
+  if (!read.ok) {
+    unusable(read.message, "cause" in read ? { cause: read.cause } : undefined);
+    return { ok: false };
+  }
+  if (!isOfThisAct(read.value)) {
+    unusable("it is of another act");
+    return { ok: false };
+  }
+  const { maxToolOutputBytes: maxBytes = defaultOutputBytes } = ports;
+  const { output, metadata, error } = read.value;
+  const isWithin = [output, metadata, error?.details].every(
+    (part) => part === undefined || fitsInBytes(part, maxBytes),
+  );
+  if (isWithin) return { ok: true, result: read.value };
+  const message = `The output is larger than ${maxBytes} bytes; it may have had an effect.`;
+  unusable(`it is larger than ${maxBytes} bytes`);
+  return { ok: false, message };
+}

@@ -1,0 +1,60 @@
+import type { AccessContext } from "../contracts/index.ts";
+import type { AccessGuard } from "../kernel/index.ts";
+import { expectSame, type PortCase } from "./port-case.ts";
+
+/** A guard, two accesses that stand with the tool namespaces `files` and `mail` on, and what can happen to the first. */
+export interface AccessGuardUnderTest {
+  guard: AccessGuard;
+  context: AccessContext;
+  /** Somebody else's, in the same tenant. */
+  other: AccessContext;
+  revoke(): Promise<void> | void;
+  switchTo(namespaces: readonly string[]): Promise<void> | void;
+}
+
+/** Whether a guard tells at once what was taken away, from whom it was taken, and nothing else. */
+export function accessGuardSuite(open: () => Promise<AccessGuardUnderTest>): PortCase[] {
+  const { signal } = new AbortController();
+  const left = async (guard: AccessGuard, context: AccessContext): Promise<unknown> => {
+    const access = await guard.check(context, signal);
+    return access.stands ? [...access.enabledToolNamespaces].toSorted() : "revoked";
+  };
+  return [
+    {
+      name: "an access that nothing happened to stands, with the namespaces that are on",
+      async run() {
+        const { guard, context, other } = await open();
+        expectSame(await left(guard, context), ["files", "mail"], "an access that stands");
+        expectSame(await left(guard, other), ["files", "mail"], "another one");
+      },
+    },
+    {
+      name: "a revoked access stands no more, and everybody else's does",
+      async run() {
+        const { guard, context, other, revoke } = await open();
+        await revoke();
+        expectSame(await left(guard, context), "revoked", "the revoked access");
+        expectSame(await left(guard, context), "revoked", "the revoked access, asked again");
+        expectSame(await left(guard, other), ["files", "mail"], "another one");
+      },
+    },
+    {
+      name: "a namespace that was switched off is on for everybody else",
+      async run() {
+        const { guard, context, other, switchTo } = await open();
+        await switchTo(["files"]);
+        expectSame(await left(guard, context), ["files"], "what is left");
+        expectSame(await left(guard, other), ["files", "mail"], "another one");
+      },
+    },
+    {
+      name: "what is on is what the host keeps, not what the context says",
+      async run() {
+        const { guard, context, switchTo } = await open();
+        await switchTo(["mail"]);
+        const stale = { ...context, enabledToolNamespaces: ["files"] };
+        expectSame(await left(guard, stale), ["mail"], "an access with a stale context");
+      },
+    },
+  ];
+}

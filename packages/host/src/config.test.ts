@@ -32,6 +32,7 @@ test("with nothing said, everything has the value that is written down", () => {
       shutdownMs: 30_000,
     },
     turns: {},
+    tools: { timeoutMs: 120_000, outputBytes: 1_048_576 },
     runtime: { kind: "none" },
     replay: { keepResultsDays: 7 },
     escalations: { expireHours: 24 },

@@ -42,6 +42,13 @@ const ConfigSchema = z.strictObject({
     })
     .prefault({}),
   turns: TurnOptionsSchema.prefault({}),
+  tools: z
+    .strictObject({
+      // Timers cannot wait any longer than this.
+      timeoutMs: positive.max(2_147_483_647).default(120_000),
+      outputBytes: positive.default(1_048_576),
+    })
+    .prefault({}),
   runtime: RuntimeConfigSchema.default({ kind: "none" }),
   replay: z.strictObject({ keepResultsDays: positive.default(7) }).prefault({}),
   escalations: z.strictObject({ expireHours: positive.default(24) }).prefault({}),

@@ -1,5 +1,6 @@
 import { createKernel, type AccessGuard, type Kernel, type ToolHandler, type ToolProvider } from "turnpike/kernel";
 import { escalationTool } from "turnpike/runtime";
+import type { Config } from "./config.ts";
 import type { FileDesk } from "./files/file-action.ts";
 import { fileProvider } from "./files/file-provider.ts";
 import { fileTools } from "./files/file-tools.ts";
@@ -18,10 +19,12 @@ export interface HostKernelOptions {
   log: Log;
   tools: readonly ToolHandler[];
   providers: readonly ToolProvider[];
+  /** How long a call may take, and how much it may answer. */
+  limits: Config["tools"];
 }
 
 /** The kernel on the host's stores, with all that the host brings to it; and the tool namespaces there are. */
-export function createHostKernel({ stores, access, metrics, log, tools, providers }: HostKernelOptions): {
+export function createHostKernel({ stores, access, metrics, log, tools, providers, limits }: HostKernelOptions): {
   kernel: Kernel;
   toolNamespaces: string[];
 } {
@@ -38,6 +41,8 @@ export function createHostKernel({ stores, access, metrics, log, tools, provider
     tools: offered,
     toolProviders: providers,
     resources: [fileProvider(desk)],
+    toolTimeoutMs: limits.timeoutMs,
+    maxToolOutputBytes: limits.outputBytes,
     onPortError: (error, failure) => log.error({ ...failure, ...portErrorFacts(error, failure) }, "port failed"),
     onAuditError: (error, { type, id }) => log.error({ type, id, ...errorFacts(error) }, "audit event not kept"),
   });

@@ -97,6 +97,7 @@ async function wire(
     log,
     tools,
     providers: pool.providers,
+    limits: config.tools,
   });
   const turnsWith = (plugin: RuntimePlugin): TurnExecutionPort =>
     createTurnExecutor({

@@ -1,6 +1,6 @@
-import { parseInstant, type Grant } from "../contracts/index.ts";
+import { neverAborted, parseInstant, type Grant } from "../contracts/index.ts";
 import { compileGrant, inactivity, type Inactivity } from "./active.ts";
-import { neverAborted, type Ports } from "./call-port.ts";
+import type { Ports } from "./call-port.ts";
 import { walkChain, type ChainVerdict } from "./chain.ts";
 import { peek } from "./decide.ts";
 import type { CallOptions, KernelOptions } from "./ports.ts";

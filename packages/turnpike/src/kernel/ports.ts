@@ -100,14 +100,6 @@ export interface EscalationQueue {
   add(context: AccessContext, escalation: Escalation): Promise<void | "full">;
 }
 
-/** Whether what a running turn was started with still stands. */
-export interface AccessGuard {
-  check(
-    context: AccessContext,
-    signal: AbortSignal,
-  ): Promise<{ stands: true; enabledToolNamespaces: readonly string[] } | { stands: false }>;
-}
-
 /** Keeps the audit trail. */
 export interface AuditSink {
   /** Resolves when the event is kept. Throw when it is not: the kernel then does nothing that needs it. */
@@ -148,7 +140,6 @@ export interface KernelOptions {
   toolProviders?: readonly ToolProvider[];
   resources?: readonly ResourceProvider[];
   namespaceSettings?: ToolNamespaceSettingsStore;
-  access?: AccessGuard;
   messages?: MessageTransport;
   /** Without it a question is only in the turn's result. */
   escalations?: EscalationQueue;

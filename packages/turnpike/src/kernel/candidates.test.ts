@@ -73,6 +73,14 @@ describe("inside a turn the candidates for an act", () => {
     });
   }
 
+  test("are without those that did not stand at admission, and neither do these make a tool visible", () => {
+    const set = compileAuthority(Object.freeze([grant({ id: "a" })]));
+    const excluded = new Set(set.grants);
+    const view = { current: set, admitted: { ...admittedWith(set), excluded } };
+    expect(candidates(view, ask(), momentOf(context()))).toEqual([]);
+    expect(coversWithin(view, ask({ path: ["reports"] }), momentOf(context()))).toBe(false);
+  });
+
   test("are all of them while nothing has changed since admission", () => {
     const set = compileAuthority(Object.freeze([grant({ id: "a" }), grant({ id: "b" })]));
     expect(candidates({ current: set, admitted: admittedWith(set) }, ask(), momentOf(context()))).toHaveLength(2);

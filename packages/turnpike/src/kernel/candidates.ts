@@ -9,9 +9,13 @@ export function momentOf({ owner, now, purpose }: DiscoveryContext): Moment {
 }
 
 /** The live grants that each cover the request alone, in the order in which they are tried. */
-export function candidates(view: AuthorityView, request: AuthorizationRequest, moment: Moment): CompiledGrant[] {
-  const found = liveCovering(view.current, request, moment);
-  return view.admitted === undefined ? found : asAdmitted(found, view.admitted, request, moment);
+export function candidates(
+  { current, admitted }: AuthorityView,
+  request: AuthorizationRequest,
+  moment: Moment,
+): CompiledGrant[] {
+  const found = liveCovering(current, request, moment);
+  return admitted === undefined ? found : asAdmitted({ current, admitted }, found, request, moment);
 }
 
 function liveCovering({ grants, index }: Authority, request: AuthorizationRequest, moment: Moment): CompiledGrant[] {
@@ -23,27 +27,33 @@ function liveCovering({ grants, index }: Authority, request: AuthorizationReques
   return found;
 }
 
+/** Whether the grant, as it was at admission, carried anything then. */
+function stood(grant: CompiledGrant, { moment, excluded }: AdmittedAuthority): boolean {
+  return isLive(grant, moment) && !excluded.has(grant);
+}
+
 /** Inside a turn authority can only shrink: a grant counts as it was admitted, and no further than it goes now. */
 function asAdmitted(
-  found: readonly CompiledGrant[],
-  { authority, moment: admission, excluded }: AdmittedAuthority,
+  { current, admitted }: { current: Authority; admitted: AdmittedAuthority },
+  found: CompiledGrant[],
   request: AuthorizationRequest,
   moment: Moment,
 ): CompiledGrant[] {
+  if (current === admitted.authority) return found.filter((grant) => stood(grant, admitted));
   const before = new Map<string, CompiledGrant>();
-  for (const grant of liveCovering(authority, request, moment)) {
-    if (isLive(grant, admission) && !excluded.has(grant)) before.set(grant.grant.id, grant);
+  for (const grant of liveCovering(admitted.authority, request, moment)) {
+    if (stood(grant, admitted)) before.set(grant.grant.id, grant);
   }
   return found.flatMap((grant) => {
-    const admitted = before.get(grant.grant.id);
-    if (admitted === undefined || admitted.grant.parentId !== grant.grant.parentId || !isLive(grant, admission))
+    const then = before.get(grant.grant.id);
+    if (then === undefined || then.grant.parentId !== grant.grant.parentId || !isLive(grant, admitted.moment))
       return [];
-    const isLooser = (grant.maxUses ?? Infinity) > (admitted.maxUses ?? Infinity);
-    return isLooser ? [{ ...grant, maxUses: admitted.maxUses }] : [grant];
+    const isLooser = (grant.maxUses ?? Infinity) > (then.maxUses ?? Infinity);
+    return isLooser ? [{ ...grant, maxUses: then.maxUses }] : [grant];
   });
 }
 
-/** True when a live grant that `counts` covers some place at or below the ceiling. */
+/** True when a live grant that `counts` covers some place at or below the ceiling; inside a turn, then as now. */
 export function coversWithin(
   { current, admitted }: AuthorityView,
   ceiling: AuthorizationRequest,
@@ -55,11 +65,14 @@ export function coversWithin(
       const grant = grants[position];
       return grant !== undefined && isLive(grant, moment) && holds(grant);
     });
-  if (!isAmong(current, counts)) return false;
-  return (
-    admitted === undefined ||
-    isAmong(admitted.authority, (grant) => isLive(grant, admitted.moment) && !admitted.excluded.has(grant))
-  );
+  if (admitted === undefined) return isAmong(current, counts);
+  if (current === admitted.authority) return isAmong(current, (grant) => counts(grant) && stood(grant, admitted));
+  const stoodThen = new Set<string>();
+  isAmong(admitted.authority, (grant) => {
+    if (stood(grant, admitted)) stoodThen.add(grant.grant.id);
+    return false;
+  });
+  return isAmong(current, (grant) => counts(grant) && stoodThen.has(grant.grant.id));
 }
 
 /** True when the grant is live at this moment. */

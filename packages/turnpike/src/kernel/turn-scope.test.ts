@@ -6,6 +6,7 @@ import {
   callOf,
   capability,
   contextOf,
+  deferred,
   descriptorOf,
   fails,
   grantOf,
@@ -23,14 +24,18 @@ import {
   worldOf,
   type World,
 } from "../../../../tests/support/tool-world.ts";
+import { ticks } from "../../../../tests/support/turn-world.ts";
 import {
   EscalationSchema,
   ToolResultSchema,
   type AccessContext,
+  type AuditEvent,
   type AuthorityAsk,
+  type DiscoveryContext,
   type Grant,
   type ToolCall,
 } from "../contracts/index.ts";
+import type { GrantSource } from "./ports.ts";
 import type { TurnScope, TurnToAdmit } from "./turn-scope.ts";
 
 const run = grantOf("run", { capabilities: [runAgent] });
@@ -254,6 +259,41 @@ test("a list made for one context never brings that context's tools into another
   expect({ hers: hers.calls.length, his: his.calls.length }).toStrictEqual({ hers: 0, his: 1 });
 });
 
+const { authority: _left, ...undecided } = both;
+const elsewhere: { name: string; listed?: DiscoveryContext; admitted: Partial<AccessContext> }[] = [
+  { name: "in another tenant", admitted: { namespaceId: "elsewhere" } },
+  { name: "for another purpose", admitted: { purpose: "other" } },
+  { name: "of another trace", admitted: { traceId: "trace-2" } },
+  { name: "by another actor", admitted: { actor: { kind: "agent", agentId: "other" } } },
+  { name: "over another owner's resources", admitted: { owner: bob } },
+  { name: "on another authority", admitted: { authority: bob } },
+  { name: "on an authority that the list was not made for", listed: undecided, admitted: {} },
+  { name: "with other namespaces", admitted: { enabledToolNamespaces: ["mail"] } },
+];
+for (const { name, listed = both, admitted } of elsewhere) {
+  test(`a list is not used again for a turn ${name}: its provider is asked anew`, async () => {
+    const provider = providerOf("post", ["mail"], () => Promise.resolve([noteTool({ name: "mail.find" })]));
+    const may = [runAgent, capability("service.execution", ["agent", "other"], "invoke")];
+    const source: GrantSource = {
+      load: ({ namespaceId, actor: subject, authority: issuer = alice }) =>
+        Promise.resolve([grantOf("run", { namespaceId, subject, issuer, capabilities: may })]),
+    };
+    const world = worldOf({ source, toolProviders: [provider] });
+    const tools = await world.kernel.listTools(listed);
+    const context = { ...both, ...admitted };
+    await admit(world, { tools, agent: context.actor.kind === "agent" ? context.actor : agent }, context);
+    expect(provider.asked).toBe(2);
+  });
+}
+
+test("a list is used again at another moment and in another execution of the same access", async () => {
+  const provider = providerOf("post", ["mail"]);
+  const world = worldOf({ grants: [run], toolProviders: [provider] });
+  const tools = await world.kernel.listTools(both);
+  await admit(world, { tools }, { ...both, now: later, executionId: "turn-1" });
+  expect(provider.asked).toBe(1);
+});
+
 test("a provider that is down at admission takes only its own tools out of the turn", async () => {
   const world = worldOf({
     grants: [run, grantOf("grant-1")],
@@ -401,6 +441,18 @@ const shrinking: ShrinkRow[] = [
     allowed: false,
   },
   {
+    name: "a derived grant with a whole chain that is rewritten as a root under the same id does not widen",
+    before: [parent, grantOf("diary", { capabilities: diary, parentId: "parent" })],
+    change: ({ grants }) => grants.issue(grantOf("diary", { capabilities: diary })),
+    allowed: false,
+  },
+  {
+    name: "a root that is rewritten as a derived grant under the same id does not widen",
+    before: [parent, grantOf("diary", { capabilities: diary })],
+    change: ({ grants }) => grants.issue(grantOf("diary", { capabilities: diary, parentId: "parent" })),
+    allowed: false,
+  },
+  {
     name: "a derived grant with a broken chain that is rewritten as a root under the same id does not widen",
     before: [grantOf("diary", { capabilities: diary, parentId: "parent" })],
     change: ({ grants }) => grants.issue(grantOf("diary", { capabilities: diary })),
@@ -420,6 +472,32 @@ for (const row of shrinking) {
     expect(tool.calls).toHaveLength(row.allowed ? 2 : 1);
   });
 }
+
+test("a tool stays invisible through a grant whose chain was broken at admission and was mended since", async () => {
+  const tool = noteTool();
+  const world = worldOf({
+    grants: [run, grantOf("diary", { capabilities: diary, parentId: "parent" })],
+    tools: [tool],
+  });
+  const scope = await admit(world);
+  world.grants.issue(parent);
+  expect(said(await scope.invokeTool(read("diary"), later, signal))).toBe("tool_unavailable");
+  expect(world.events.at(-1)).toMatchObject({ metadata: { hidden: "not-granted" } });
+});
+
+test("a tool stays invisible through a grant whose uses could not be counted at admission", async () => {
+  let isDown = true;
+  const usage = {
+    used: () => (isDown ? fails() : Promise.resolve(0)),
+    consume: () => Promise.resolve(true),
+  };
+  const doubtful = grantOf("diary", { capabilities: diary, constraints: { maxUses: 5 } });
+  const world = worldOf({ grants: [run, today, doubtful], tools: [noteTool()], usage });
+  const scope = await admit(world);
+  isDown = false;
+  world.grants.revoke("demo", "today", "2026-01-01T12:05:00Z");
+  expect(said(await scope.invokeTool(read("diary"), later, signal))).toBe("tool_unavailable");
+});
 
 for (const row of [
   { name: "with more uses", constraints: { maxUses: 5 } },
@@ -501,6 +579,38 @@ test("after the end every call is refused with tool_unavailable, recorded, and n
   });
   expect(tool.calls).toHaveLength(1);
   expect(await world.usage.used("demo", "grant-1")).toBe(1);
+});
+
+test("a call that is decided when the turn ends has no effect any more, and the trail says so", async () => {
+  const tool = noteTool({ descriptor: descriptorOf({ readWrite: "write" }) });
+  const gate = deferred<void>();
+  const kept: AuditEvent[] = [];
+  const audit = {
+    async record(event: AuditEvent): Promise<void> {
+      if (event.type === "authorization.checked" && event.tool !== undefined) await gate.promise;
+      kept.push(event);
+    },
+  };
+  const scope = await admit(worldOf({ grants: [run, grantOf("grant-1")], tools: [tool], audit }));
+  const calling = scope.invokeTool(callOf(), now, signal);
+  await ticks(50);
+  await scope.end({ outcome: "cancelled" }, later);
+  gate.resolve();
+  expect(said(await calling)).toBe("tool_unavailable");
+  expect([tool.calls.length, scope.mayHaveTakenEffect]).toStrictEqual([0, false]);
+  expect(kept.at(-1)).toMatchObject({ type: "tool.invoked", outcome: "denied", reason: "tool_unavailable" });
+});
+
+test("after the end there is no escalation either", async () => {
+  const world = worldOf({ grants: [run, toEscalate] });
+  const scope = await admit(world);
+  await scope.end({ outcome: "succeeded" }, later);
+  const trail = world.events.length;
+  expect(await scope.escalate({ reason: "May I?" }, later, signal)).toStrictEqual({
+    kind: "refused",
+    reason: "tool_unavailable",
+  });
+  expect(world.events).toHaveLength(trail);
 });
 
 test("a turn ends for its calls at once, also when the sink refuses its end", async () => {

@@ -15,7 +15,7 @@ import {
   turnWorldOf,
   typesOf,
 } from "../../../../tests/support/turn-world.ts";
-import type { Grant, TurnEvent, TurnResult } from "../contracts/index.ts";
+import type { AuditEvent, Grant, TurnEvent, TurnResult } from "../contracts/index.ts";
 import { escalationTool } from "./escalate.ts";
 import type { RuntimeHost, RuntimeOutcome, RuntimePlugin } from "./plugin.ts";
 
@@ -65,6 +65,34 @@ describe("after the end", () => {
       expect(read.calls).toStrictEqual([]);
     });
   }
+
+  test("a plugin that emits in the very moment of the deadline emits nothing", async () => {
+    const seen: string[] = [];
+    const world = turnWorldOf((_turn, host, signal) => {
+      signal.addEventListener("abort", () => {
+        seen.push("fired");
+        host.emit({ type: "late", data: null });
+      });
+      return never();
+    });
+    const turn = world.run({ options: { timeoutMs: 1_000 } });
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(typesOf(await turn)).toStrictEqual(["turn.started", "turn.cancelled"]);
+    expect(seen).toStrictEqual(["fired"]);
+  });
+
+  test("a turn does not wait for a sink that never keeps its end, and its result says how it ended", async () => {
+    const audit = { record: ({ type }: AuditEvent) => (type === "turn.ended" ? never() : Promise.resolve()) };
+    for (const { run, status } of [
+      { run: () => Promise.resolve(completed()), status: "succeeded" },
+      { run: never, status: "cancelled" },
+    ]) {
+      const turn = turnWorldOf(run, { audit }).run({ options: { timeoutMs: 1_000 } });
+      await vi.advanceTimersByTimeAsync(2_000);
+      expect(await turn).toMatchObject({ status });
+      expect(vi.getTimerCount()).toBe(0);
+    }
+  });
 
   test("a call that was not awaited never starts its handler, wherever in its way the plugin completes", async () => {
     const lateAt: number[] = [];

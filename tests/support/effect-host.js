@@ -30,11 +30,24 @@ const append = defineTool({
   },
 });
 
-/** Waits for the gate that the message names, whatever the signal says. */
+/** Appends a line for each call that the message asks for, each once its gate is open, and says how the calls ended. */
+async function callAll({ message }, host) {
+  const output = [];
+  for (const { id, until } of message.payload.calls) {
+    if (until !== undefined) await gate(until);
+    const asked = { id, tool: "effects.append", arguments: { line: id }, requestedAt: new Date().toISOString() };
+    const { status, error } = await host.invokeTool({ ...asked, traceId: message.traceId });
+    output.push(error === undefined ? status : `${status}: ${error.code}`);
+  }
+  return { type: "complete", output };
+}
+
+/** Makes the calls or waits for the gate that the message names, whatever the signal says. */
 const runtime = {
   manifest: { id: "gated", version: "1" },
-  async run({ message }, host) {
-    const { until, line, throws } = message.payload;
+  async run(turn, host) {
+    if (turn.message.payload.calls !== undefined) return callAll(turn, host);
+    const { until, line, throws } = turn.message.payload;
     if (throws !== undefined) throw new Error(`Cannot run ${throws}.`);
     host.emit({ type: "waiting", data: { until: until ?? null } });
     appendFileSync(effects, `${line ?? "turn"}\n`);

@@ -113,7 +113,7 @@ describe("each operation", () => {
       schema: { type: "integer", minimum: 1, maximum: 500, default: 50 },
     });
     expect(parameters).toContainEqual(
-      expect.objectContaining({ name: "from", schema: { type: "string", format: "date-time" } }),
+      expect.objectContaining({ name: "from", schema: { type: "string", maxLength: 64, format: "date-time" } }),
     );
     expect(parameters).toContainEqual(expect.objectContaining({ name: "actor", schema: { type: "string" } }));
   });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { eventually } from "../../../../tests/support/host-calls.ts";
+import { around, hole, hostileParts, leastCpuMs, maxCpuMs } from "../../../../tests/support/hostile-bodies.ts";
 import { connectClient } from "../../../../tests/support/mcp/world.ts";
 import { servedWorld, type ServedWorld } from "../../../../tests/support/mcp/served-world.ts";
 
@@ -86,6 +87,12 @@ describe("a request", () => {
     { name: "of several messages", body: [list, list], status: 400, says: "expected one message a request" },
     { name: "with a key __proto__", body: '{"__proto__":{}}', status: 400, says: "expected no __proto__ key" },
     { name: "too deep", body: "[".repeat(65) + "]".repeat(65), status: 400, says: "at most 64 levels" },
+    {
+      name: "of too many parts",
+      body: { ...list, params: Array(100_000).fill(0) },
+      status: 400,
+      says: "at most 100000 values",
+    },
     { name: "that is no message", body: { hello: 1 }, status: 400, says: "not a valid JSON-RPC message" },
     {
       name: "of another type",
@@ -99,6 +106,22 @@ describe("a request", () => {
       const response = await post(servedWorld(), row.body, row.headers ?? {});
       expect(response.status).toBe(row.status);
       expect(await response.text()).toContain(row.says);
+    });
+  }
+
+  for (const row of [
+    { name: "message", body: hole },
+    { name: "parameters", body: { ...list, params: hole } },
+    { name: "arguments", body: { ...list, method: "tools/call", params: { name: "notes.read", arguments: hole } } },
+    { name: "cursor", body: { ...list, method: "resources/list", params: { cursor: hole } } },
+    { name: "id", body: { ...list, id: hole } },
+  ]) {
+    test(`is cheap to answer, whatever its ${row.name}`, { timeout: 60_000 }, async () => {
+      const world = servedWorld();
+      for (const { name, text } of hostileParts) {
+        const spent = await leastCpuMs(async () => (await post(world, around(row.body, text))).text());
+        expect([name, spent < maxCpuMs]).toEqual([name, true]);
+      }
     });
   }
 

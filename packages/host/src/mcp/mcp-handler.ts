@@ -4,7 +4,7 @@ import {
   validateOriginHeader,
 } from "@modelcontextprotocol/server";
 import { readJson, type DiscoveryContext } from "turnpike/contracts";
-import { requestIdOf, ServiceHttpError, type ServiceApi } from "turnpike/http";
+import { readJsonBody, requestIdOf, ServiceHttpError, type ServiceApi } from "turnpike/http";
 import { createMcpServer } from "./mcp-server.ts";
 
 /** Where MCP clients are served. */
@@ -62,19 +62,11 @@ function refuseForeignPages(origin: string | null): void {
 
 /** One message, within the limits that every body has here. Several in one body would be one request to the limits. */
 async function readMessage(request: Request): Promise<unknown> {
-  const document = parseJson(await request.arrayBuffer());
+  const document = await readJsonBody(request);
   const reading = readJson(document);
   if (!reading.ok) throw new ServiceHttpError(400, "invalid_request", reading.problem.expected);
   if (Array.isArray(document)) throw new ServiceHttpError(400, "invalid_request", "expected one message a request");
   return document;
-}
-
-function parseJson(body: ArrayBuffer): unknown {
-  try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
-  } catch {
-    throw new ServiceHttpError(400, "invalid_json", "The body is not JSON.");
-  }
 }
 
 function marked(response: Response, requestId: string): Response {

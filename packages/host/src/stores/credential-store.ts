@@ -1,5 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import {
+  boundedArray,
   IdentifierSchema,
   PrincipalRefSchema,
   PurposeSchema,
@@ -17,8 +18,8 @@ export const CredentialAccessSchema = z.strictObject({
   actor: PrincipalRefSchema,
   owner: PrincipalRefSchema,
   authority: PrincipalRefSchema.optional(),
-  purposes: z.array(PurposeSchema).min(1),
-  senders: z.array(PrincipalRefSchema).min(1).max(256).optional(),
+  purposes: boundedArray(PurposeSchema, { min: 1, max: 64 }),
+  senders: boundedArray(PrincipalRefSchema, { min: 1, max: 256 }).optional(),
   admin: z.boolean().optional(),
 });
 

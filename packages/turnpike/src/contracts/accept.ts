@@ -1,5 +1,7 @@
 import type { z } from "zod";
 import { describeIssues } from "./describe-issues.ts";
+import { Given } from "./given.ts";
+import { isReadJson } from "./json.ts";
 
 /** A value that fits its contract, or the one-line reason why it does not; `cause` is what reading it threw, if it did. */
 export type Accepted<T> = { ok: true; value: T } | { ok: false; message: string; cause?: unknown };
@@ -21,15 +23,6 @@ function read<T>(schema: z.ZodType<T>, value: unknown, keep: (schema: z.ZodType<
     return { ok: false, message: describeIssues(parsed.error.issues) };
   } catch (cause) {
     return { ok: false, message: "expected a value that can be read", cause };
-  }
-}
-
-/** Returns the object it is given instead of making one, so that a subclass can put a private field on it. */
-// oxlint-disable-next-line no-extraneous-class -- a private field needs a class
-class Given {
-  constructor(value: object) {
-    // oxlint-disable-next-line no-constructor-return -- which is the point
-    return value;
   }
 }
 
@@ -69,7 +62,8 @@ export function remember<T>(schema: z.ZodType<T>, fresh: T): T {
 
 /** Freezes a JSON-like value to its last leaf. The value must not be cyclic. */
 export function deepFreeze<T>(value: T): T {
-  if (!isObject(value)) return value;
+  // JSON that was read is frozen throughout; walking it again would cost as much as reading it.
+  if (!isObject(value) || isReadJson(value)) return value;
   Object.freeze(value);
   for (const key in value) {
     const part = value[key];

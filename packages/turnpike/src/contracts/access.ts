@@ -1,15 +1,16 @@
 import { z } from "zod";
 import { accept, remember } from "./accept.ts";
+import { boundedArray, strictObject } from "./bounded.ts";
 import { AuthorityRequestSchema } from "./grant.ts";
 import { JsonObjectSchema } from "./json.ts";
 import { PrincipalRefSchema } from "./principal.ts";
 import { ResourceRefSchema } from "./resource.ts";
 import { ActionSchema, IdentifierSchema, PurposeSchema, TimestampSchema } from "./scalars.ts";
 
-export const AccessContextSchema = z.strictObject({
+export const AccessContextSchema = strictObject({
   actor: PrincipalRefSchema,
   authority: PrincipalRefSchema,
-  enabledToolNamespaces: z.array(IdentifierSchema).max(256),
+  enabledToolNamespaces: boundedArray(IdentifierSchema, { max: 256 }),
   executionId: IdentifierSchema.optional(),
   namespaceId: IdentifierSchema,
   now: TimestampSchema,
@@ -37,14 +38,14 @@ export function amendContext<Context extends DiscoveryContext>(
   return remember(DiscoveryContextSchema, { ...accepted.value, ...amendment.data }) as Context;
 }
 
-const AmendmentSchema = z.strictObject({ now: TimestampSchema.optional(), executionId: IdentifierSchema.optional() });
+const AmendmentSchema = strictObject({ now: TimestampSchema.optional(), executionId: IdentifierSchema.optional() });
 
-export const AuthorizationRequestSchema = z.strictObject({ action: ActionSchema, resource: ResourceRefSchema });
+export const AuthorizationRequestSchema = strictObject({ action: ActionSchema, resource: ResourceRefSchema });
 
 /** One act on one resource. */
 export type AuthorizationRequest = z.infer<typeof AuthorizationRequestSchema>;
 
-export const AuthorizationDecisionSchema = z.strictObject({
+export const AuthorizationDecisionSchema = strictObject({
   allowed: z.boolean(),
   reasonCode: IdentifierSchema,
   matchedGrantId: IdentifierSchema.optional(),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { strictObject } from "./bounded.ts";
 import { JsonObjectSchema } from "./json.ts";
 import { PrincipalRefSchema } from "./principal.ts";
 import { ResourceRefSchema } from "./resource.ts";
@@ -24,7 +25,7 @@ export type AuditEventType = z.infer<typeof AuditEventTypeSchema>;
 export const AuditOutcomeSchema = z.enum(["allowed", "denied", "succeeded", "failed", "cancelled", "escalated"]);
 export type AuditOutcome = z.infer<typeof AuditOutcomeSchema>;
 
-export const AuditEventSchema = z.strictObject({
+export const AuditEventSchema = strictObject({
   id: IdentifierSchema,
   version: VersionSchema,
   type: AuditEventTypeSchema,

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { leastCpuMs, maxCpuMs } from "../../../../tests/support/hostile-bodies.ts";
 import * as valid from "../../../../tests/support/valid-objects.ts";
 import { AccessContextSchema } from "./access.ts";
 import { describeIssues } from "./describe-issues.ts";
@@ -212,4 +213,28 @@ test("a description is one line, whatever the keys are", () => {
 test("a description stays short, however many and however long the keys are", () => {
   const value = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`${"k".repeat(1000)}${index}`, 1]));
   expect(describeRefusal(ToolCallSchema, { ...call, ...value }).length).toBeLessThan(600);
+});
+
+test("of very many places three are named and the others not even counted", () => {
+  let looks = 0;
+  const issue = {
+    code: "invalid_type" as const,
+    expected: "string" as const,
+    message: "",
+    get path() {
+      looks += 1;
+      return [looks];
+    },
+  };
+  expect(describeIssues(Array.from({ length: 100_000 }, () => issue))).toBe(
+    "/1: expected string; /2: expected string; /3: expected string; and many more",
+  );
+  expect(looks).toBeLessThan(200);
+});
+
+test("a very long key is cut before it is escaped", async () => {
+  const value = { [`${"~/\n".repeat(2_000_000)}`]: 1 };
+  const { issues } = TurnOptionsSchema.safeParse(value).error ?? { issues: [] };
+  const expected = `/${"~0~1\\u{a}".repeat(13)}~0...: expected no such key`;
+  expect(await leastCpuMs(() => expect(describeIssues(issues)).toBe(expected))).toBeLessThan(maxCpuMs);
 });

@@ -1,6 +1,8 @@
 import type { z } from "zod";
 
 const maxPlaces = 3;
+/** Places beyond these are not even counted: a schema that is not ours may find a hundred thousand. */
+const maxCounted = 100;
 const maxPointerLength = 120;
 
 /**
@@ -9,26 +11,31 @@ const maxPointerLength = 120;
  */
 export function describeIssues(issues: readonly z.core.$ZodIssue[]): string {
   const places = new Map<string, string>();
-  for (const issue of issues) {
-    for (const path of pathsOf(issue)) {
-      const pointer = toPointer(path);
-      if (!places.has(pointer)) places.set(pointer, describeExpectation(issue));
-    }
+  let counted = 0;
+  for (const { path, issue } of offences(issues)) {
+    counted += 1;
+    if (counted > maxCounted) break;
+    const pointer = toPointer(path);
+    if (!places.has(pointer)) places.set(pointer, describeExpectation(issue));
   }
   const shown = [...places].slice(0, maxPlaces).map(([pointer, expected]) => `${pointer || "(root)"}: ${expected}`);
   const hidden = places.size - shown.length;
+  if (counted > maxCounted) return `${shown.join("; ")}; and many more`;
   return hidden > 0 ? `${shown.join("; ")}; and ${hidden} more` : shown.join("; ");
 }
 
-function pathsOf(issue: z.core.$ZodIssue): PropertyKey[][] {
-  if (issue.code === "unrecognized_keys") return issue.keys.map((key) => [...issue.path, key]);
-  return [issue.path];
+function* offences(issues: readonly z.core.$ZodIssue[]): Generator<{ path: PropertyKey[]; issue: z.core.$ZodIssue }> {
+  for (const issue of issues) {
+    if (issue.code === "unrecognized_keys") for (const key of issue.keys) yield { path: [...issue.path, key], issue };
+    else yield { path: issue.path, issue };
+  }
 }
 
-/** RFC 6901, with control characters and line separators made visible and overlong pointers cut. */
+/** RFC 6901, with control characters and line separators made visible and overlong pointers cut, before they cost anything. */
 function toPointer(path: readonly PropertyKey[]): string {
   const pointer = path
-    .map((key) => `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`)
+    .slice(0, maxPointerLength)
+    .map((key) => `/${String(key).slice(0, maxPointerLength).replaceAll("~", "~0").replaceAll("/", "~1")}`)
     .join("")
     .replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
   return pointer.length > maxPointerLength ? `${pointer.slice(0, maxPointerLength)}...` : pointer;
@@ -60,5 +67,6 @@ function oneOf(values: readonly unknown[]): string {
 
 function unit(origin: string): string {
   if (origin === "string") return " characters";
+  if (origin === "object") return " keys";
   return origin === "array" ? " elements" : "";
 }

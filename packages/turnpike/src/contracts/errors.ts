@@ -1,10 +1,11 @@
 import { z } from "zod";
+import { strictObject } from "./bounded.ts";
 import { JsonObjectSchema } from "./json.ts";
-import { IdentifierSchema } from "./scalars.ts";
+import { IdentifierSchema, boundedText } from "./scalars.ts";
 
-export const ErrorObjectSchema = z.strictObject({
+export const ErrorObjectSchema = strictObject({
   code: IdentifierSchema,
-  message: z.string().min(1).max(4096),
+  message: boundedText({ min: 1, max: 4096 }),
   details: JsonObjectSchema.optional(),
   retryable: z.boolean().optional(),
 });
@@ -12,8 +13,8 @@ export const ErrorObjectSchema = z.strictObject({
 /** Why a result is `denied`, `failed` or `cancelled`. Codes are open-ended. */
 export type ErrorObject = z.infer<typeof ErrorObjectSchema>;
 
-export const RequestErrorSchema = z.strictObject({
-  error: z.strictObject({ code: z.string(), message: z.string(), requestId: z.string() }),
+export const RequestErrorSchema = strictObject({
+  error: strictObject({ code: z.string(), message: z.string(), requestId: z.string() }),
 });
 
 /** The body of every request-level HTTP error. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { boundedArray, strictObject } from "./bounded.ts";
 import { parseInstant } from "./instant.ts";
 import { JsonObjectSchema } from "./json.ts";
 import { PrincipalRefSchema } from "./principal.ts";
@@ -10,29 +11,27 @@ export const ScopeSchema = z.enum(["exact", "descendants"]);
 /** Whether a path means itself alone, or itself and everything below. */
 export type Scope = z.infer<typeof ScopeSchema>;
 
-export const CapabilitySchema = z.strictObject({
+export const CapabilitySchema = strictObject({
   resource: ResourceRefSchema,
-  actions: z.array(ActionSchema).min(1).max(64),
+  actions: boundedArray(ActionSchema, { min: 1, max: 64 }),
   scope: ScopeSchema,
 });
 
 /** What may be done where. `"*"` among the actions covers every action; nothing else expands. */
 export type Capability = z.infer<typeof CapabilitySchema>;
 
-const CapabilitiesSchema = z.array(CapabilitySchema).min(1).max(64);
+const CapabilitiesSchema = boundedArray(CapabilitySchema, { min: 1, max: 64 });
 
-export const ConstraintsSchema = z
-  .strictObject({
-    purposes: z.array(PurposeSchema).min(1).max(64).optional(),
-    notBefore: TimestampSchema.optional(),
-    expiresAt: TimestampSchema.optional(),
-    maxUses: z.int().min(1).optional(),
-    delegationDepth: z.int().min(0).optional(),
-  })
-  .refine(({ notBefore, expiresAt }) => !isAfter(notBefore, expiresAt), {
-    path: ["notBefore"],
-    message: "expected a time that is not after expiresAt",
-  });
+export const ConstraintsSchema = strictObject({
+  purposes: boundedArray(PurposeSchema, { min: 1, max: 64 }).optional(),
+  notBefore: TimestampSchema.optional(),
+  expiresAt: TimestampSchema.optional(),
+  maxUses: z.int().min(1).optional(),
+  delegationDepth: z.int().min(0).optional(),
+}).refine(({ notBefore, expiresAt }) => !isAfter(notBefore, expiresAt), {
+  path: ["notBefore"],
+  message: "expected a time that is not after expiresAt",
+});
 
 /** Conditions on a grant; each narrows, none widens. */
 export type Constraints = z.infer<typeof ConstraintsSchema>;
@@ -42,7 +41,7 @@ function isAfter(start: string | undefined, end: string | undefined): boolean {
   return (parseInstant(start) ?? 0) > (parseInstant(end) ?? 0);
 }
 
-export const GrantSchema = z.strictObject({
+export const GrantSchema = strictObject({
   id: IdentifierSchema,
   namespaceId: IdentifierSchema,
   subject: PrincipalRefSchema,
@@ -58,7 +57,7 @@ export const GrantSchema = z.strictObject({
 /** The only authority there is. */
 export type Grant = z.infer<typeof GrantSchema>;
 
-export const AuthorityAskSchema = z.strictObject({
+export const AuthorityAskSchema = strictObject({
   capabilities: CapabilitiesSchema,
   constraints: ConstraintsSchema.optional(),
   metadata: JsonObjectSchema.optional(),
@@ -67,7 +66,7 @@ export const AuthorityAskSchema = z.strictObject({
 /** What somebody would like to be granted. Who asks, for whom and why is never the asker's to say. */
 export type AuthorityAsk = z.infer<typeof AuthorityAskSchema>;
 
-export const AuthorityRequestSchema = z.strictObject({
+export const AuthorityRequestSchema = strictObject({
   id: IdentifierSchema,
   namespaceId: IdentifierSchema,
   owner: PrincipalRefSchema,

@@ -18,7 +18,9 @@ export {
   type AuditEventType,
   type AuditOutcome,
 } from "./audit.ts";
+export { boundedArray, strictObject } from "./bounded.ts";
 export { canonicalJson } from "./canonical-json.ts";
+export { checkJsonText } from "./check-json-text.ts";
 export {
   neverAborted,
   openDeadline,

@@ -6,6 +6,7 @@ import { JsonObjectSchema, JsonValueSchema, readJson } from "./json.ts";
 const noJson = "expected a JSON value";
 const notFinite = "expected a finite number";
 const tooDeep = "expected at most 64 levels of nesting";
+const tooMany = "expected at most 100000 values in the whole document";
 const noProto = "expected no __proto__ key";
 
 function nestedLists(levels: number): unknown {
@@ -43,7 +44,8 @@ for (const { name, value } of [
   { name: "64 levels of lists", value: nestedLists(64) },
   { name: "64 levels of objects", value: nestedObjects(64) },
   { name: "a value below 64 levels", value: JSON.parse(`${"[".repeat(64)}1${"]".repeat(64)}`) },
-  { name: "100,000 elements side by side", value: Array.from({ length: 100_000 }, () => [1]) },
+  { name: "100,000 values side by side", value: Array(99_999).fill(1) },
+  { name: "100,000 values below each other", value: Array.from({ length: 33_333 }, () => [{ a: 1 }]) },
 ]) {
   test(`${name} can be said in JSON`, () => {
     expect(readJson(value)).toEqual({ ok: true, value });
@@ -71,6 +73,12 @@ test("a getter is read once and never again", () => {
   expect(reads).toBe(1);
 });
 
+test("what was read is known again and not read twice", () => {
+  const first = readJson({ list: [1] });
+  expect(first.ok && readJson(first.value)).toEqual(first);
+  expect(first.ok && Object.is(JsonValueSchema.parse(first.value), first.value)).toBe(true);
+});
+
 test("a list cannot bring a toJSON that tells something else", () => {
   expect(JSON.stringify(readJson(Object.assign([1], { toJSON: () => "lie" })))).toBe('{"ok":true,"value":[1]}');
 });
@@ -95,6 +103,15 @@ for (const { name, value, path, expected } of [
   { name: "100,000 levels of lists", value: nestedLists(100_000), path: Array(64).fill(0), expected: tooDeep },
   { name: "100,000 levels of objects", value: nestedObjects(100_000), path: Array(64).fill("in"), expected: tooDeep },
   { name: "a list within itself", value: cyclic, path: Array(64).fill(0), expected: tooDeep },
+  { name: "100,001 values side by side", value: Array(100_000).fill(1), path: [], expected: tooMany },
+  { name: "100,001 values", value: [[Array(99_998).fill(1)]], path: [0, 0], expected: tooMany },
+  { name: "a list of a billion holes", value: Object.assign([], { length: 1e9 }), path: [], expected: tooMany },
+  {
+    name: "100,001 values of an object",
+    value: { in: Object.fromEntries(Array.from({ length: 99_999 }, (_, key) => [`k${key}`, 1])) },
+    path: ["in"],
+    expected: tooMany,
+  },
   { name: "__proto__ at the top", value: JSON.parse(`{"__proto__":1}`), path: [], expected: noProto },
   { name: "__proto__ at depth", value: JSON.parse(`{"a":[0,{"__proto__":null}]}`), path: ["a", 1], expected: noProto },
 ]) {

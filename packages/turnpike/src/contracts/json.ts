@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Given } from "./given.ts";
 
 /** Any value that JSON can say. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
@@ -16,71 +17,102 @@ export interface JsonProblem {
 export type JsonReading = { ok: true; value: JsonValue } | { ok: false; problem: JsonProblem };
 
 const maxDepth = 64;
+const maxNodes = 100_000;
 
-interface Frame {
-  source: Record<string | number, unknown>;
-  copy: JsonValue[] | JsonObject;
-  /** The keys of an object; undefined for an array. */
-  keys: string[] | undefined;
-  length: number;
-  next: number;
+/** The limits that every document has, and the words for one that exceeds them. */
+export const jsonLimits = {
+  depth: maxDepth,
+  nodes: maxNodes,
+  tooDeep: `expected at most ${maxDepth} levels of nesting`,
+  tooMany: `expected at most ${maxNodes} values in the whole document`,
+} as const;
+
+/** A mark on what `readJson` made, which nobody else can put on anything. */
+class ReadMark extends Given {
+  #isRead = true;
+
+  static put(copy: object): void {
+    void new ReadMark(copy);
+  }
+
+  static isOn(value: object): boolean {
+    return #isRead in value && value.#isRead;
+  }
+}
+
+/** True for an object or array that `readJson` made: it is JSON, and frozen to its last leaf. */
+export function isReadJson(value: object): boolean {
+  return ReadMark.isOn(value);
+}
+
+/** The state of one reading: how many values it may still meet, and what stopped it. */
+interface Walk {
+  left: number;
+  problem: JsonProblem | undefined;
 }
 
 /**
  * Copies JSON that means what it says; each part is read once, so that no getter can answer differently later.
- * Walks with a stack of its own, never deeper than the limit, so no document can overflow the call stack.
+ * Recursion ends at the limit of depth, so no document can overflow the call stack.
  */
 export function readJson(root: unknown): JsonReading {
-  const frames: Frame[] = [];
-  let result: JsonValue = null;
-  let value = root;
-  for (;;) {
-    const expected = problemWith(value, frames.length);
-    if (expected !== undefined) return { ok: false, problem: { path: frames.map(currentKey), expected } };
-    const parent = frames.at(-1);
-    const opened = typeof value === "object" && value !== null ? openFrame(value) : undefined;
-    const copy = opened === undefined ? (value as JsonValue) : opened.copy;
-    if (parent === undefined) result = copy;
-    else (parent.copy as JsonObject)[currentKey(parent)] = copy;
-    if (opened !== undefined) frames.push(opened);
+  if (typeof root === "object" && root !== null && isReadJson(root)) return { ok: true, value: root as JsonValue };
+  const walk: Walk = { left: maxNodes - 1, problem: undefined };
+  const value = read(root, 0, walk);
+  return walk.problem === undefined ? { ok: true, value } : { ok: false, problem: walk.problem };
+}
 
-    let frame = frames.at(-1);
-    while (frame !== undefined && frame.next === frame.length) {
-      Object.freeze(frame.copy);
-      frames.pop();
-      frame = frames.at(-1);
-    }
-    if (frame === undefined) return { ok: true, value: result };
-    frame.next += 1;
-    value = frame.source[currentKey(frame)];
+function read(value: unknown, depth: number, walk: Walk): JsonValue {
+  if (typeof value === "string" || typeof value === "boolean" || value === null) return value;
+  if (typeof value === "number") return Number.isFinite(value) ? value : stop(walk, "expected a finite number");
+  if (typeof value !== "object") return stop(walk, "expected a JSON value");
+  if (depth === maxDepth) return stop(walk, jsonLimits.tooDeep);
+  return Array.isArray(value) ? readArray(value, depth, walk) : readObject(value, depth, walk);
+}
+
+function readArray(source: readonly unknown[], depth: number, walk: Walk): JsonValue {
+  const { length } = source;
+  walk.left -= length;
+  if (walk.left < 0) return stop(walk, jsonLimits.tooMany);
+  const copy: JsonValue[] = [];
+  for (let place = 0; place < length; place += 1) {
+    copy.push(read(source[place], depth + 1, walk));
+    if (walk.problem !== undefined) return leave(walk, place);
   }
+  if (depth === 0) ReadMark.put(copy);
+  return Object.freeze(copy) as JsonValue[];
 }
 
-function openFrame(node: object): Frame {
-  const source = node as Frame["source"];
-  if (Array.isArray(node)) return { source, copy: [], keys: undefined, length: node.length, next: 0 };
-  const keys = Object.keys(node);
-  return { source, copy: {}, keys, length: keys.length, next: 0 };
+function readObject(source: object, depth: number, walk: Walk): JsonValue {
+  if (!isPlainObject(source)) return stop(walk, "expected a JSON value");
+  const keys = Object.keys(source);
+  walk.left -= keys.length;
+  if (walk.left < 0) return stop(walk, jsonLimits.tooMany);
+  const copy: JsonObject = {};
+  for (const key of keys) {
+    if (key === "__proto__") return stop(walk, "expected no __proto__ key");
+    copy[key] = read((source as Record<string, unknown>)[key], depth + 1, walk);
+    if (walk.problem !== undefined) return leave(walk, key);
+  }
+  if (depth === 0) ReadMark.put(copy);
+  return Object.freeze(copy);
 }
 
-function currentKey(frame: Frame): string | number {
-  return frame.keys?.[frame.next - 1] ?? frame.next - 1;
+function stop(walk: Walk, expected: string): null {
+  walk.problem = { path: [], expected };
+  return null;
 }
 
-function problemWith(value: unknown, depth: number): string | undefined {
-  if (typeof value === "number") return Number.isFinite(value) ? undefined : "expected a finite number";
-  if (value === null || typeof value === "string" || typeof value === "boolean") return undefined;
-  if (typeof value !== "object") return "expected a JSON value";
-  if (depth === maxDepth) return `expected at most ${maxDepth} levels of nesting`;
-  if (Array.isArray(value)) return undefined;
-  if (!isPlainObject(value)) return "expected a JSON value";
-  return Object.hasOwn(value, "__proto__") ? "expected no __proto__ key" : undefined;
+/** Adds a step to the path of the problem on the way out. */
+function leave(walk: Walk, step: string | number): null {
+  walk.problem?.path.unshift(step);
+  return null;
 }
 
 /** True for `{}` of any realm and for objects without a prototype; false for class instances. */
 function isPlainObject(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
+  return prototype === Object.prototype || prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 export const JsonValueSchema = z.unknown().check(takeJson) as unknown as z.ZodType<JsonValue, JsonValue>;

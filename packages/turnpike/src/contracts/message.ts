@@ -1,16 +1,17 @@
 import { z } from "zod";
+import { boundedArray, strictObject } from "./bounded.ts";
 import { ErrorObjectSchema } from "./errors.ts";
 import { JsonObjectSchema, JsonValueSchema } from "./json.ts";
 import { PrincipalRefSchema } from "./principal.ts";
-import { IdentifierSchema, PurposeSchema, TimestampSchema, VersionSchema } from "./scalars.ts";
+import { IdentifierSchema, PurposeSchema, TimestampSchema, VersionSchema, boundedText } from "./scalars.ts";
 
-export const ProvenanceSchema = z.strictObject({
-  source: z.string(),
-  parentIds: z.array(IdentifierSchema),
+export const ProvenanceSchema = strictObject({
+  source: boundedText({ max: 1024 }),
+  parentIds: boundedArray(IdentifierSchema, { max: 64 }),
   metadata: JsonObjectSchema.optional(),
 });
 
-export const MessageEnvelopeSchema = z.strictObject({
+export const MessageEnvelopeSchema = strictObject({
   version: VersionSchema,
   id: IdentifierSchema,
   createdAt: TimestampSchema,
@@ -33,10 +34,10 @@ const common = {
 };
 
 export const MessageResultSchema = z.discriminatedUnion("status", [
-  z.strictObject({ status: z.literal("accepted"), ...common }),
-  z.strictObject({ status: z.literal("delivered"), ...common }),
-  z.strictObject({ status: z.literal("denied"), ...common, error: ErrorObjectSchema }),
-  z.strictObject({ status: z.literal("failed"), ...common, error: ErrorObjectSchema }),
+  strictObject({ status: z.literal("accepted"), ...common }),
+  strictObject({ status: z.literal("delivered"), ...common }),
+  strictObject({ status: z.literal("denied"), ...common, error: ErrorObjectSchema }),
+  strictObject({ status: z.literal("failed"), ...common, error: ErrorObjectSchema }),
 ]);
 
 /** What became of a message. */

@@ -1,16 +1,17 @@
 import { z } from "zod";
+import { strictObject } from "./bounded.ts";
 import { IdentifierSchema } from "./scalars.ts";
 
-export const AgentRefSchema = z.strictObject({ kind: z.literal("agent"), agentId: IdentifierSchema });
+export const AgentRefSchema = strictObject({ kind: z.literal("agent"), agentId: IdentifierSchema });
 
 /** An agent, the one kind of principal that runs turns. */
 export type AgentRef = z.infer<typeof AgentRefSchema>;
 
 export const PrincipalRefSchema = z.discriminatedUnion("kind", [
-  z.strictObject({ kind: z.literal("human"), userId: IdentifierSchema }),
+  strictObject({ kind: z.literal("human"), userId: IdentifierSchema }),
   AgentRefSchema,
-  z.strictObject({ kind: z.literal("group"), conversationId: IdentifierSchema }),
-  z.strictObject({ kind: z.literal("service"), serviceId: IdentifierSchema }),
+  strictObject({ kind: z.literal("group"), conversationId: IdentifierSchema }),
+  strictObject({ kind: z.literal("service"), serviceId: IdentifierSchema }),
 ]);
 
 /** Someone who acts, owns, issues or reviews. */

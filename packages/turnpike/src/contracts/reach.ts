@@ -1,11 +1,12 @@
 import { z } from "zod";
+import { boundedArray, strictObject } from "./bounded.ts";
 import { ScopeSchema } from "./grant.ts";
 import { ActionSchema, IdentifierSchema, PathSchema } from "./scalars.ts";
 
-export const ReachEntrySchema = z.strictObject({
+export const ReachEntrySchema = strictObject({
   namespace: IdentifierSchema,
   path: PathSchema,
-  actions: z.array(ActionSchema),
+  actions: boundedArray(ActionSchema, { max: 4096 }),
   scope: ScopeSchema,
 });
 
@@ -13,8 +14,8 @@ export const ReachEntrySchema = z.strictObject({
 export type ReachEntry = z.infer<typeof ReachEntrySchema>;
 
 export const ReachResultSchema = z.discriminatedUnion("status", [
-  z.strictObject({ status: z.literal("computed"), reach: z.array(ReachEntrySchema) }),
-  z.strictObject({
+  strictObject({ status: z.literal("computed"), reach: boundedArray(ReachEntrySchema, { max: 100_000 }) }),
+  strictObject({
     status: z.literal("unavailable"),
     reasonCode: z.enum(["usage_store_unavailable", "authority_unavailable"]),
   }),

@@ -1,11 +1,12 @@
 import { z } from "zod";
 import { AccessContextSchema } from "./access.ts";
+import { strictObject } from "./bounded.ts";
 import { ErrorObjectSchema } from "./errors.ts";
 import { JsonObjectSchema, JsonValueSchema } from "./json.ts";
 import { ResourceRefSchema } from "./resource.ts";
 import { ActionSchema, IdentifierSchema, TimestampSchema } from "./scalars.ts";
 
-export const ResourceOperationSchema = z.strictObject({
+export const ResourceOperationSchema = strictObject({
   operationId: IdentifierSchema,
   action: ActionSchema,
   resource: ResourceRefSchema,
@@ -29,9 +30,9 @@ const common = {
 };
 
 export const ResourceResultSchema = z.discriminatedUnion("status", [
-  z.strictObject({ status: z.literal("succeeded"), ...common, output: JsonValueSchema }),
-  z.strictObject({ status: z.literal("denied"), ...common, error: ErrorObjectSchema }),
-  z.strictObject({ status: z.literal("failed"), ...common, error: ErrorObjectSchema }),
+  strictObject({ status: z.literal("succeeded"), ...common, output: JsonValueSchema }),
+  strictObject({ status: z.literal("denied"), ...common, error: ErrorObjectSchema }),
+  strictObject({ status: z.literal("failed"), ...common, error: ErrorObjectSchema }),
 ]);
 
 /** What became of a resource operation. */

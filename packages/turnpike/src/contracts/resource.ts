@@ -1,8 +1,9 @@
-import { z } from "zod";
+import type { z } from "zod";
+import { strictObject } from "./bounded.ts";
 import { PrincipalRefSchema } from "./principal.ts";
 import { IdentifierSchema, PathSchema } from "./scalars.ts";
 
-export const ResourceRefSchema = z.strictObject({
+export const ResourceRefSchema = strictObject({
   namespace: IdentifierSchema,
   owner: PrincipalRefSchema.optional(),
   path: PathSchema,

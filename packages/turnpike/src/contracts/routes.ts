@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { AuthorizationDecisionSchema, AuthorizationRequestSchema } from "./access.ts";
+import { strictObject } from "./bounded.ts";
 import { MessageEnvelopeSchema, MessageResultSchema } from "./message.ts";
 import { NamespaceCatalogSchema, NamespaceUpdateSchema } from "./namespace.ts";
 import { ReachResultSchema } from "./reach.ts";
@@ -7,7 +8,7 @@ import { ResourceOperationRequestSchema, ResourceResultSchema } from "./resource
 import { ToolCallSchema, ToolCatalogSchema, ToolResultSchema } from "./tool.ts";
 import { TurnRequestSchema, TurnResultSchema } from "./turn.ts";
 
-export const HealthSchema = z.strictObject({ status: z.literal("ok"), protocolVersion: z.literal("1") });
+export const HealthSchema = strictObject({ status: z.literal("ok"), protocolVersion: z.literal("1") });
 
 /** The answer of `GET /health`. */
 export type Health = z.infer<typeof HealthSchema>;

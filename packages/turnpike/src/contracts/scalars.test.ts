@@ -1,3 +1,4 @@
+import { expect, test } from "vitest";
 import { testContract } from "../../../../tests/support/contract-rows.ts";
 import {
   ActionSchema,
@@ -94,3 +95,13 @@ testContract("a timestamp", TimestampSchema, [
   { name: "that is a number", value: 1_769_936_400_000, refusedAt: "" },
   { name: "that is a Date", value: new Date(0), refusedAt: "" },
 ]);
+
+for (const { name, schema, text } of [
+  { name: "an identifier", schema: IdentifierSchema, text: " ".repeat(257) },
+  { name: "a path segment", schema: PathSegmentSchema, text: "/".repeat(257) },
+  { name: "a timestamp", schema: TimestampSchema, text: "1".repeat(65) },
+]) {
+  test(`${name} that is too long is not searched for what else is wrong with it`, () => {
+    expect(schema.safeParse(text).error?.issues.map(({ code }) => code)).toEqual(["too_big"]);
+  });
+}

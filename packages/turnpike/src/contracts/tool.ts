@@ -1,11 +1,12 @@
 import { z } from "zod";
 import { AuthorizationRequestSchema } from "./access.ts";
+import { boundedArray, strictObject } from "./bounded.ts";
 import { ErrorObjectSchema } from "./errors.ts";
 import { JsonObjectSchema, JsonValueSchema } from "./json.ts";
-import { IdentifierSchema, TimestampSchema } from "./scalars.ts";
+import { IdentifierSchema, TimestampSchema, boundedText } from "./scalars.ts";
 import { isSortedSet } from "./sorted.ts";
 
-export const ToolAnnotationsSchema = z.strictObject({
+export const ToolAnnotationsSchema = strictObject({
   readOnly: z.boolean().optional(),
   destructive: z.boolean().optional(),
   idempotent: z.boolean().optional(),
@@ -14,19 +15,18 @@ export const ToolAnnotationsSchema = z.strictObject({
 /** Hints about a tool's effect; they never contradict `readWrite`. */
 export type ToolAnnotations = z.infer<typeof ToolAnnotationsSchema>;
 
-export const ToolDescriptorSchema = z
-  .strictObject({
-    name: IdentifierSchema,
-    description: z.string().min(1).max(8192),
-    namespace: IdentifierSchema,
-    source: IdentifierSchema,
-    readWrite: z.enum(["read", "write"]),
-    inputSchema: JsonObjectSchema,
-    outputSchema: JsonObjectSchema.optional(),
-    requiredCapability: AuthorizationRequestSchema,
-    annotations: ToolAnnotationsSchema.optional(),
-    metadata: JsonObjectSchema.optional(),
-  })
+export const ToolDescriptorSchema = strictObject({
+  name: IdentifierSchema,
+  description: boundedText({ min: 1, max: 8192 }),
+  namespace: IdentifierSchema,
+  source: IdentifierSchema,
+  readWrite: z.enum(["read", "write"]),
+  inputSchema: JsonObjectSchema,
+  outputSchema: JsonObjectSchema.optional(),
+  requiredCapability: AuthorizationRequestSchema,
+  annotations: ToolAnnotationsSchema.optional(),
+  metadata: JsonObjectSchema.optional(),
+})
   .refine(({ readWrite, annotations }) => !(readWrite === "read" && annotations?.destructive === true), {
     path: ["annotations", "destructive"],
     message: "expected a read tool not to be destructive",
@@ -39,12 +39,12 @@ export const ToolDescriptorSchema = z
 /** What a tool is called, takes and needs. `requiredCapability` is a ceiling: no call may need more. */
 export type ToolDescriptor = z.infer<typeof ToolDescriptorSchema>;
 
-export const ToolCatalogSchema = z
-  .array(ToolDescriptorSchema)
-  .max(512)
-  .refine((tools) => isSortedSet(tools.map((tool) => tool.name)), "expected tools sorted by name, each once");
+export const ToolCatalogSchema = boundedArray(ToolDescriptorSchema, { max: 512 }).refine(
+  (tools) => isSortedSet(tools.map((tool) => tool.name)),
+  "expected tools sorted by name, each once",
+);
 
-export const ToolCallSchema = z.strictObject({
+export const ToolCallSchema = strictObject({
   id: IdentifierSchema,
   tool: IdentifierSchema,
   arguments: JsonObjectSchema,
@@ -63,9 +63,9 @@ const common = {
 };
 
 export const ToolResultSchema = z.discriminatedUnion("status", [
-  z.strictObject({ status: z.literal("succeeded"), ...common, output: JsonValueSchema }),
-  z.strictObject({ status: z.literal("denied"), ...common, error: ErrorObjectSchema }),
-  z.strictObject({ status: z.literal("failed"), ...common, error: ErrorObjectSchema }),
+  strictObject({ status: z.literal("succeeded"), ...common, output: JsonValueSchema }),
+  strictObject({ status: z.literal("denied"), ...common, error: ErrorObjectSchema }),
+  strictObject({ status: z.literal("failed"), ...common, error: ErrorObjectSchema }),
 ]);
 
 /** What became of a tool call. */

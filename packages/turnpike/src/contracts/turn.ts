@@ -1,12 +1,13 @@
 import { z } from "zod";
+import { boundedArray, strictObject } from "./bounded.ts";
 import { ErrorObjectSchema } from "./errors.ts";
 import { AuthorityAskSchema, AuthorityRequestSchema } from "./grant.ts";
 import { JsonObjectSchema, JsonValueSchema } from "./json.ts";
 import { MessageEnvelopeSchema } from "./message.ts";
 import { AgentRefSchema, PrincipalRefSchema } from "./principal.ts";
-import { IdentifierSchema, TimestampSchema, VersionSchema } from "./scalars.ts";
+import { IdentifierSchema, TimestampSchema, VersionSchema, boundedText } from "./scalars.ts";
 
-export const TurnOptionsSchema = z.strictObject({
+export const TurnOptionsSchema = strictObject({
   maxSteps: z.int().min(1).max(1000).optional(),
   maxToolCalls: z.int().min(1).max(10_000).optional(),
   timeoutMs: z.int().min(1).max(600_000).optional(),
@@ -15,7 +16,7 @@ export const TurnOptionsSchema = z.strictObject({
 /** The limits a caller asks for; what is left out is the host's default. */
 export type TurnOptions = z.infer<typeof TurnOptionsSchema>;
 
-export const TurnRequestSchema = z.strictObject({
+export const TurnRequestSchema = strictObject({
   version: VersionSchema,
   executionId: IdentifierSchema,
   agent: AgentRefSchema,
@@ -41,7 +42,7 @@ export const TurnEventTypeSchema = z.enum([
 ]);
 export type TurnEventType = z.infer<typeof TurnEventTypeSchema>;
 
-export const TurnEventSchema = z.strictObject({
+export const TurnEventSchema = strictObject({
   version: VersionSchema,
   eventId: IdentifierSchema,
   executionId: IdentifierSchema,
@@ -55,17 +56,17 @@ export const TurnEventSchema = z.strictObject({
 /** One thing that happened in a turn; `sequence` counts from 0 without gaps. */
 export type TurnEvent = z.infer<typeof TurnEventSchema>;
 
-export const EscalationAskSchema = z.strictObject({
-  reason: z.string().min(1).max(4096),
+export const EscalationAskSchema = strictObject({
+  reason: boundedText({ min: 1, max: 4096 }),
   requestedAuthority: AuthorityAskSchema.optional(),
 });
 
 /** What a turn says when it escalates; the rest of the escalation is the service's to say. */
 export type EscalationAsk = z.infer<typeof EscalationAskSchema>;
 
-export const EscalationSchema = z.strictObject({
+export const EscalationSchema = strictObject({
   status: z.literal("pending"),
-  reason: z.string(),
+  reason: boundedText({ max: 4096 }),
   requestedAt: TimestampSchema,
   reviewer: PrincipalRefSchema,
   requestedAuthority: AuthorityRequestSchema.optional(),
@@ -80,16 +81,16 @@ const common = {
   traceId: IdentifierSchema,
   startedAt: TimestampSchema,
   completedAt: TimestampSchema,
-  events: z.array(TurnEventSchema),
+  events: boundedArray(TurnEventSchema, { max: 100_000 }),
   metadata: JsonObjectSchema.optional(),
 };
 
 export const TurnResultSchema = z.discriminatedUnion("status", [
-  z.strictObject({ status: z.literal("succeeded"), ...common, output: JsonValueSchema }),
-  z.strictObject({ status: z.literal("denied"), ...common, error: ErrorObjectSchema }),
-  z.strictObject({ status: z.literal("failed"), ...common, error: ErrorObjectSchema }),
-  z.strictObject({ status: z.literal("cancelled"), ...common, error: ErrorObjectSchema.optional() }),
-  z.strictObject({ status: z.literal("escalated"), ...common, escalation: EscalationSchema }),
+  strictObject({ status: z.literal("succeeded"), ...common, output: JsonValueSchema }),
+  strictObject({ status: z.literal("denied"), ...common, error: ErrorObjectSchema }),
+  strictObject({ status: z.literal("failed"), ...common, error: ErrorObjectSchema }),
+  strictObject({ status: z.literal("cancelled"), ...common, error: ErrorObjectSchema.optional() }),
+  strictObject({ status: z.literal("escalated"), ...common, escalation: EscalationSchema }),
 ]);
 
 /** How a turn ended. */

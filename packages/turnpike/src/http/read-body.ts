@@ -1,4 +1,4 @@
-import { accept, describeIssues, readJson, type Route } from "../contracts/index.ts";
+import { accept, checkJsonText, describeIssues, type Route } from "../contracts/index.ts";
 import { ServiceHttpError } from "./service-http-error.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
@@ -7,20 +7,21 @@ type RequestSchema = NonNullable<Route["request"]>;
 
 /** The body of a request, checked against its contract and frozen; throws `invalid_json` or `invalid_request`. */
 export async function readBody(request: Request, schema: RequestSchema): Promise<unknown> {
-  const document = parseJson(await request.arrayBuffer());
-  const reading = readJson(document);
-  if (!reading.ok) {
-    const { path, expected } = reading.problem;
-    throw invalidRequest(describeIssues([{ code: "custom", path, message: expected, input: document }]));
-  }
-  const accepted = accept(schema, reading.value);
+  const accepted = accept(schema, await readJsonBody(request));
   if (!accepted.ok) throw invalidRequest(accepted.message);
   return accepted.value;
 }
 
-function parseJson(body: ArrayBuffer): unknown {
+/** The body of a request as JSON that is not too deep and has not too many parts; throws like `readBody`. */
+export async function readJsonBody(request: Request): Promise<unknown> {
+  const bytes = new Uint8Array(await request.arrayBuffer());
+  const problem = checkJsonText(bytes);
+  if (problem !== undefined) {
+    const { path, expected } = problem;
+    throw invalidRequest(describeIssues([{ code: "custom", path, message: expected, input: undefined }]));
+  }
   try {
-    return JSON.parse(decoder.decode(body));
+    return JSON.parse(decoder.decode(bytes));
   } catch {
     throw new ServiceHttpError(400, "invalid_json", "The body is not JSON.");
   }

@@ -1,0 +1,109 @@
+import { jsonLimits, type JsonProblem } from "./json.ts";
+
+/** Documents below this size are not worth counting the keys of. */
+const smallText = 65_536;
+const maxDifferentKeys = 10_000;
+const tooManyKeys = `expected at most ${maxDifferentKeys} different keys in the whole document`;
+
+/** How far a string is walked byte by byte, and how much of a key tells it from others. */
+const stride = 128;
+
+const [quote, backslash, comma, openArray, closeArray, openObject, closeObject] = [34, 92, 44, 91, 93, 123, 125];
+
+/** Where the walk stands in each container that is open: which element, or between which bytes the key is. */
+interface Level {
+  isObject: boolean;
+  place: number;
+  keyStart: number;
+  keyEnd: number;
+}
+
+/**
+ * Looks for what makes a document expensive, in its UTF-8 text and before anything is built from it: nesting, the number
+ * of values and of different keys. `JSON.parse` alone would spend a tenth of a second on a megabyte of brackets.
+ * It does not say whether the text is JSON; in a text that is none, what it says about it does not matter.
+ */
+export function checkJsonText(text: Uint8Array): JsonProblem | undefined {
+  const keys = text.length > smallText ? new Set<number>() : undefined;
+  const levels: Level[] = [];
+  let level: Level | undefined;
+  let nodes = 1;
+  let isFirst = false;
+  let isKeyNext = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const byte = text[at] ?? 0;
+    if (byte <= 32) continue;
+    if (isFirst) {
+      isFirst = false;
+      if (byte !== closeArray && byte !== closeObject) nodes += 1;
+    }
+    if (byte === quote) {
+      const end = endOfString(text, at);
+      if (isKeyNext && level !== undefined) {
+        level.keyStart = at;
+        level.keyEnd = end;
+        if (keys?.add(hash(text, at, end)).size === maxDifferentKeys + 1) return problem(text, levels, tooManyKeys);
+      }
+      isKeyNext = false;
+      at = end - 1;
+    } else if (byte === comma && level !== undefined) {
+      nodes += 1;
+      level.place += 1;
+      isKeyNext = level.isObject;
+    } else if (byte === openArray || byte === openObject) {
+      if (levels.length === jsonLimits.depth) return problem(text, [...levels, level], jsonLimits.tooDeep);
+      isFirst = true;
+      isKeyNext = byte === openObject;
+      level = { isObject: isKeyNext, place: 0, keyStart: at, keyEnd: at };
+      levels.push(level);
+    } else if (byte === closeArray || byte === closeObject) {
+      levels.pop();
+      level = levels.at(-1);
+      isKeyNext = false;
+    }
+    if (nodes > jsonLimits.nodes) return problem(text, levels, jsonLimits.tooMany);
+  }
+  return undefined;
+}
+
+/** The place after the quote that closes the string, or the end of the text. Long strings are searched natively. */
+function endOfString(text: Uint8Array, start: number): number {
+  let at = start + 1;
+  while (at < text.length) {
+    for (const near = Math.min(at + stride, text.length); at < near; at += 1) {
+      if (text[at] === backslash) at += 1;
+      else if (text[at] === quote) return at + 1;
+    }
+    const found = text.indexOf(quote, at);
+    if (found === -1) break;
+    let escapes = found;
+    while (escapes > at && text[escapes - 1] === backslash) escapes -= 1;
+    at = found + 1;
+    if ((found - escapes) % 2 === 0) return at;
+  }
+  return text.length;
+}
+
+let factor: number | undefined;
+
+/** Nobody outside knows the factor, so nobody can write many keys that count as one. */
+function hash(text: Uint8Array, start: number, end: number): number {
+  factor ??= Math.floor(Math.random() * 2 ** 31) | 1;
+  let sum = 1;
+  for (let at = start; at < Math.min(end, start + stride); at += 1) sum = Math.imul(sum, factor) + (text[at] ?? 0);
+  return sum | 0;
+}
+
+/** The problem is in the innermost container: its path is the steps of those around it. */
+function problem(text: Uint8Array, levels: readonly (Level | undefined)[], expected: string): JsonProblem {
+  return { path: levels.slice(0, -1).flatMap((level) => (level === undefined ? [] : stepOf(text, level))), expected };
+}
+
+function stepOf(text: Uint8Array, { isObject, place, keyStart, keyEnd }: Level): string | number {
+  if (!isObject) return place;
+  try {
+    return String(JSON.parse(new TextDecoder().decode(text.subarray(keyStart, keyEnd))));
+  } catch {
+    return "";
+  }
+}

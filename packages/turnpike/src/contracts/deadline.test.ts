@@ -19,7 +19,7 @@ describe("work that waits for nobody who has gone", () => {
     await expect(orAbort(Promise.resolve("done"), signal)).resolves.toBe("done");
     await expect(orAbort(Promise.reject(new Error("mine")), signal)).rejects.toThrow("mine");
     await expect(orAbort("no promise", signal)).resolves.toBe("no promise");
-    await expect(orAbort(Promise.resolve("done"), neverAborted)).resolves.toBe("done");
+    await expect(orAbort(Promise.resolve("done"), neverAborted())).resolves.toBe("done");
   });
 
   for (const row of [
@@ -98,7 +98,7 @@ describe("work with a grace", () => {
 
 describe("a deadline", () => {
   test("fires when its time is up and not before", () => {
-    const { signal } = openDeadline(50, neverAborted, late);
+    const { signal } = openDeadline(50, neverAborted(), late);
     vi.advanceTimersByTime(49);
     expect(signal.aborted).toBe(false);
     vi.advanceTimersByTime(1);
@@ -162,7 +162,7 @@ describe("a call within its time", () => {
   test("is given up when its time is up, without any grace, and its signal fires", async () => {
     const signals: AbortSignal[] = [];
     const call = (signal: AbortSignal): Promise<never> => (signals.push(signal), never());
-    const calling = rejection(withinTime({ timeoutMs: 50, graceMs: 1_000, late }, neverAborted, call));
+    const calling = rejection(withinTime({ timeoutMs: 50, graceMs: 1_000, late }, neverAborted(), call));
     await vi.advanceTimersByTimeAsync(50);
     expect(await calling).toStrictEqual(new TimeLimitError(late));
     expect(signals[0]?.aborted).toBe(true);
@@ -186,10 +186,10 @@ describe("a call within its time", () => {
 
 test("the signal of calls without one is not aborted and combines with others", () => {
   const controller = new AbortController();
-  const either = AbortSignal.any([neverAborted, controller.signal]);
-  expect(neverAborted.aborted).toBe(false);
+  const either = AbortSignal.any([neverAborted(), controller.signal]);
+  expect(neverAborted().aborted).toBe(false);
   expect(either.aborted).toBe(false);
   controller.abort();
   expect(either.aborted).toBe(true);
-  expect(neverAborted.aborted).toBe(false);
+  expect(neverAborted().aborted).toBe(false);
 });

@@ -3,12 +3,24 @@ export class TimeLimitError extends Error {
   override readonly name = "TimeLimitError";
 }
 
-/** For operations called without a signal. It never fires, so listeners on it are not kept. */
-export const neverAborted: AbortSignal = withoutListeners(new AbortController().signal);
+/** For operations called without a signal. */
+export function neverAborted(): AbortSignal {
+  return sharedSignal ?? new AbortController().signal;
+}
 
-function withoutListeners(signal: AbortSignal): AbortSignal {
-  Object.defineProperty(signal, "addEventListener", { value: () => {} });
-  return signal;
+/**
+ * One for all operations. A platform that forbids it while modules load (workerd did) ties each signal to the request
+ * that made it, so there every operation gets its own.
+ */
+const sharedSignal: AbortSignal | undefined = makeShared();
+
+/** It never fires, so listeners on it are not kept. */
+function makeShared(): AbortSignal | undefined {
+  try {
+    return Object.defineProperty(new AbortController().signal, "addEventListener", { value: () => {} });
+  } catch {
+    return undefined;
+  }
 }
 
 /** Who waits for a signal. There is one listener a signal, however many wait: adding the n-th listener costs n. */
@@ -81,7 +93,7 @@ function wait<T>(
     Promise.resolve(work).then(settleWith<T>(resolve), settleWith(reject));
     if (limit !== undefined) giveUpAfter(limit.timeoutMs, limit.late);
     if (caller.aborted) onAbort();
-    else if (caller !== neverAborted) addWaiter(caller, onAbort);
+    else if (caller !== sharedSignal) addWaiter(caller, onAbort);
   });
 }
 
@@ -91,7 +103,7 @@ function wait<T>(
  * nothing is left on the signal.
  */
 export function orAbort<T>(work: T | PromiseLike<T>, signal: AbortSignal, graceMs = 0): Promise<T> {
-  return signal === neverAborted ? (Promise.resolve(work) as Promise<T>) : wait(work, signal, graceMs);
+  return signal === sharedSignal ? (Promise.resolve(work) as Promise<T>) : wait(work, signal, graceMs);
 }
 
 /** Waits for a call no longer than it may take, and tells it by its signal when nobody waits any more. */
@@ -119,7 +131,7 @@ export function openDeadline(timeoutMs: number, caller: AbortSignal, late: strin
   const onCallerAbort = (): void => controller.abort(caller.reason);
   const timer = setTimeout(() => controller.abort(new TimeLimitError(late)), timeoutMs);
   if (caller.aborted) onCallerAbort();
-  else if (caller !== neverAborted) addWaiter(caller, onCallerAbort);
+  else if (caller !== sharedSignal) addWaiter(caller, onCallerAbort);
   return {
     signal: controller.signal,
     close(reason) {

@@ -43,7 +43,7 @@ for (const row of [
 ]) {
   test(`a port ${row.name}`, async () => {
     const { ports, seen } = observed();
-    const answer = await callPort<unknown>(ports, failure, neverAborted, row.call);
+    const answer = await callPort<unknown>(ports, failure, neverAborted(), row.call);
     expect(answer).toStrictEqual(row.answer);
     expect(seen).toStrictEqual(row.told);
   });
@@ -80,6 +80,6 @@ for (const row of [
   test(`with ${row.name} a failed port is still only a value`, async () => {
     const ports: Ports = { grants: memoryGrants(), audit: "none", ...row.options };
     expect(() => reportPortError(ports, outage, failure)).not.toThrow();
-    expect(await callPort(ports, failure, neverAborted, () => Promise.reject(outage))).toStrictEqual({ ok: false });
+    expect(await callPort(ports, failure, neverAborted(), () => Promise.reject(outage))).toStrictEqual({ ok: false });
   });
 }

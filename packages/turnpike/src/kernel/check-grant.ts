@@ -23,7 +23,7 @@ export async function checkGrant(
   ports: Pick<KernelOptions, "grants" | "usage" | "onPortError">,
   grant: Grant,
   { now, purpose }: { now: string; purpose?: string },
-  { signal = neverAborted }: CallOptions = {},
+  { signal = neverAborted() }: CallOptions = {},
 ): Promise<GrantCheck> {
   const compiled = compileGrant(grant);
   if (compiled === undefined) return { state: "unknown", chain: { kind: "unverified", parents: [] } };

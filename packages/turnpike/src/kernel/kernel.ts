@@ -105,5 +105,5 @@ export function createKernel(options: KernelOptions): Kernel {
 }
 
 function signalOf(options: CallOptions | undefined): AbortSignal {
-  return options?.signal ?? neverAborted;
+  return options?.signal ?? neverAborted();
 }

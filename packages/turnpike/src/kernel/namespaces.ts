@@ -66,7 +66,7 @@ export async function updateToolNamespaces(
   const inForce: AuditFacts = { type: "tool.namespaces.updated", outcome: "succeeded", metadata: { enabled } };
   await recordOutcome(ports, trusted, () => inForce, signal);
   // The patch is in force: an abort from here on would hide that from the caller.
-  return namespaceCatalog(registry, await resolveCatalog(registry, ports, applied, neverAborted), applied);
+  return namespaceCatalog(registry, await resolveCatalog(registry, ports, applied, neverAborted()), applied);
 }
 
 /** The context with the selection that is in force now; undefined when the store gave no usable answer. */

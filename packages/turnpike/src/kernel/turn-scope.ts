@@ -267,7 +267,7 @@ function openScope(
       if (entry.kind === "shut") return refuse(call, moment, entry.reason, signal);
       return invokeTool(turnGate(entry.view), entry.context, call, signal);
     },
-    refuseTool: (call, now, code) => refuse(call, at(now), code, neverAborted),
+    refuseTool: (call, now, code) => refuse(call, at(now), code, neverAborted()),
     async escalate({ reason, requestedAuthority: ask }, now, signal) {
       const moment = at(now);
       signal.throwIfAborted();

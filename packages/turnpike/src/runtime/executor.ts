@@ -110,7 +110,7 @@ async function execute(
   const events = openTurnEvents(request, context.traceId, executor.tools, options.onEvent);
   const limits = limitsOf(request.options, executor.defaults);
   const late = `The turn did not end within ${limits.timeoutMs} ms.`;
-  const deadline = openDeadline(limits.timeoutMs, options.signal ?? neverAborted, late);
+  const deadline = openDeadline(limits.timeoutMs, options.signal ?? neverAborted(), late);
   const ending = await runToEnd(executor, { request, context, offered, limits, events, deadline });
 
   const reason = "error" in ending ? ending.error.code : undefined;

@@ -93,24 +93,21 @@ async function connect(
         throw error;
       }
     },
-    async call(tool, args, { signal: caller, timeoutMs }) {
+    async call(tool, args, { signal: caller, timeoutMs: timeout }) {
       // Schemas of a server are data that callers are shown: its output is not run against them here.
       const { outputSchema: _shown, ...toolDefinition } = tool;
-      const { signal: cancelled, release } = cancellationBy(caller);
-      const answer = client.callTool(
-        { name: tool.name, arguments: args },
-        { toolDefinition, signal: cancelled, timeout: timeoutMs },
-      );
+      const options = { toolDefinition, signal: caller, timeout };
+      const answer = client.callTool({ name: tool.name, arguments: args }, options);
       running.add(answer);
       try {
         return await answer;
       } catch (error) {
-        // It may be this call alone or the whole server: the next caller asks for the list anew, and finds out.
+        // It may be this call alone or the whole server: the next caller asks for the list anew, and finds out. The error
+        // itself cannot tell: that of a caller who hung up says "connection closed" too.
         if (!isOfThisCall(error)) listing = undefined;
         throw error;
       } finally {
         running.delete(answer);
-        release();
       }
     },
     async close() {
@@ -121,19 +118,7 @@ async function connect(
   };
 }
 
-/**
- * A signal of this connection's own that follows a caller's. The caller's reason stays with the caller: the client would
- * throw it as its own error, and the reason of a caller who hung up reads "connection closed".
- */
-function cancellationBy(caller: AbortSignal): { signal: AbortSignal; release(): void } {
-  const controller = new AbortController();
-  const cancel = (): void => controller.abort("The caller left.");
-  if (caller.aborted) cancel();
-  caller.addEventListener("abort", cancel, { once: true });
-  return { signal: controller.signal, release: () => caller.removeEventListener("abort", cancel) };
-}
-
-/** True for a failure that says nothing about the calls of others: a refusal, an answer too large, a caller who left, no time. */
+/** True for a failure that says nothing about the calls of others: a refusal, an answer too large, no time. */
 function isOfThisCall(error: unknown): boolean {
   if (error instanceof SdkError) return error.code === SdkErrorCode.RequestTimeout;
   return error instanceof ProtocolError || error instanceof AnswerTooLarge;

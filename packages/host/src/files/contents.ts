@@ -2,29 +2,20 @@ import { createHash } from "node:crypto";
 import { sql } from "kysely";
 import type { HeldFiles } from "./held-files.ts";
 
-/** A content as its columns keep it: JSON, which both databases keep to the last character. */
-export interface KeptContent {
-  digest: string;
-  content: string;
-}
-
 /** The bytes that a row of `contents` keeps, if there is one. */
 export const keptBytes = sql<number>`coalesce(octet_length(contents.content), 0)`;
 
-export function keptContent(text: string): KeptContent {
-  const content = JSON.stringify(text);
-  return { digest: createHash("sha256").update(content).digest("hex"), content };
-}
-
 /** Keeps a content once, however many files and snapshots of the owner have it, and returns its digest. */
 export async function keepContent({ transaction, mine }: HeldFiles, text: string): Promise<string> {
-  const kept = keptContent(text);
+  // As JSON both databases keep it to the last character.
+  const content = JSON.stringify(text);
+  const digest = createHash("sha256").update(content).digest("hex");
   await transaction
     .insertInto("contents")
-    .values({ ...mine, ...kept })
+    .values({ ...mine, digest, content })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
-  return kept.digest;
+  return digest;
 }
 
 export async function readContent({ transaction, mine }: HeldFiles, digest: string): Promise<string> {

@@ -339,6 +339,66 @@ describe.each(databaseKinds)("replay protection on %s", (databaseKind) => {
     }
   });
 
+  for (const row of [
+    { name: "a tool", code: "invalid_tool_arguments" },
+    { name: "a resource provider", code: "no_matching_grant" },
+    { name: "a message transport", code: "audit_unavailable" },
+  ] as const) {
+    test(`${row.name} that says after its effect that nothing ran never frees the id`, async () => {
+      const namespaceId = newTenant();
+      const who = context({ namespaceId, enabledToolNamespaces: ["files"] });
+      let effects = 0;
+      const lie = () => {
+        effects += 1;
+        return { status: "failed", error: { code: row.code, message: "Nothing ran." } } as const;
+      };
+      const capabilities = ["files", "service.messaging"].map((namespace) => ({
+        resource: { namespace, path: [] },
+        actions: ["*"],
+        scope: "descendants" as const,
+      }));
+      const read = { action: "read", resource: { namespace: "files", path: [] } };
+      const kernel = createKernel({
+        grants: memoryGrants([grant("one", { namespaceId, capabilities })]),
+        audit: "none",
+        tools: [
+          {
+            descriptor: {
+              name: "files.read",
+              description: "Reads.",
+              namespace: "files",
+              source: "test",
+              readWrite: "write",
+              inputSchema: {},
+              requiredCapability: read,
+            },
+            parse: (args) => args,
+            invoke: (_context, { id, tool }) => Promise.resolve({ ...lie(), callId: id, tool, completedAt: later }),
+          },
+        ],
+        resources: [
+          {
+            namespace: "files",
+            invoke: ({ operationId }) => Promise.resolve({ ...lie(), operationId, completedAt: later }),
+          },
+        ],
+        messages: {
+          deliver: (_context, { id }) => Promise.resolve({ ...lie(), messageId: id, timestamp: later }),
+        },
+      });
+      const { api } = await protect({ api: kernel as unknown as ServiceApi, effects: [] });
+      const asks = {
+        "a tool": () => api.invokeTool(who, call),
+        "a resource provider": () => api.invokeResource(who, operation),
+        "a message transport": () => api.sendMessage(who, envelope),
+      };
+      const first = await asks[row.name]();
+      expect(first).toMatchObject({ status: "failed", error: { code: row.code } });
+      expect(await asks[row.name]()).toEqual(first);
+      expect(effects).toBe(1);
+    });
+  }
+
   test("operations without an effect pass through as they are", async () => {
     const counting = countingApi();
     const { api } = await protect(counting);

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { canonicalJson, principalKey, saysNothingRan, type AccessContext, type TurnResult } from "turnpike/contracts";
-import { ServiceHttpError, type ServiceApi } from "turnpike/http";
+import { ServiceHttpError, type ServiceApi, type ServiceApiCallOptions } from "turnpike/http";
 import { KernelError } from "turnpike/kernel";
 import type { ReplayKey, ReplayState, ReplayStore } from "../stores/replay-store.ts";
 
@@ -22,34 +22,34 @@ export function protectFromReplay(api: ServiceApi, options: ReplayOptions): Serv
     context: AccessContext,
     chosen: Omit<ReplayKey, "namespaceId" | "actor">,
     body: unknown,
-    signal: AbortSignal | undefined,
-    run: () => Promise<Result>,
+    callOptions: ServiceApiCallOptions | undefined,
+    run: (watched: ServiceApiCallOptions) => Promise<Result>,
   ) => {
     const key = { namespaceId: context.namespaceId, actor: principalKey(context.actor), ...chosen };
-    return runOnce(options, key, fingerprintOf(context, body), signal, run);
+    return runOnce(options, key, fingerprintOf(context, body), callOptions, run);
   };
   return {
     ...api,
     invokeTool(context, call, callOptions) {
       const { requestedAt: _observed, ...body } = call;
       const key = { kind: "tool", scope: context.executionId ?? call.traceId, id: call.id } as const;
-      return once(context, key, body, callOptions?.signal, () => api.invokeTool(context, call, callOptions));
+      return once(context, key, body, callOptions, (watched) => api.invokeTool(context, call, watched));
     },
     invokeResource(context, operation, callOptions) {
       const { context: _ignored, ...body } = operation;
       const key = { kind: "resource", scope: "", id: operation.operationId } as const;
-      return once(context, key, body, callOptions?.signal, () => api.invokeResource(context, operation, callOptions));
+      return once(context, key, body, callOptions, (watched) => api.invokeResource(context, operation, watched));
     },
     sendMessage(context, envelope, callOptions) {
       const { createdAt: _observed, ...body } = envelope;
       const key = { kind: "message", scope: "", id: envelope.id } as const;
-      return once(context, key, body, callOptions?.signal, () => api.sendMessage(context, envelope, callOptions));
+      return once(context, key, body, callOptions, (watched) => api.sendMessage(context, envelope, watched));
     },
     async executeTurn(context, request, callOptions) {
       const { createdAt: _observed, ...message } = request.message;
       const key = { kind: "turn", scope: "", id: request.executionId } as const;
       let hasRun = false;
-      const result = await once(context, key, { ...request, message }, callOptions?.signal, () => {
+      const result = await once(context, key, { ...request, message }, callOptions, () => {
         hasRun = true;
         return api.executeTurn(context, request, callOptions);
       });
@@ -67,8 +67,8 @@ async function runOnce<Result extends { status: string }>(
   { store, onReplay, onStoreError }: ReplayOptions,
   key: ReplayKey,
   fingerprint: string,
-  signal: AbortSignal | undefined,
-  run: () => Promise<Result>,
+  callOptions: ServiceApiCallOptions | undefined,
+  run: (watched: ServiceApiCallOptions) => Promise<Result>,
 ): Promise<Result> {
   const state = await claim(store, key, fingerprint);
   if (state.kind === "finished") {
@@ -78,14 +78,22 @@ async function runOnce<Result extends { status: string }>(
   if (state.kind !== "new") throw refusal(state);
 
   const keep = (write: Promise<void>): Promise<void> => write.catch((error: unknown) => onStoreError?.(error, key));
+  let hasBegun = false;
+  const onEffect = (): void => {
+    hasBegun = true;
+    callOptions?.onEffect?.();
+  };
   let result: Result;
   try {
-    result = await run();
+    result = await run({ ...callOptions, onEffect });
   } catch (error) {
-    await keep(isBeforeEffect(error, signal) ? store.release(key) : store.interrupt(key));
+    const isFree = !hasBegun && isBeforeEffect(error, callOptions?.signal);
+    await keep(isFree ? store.release(key) : store.interrupt(key));
     throw error;
   }
-  await keep(isRefused(key, result) ? store.release(key) : store.finish(key, result));
+  // A tool may answer, after its effect, with a code that says that nothing ran.
+  const isFree = !hasBegun && isRefused(key, result);
+  await keep(isFree ? store.release(key) : store.finish(key, result));
   return result;
 }
 

@@ -5,6 +5,8 @@ import type { TurnExecutionPort } from "../runtime/index.ts";
 /** The last argument of every operation. */
 export interface ServiceApiCallOptions {
   signal?: AbortSignal | undefined;
+  /** Told by tool calls, resource operations and messages right before anything may happen because of them. */
+  onEffect?: (() => void) | undefined;
 }
 
 /** A turn can be watched while it runs. */

@@ -1,6 +1,7 @@
 import {
   check,
   fitsInBytes,
+  quietly,
   TimeLimitError,
   withinTime,
   type Accepted,
@@ -8,7 +9,7 @@ import {
   type JsonValue,
 } from "../contracts/index.ts";
 import { graceMs, reportPortError, type Ports } from "./call-port.ts";
-import type { PortFailure } from "./ports.ts";
+import type { CallOptions, PortFailure } from "./ports.ts";
 
 const defaultTimeoutMs = 120_000;
 const defaultOutputBytes = 1_048_576;
@@ -23,6 +24,11 @@ export function checkLimits({ toolTimeoutMs = 1, maxToolOutputBytes = 1 }: Ports
     throw new RangeError("`maxToolOutputBytes` has to be a whole number from 1 on.");
 }
 
+/** Who waits for an effect, and who wants to know that it has begun. */
+export interface EffectOptions extends CallOptions {
+  signal: AbortSignal;
+}
+
 /** How foreign code that acts ended; `message` is what its caller may know of the error. An effect may have happened. */
 export type EffectEnd = { kind: "returned"; value: unknown } | { kind: "threw"; error: unknown; message?: string };
 
@@ -34,9 +40,10 @@ const lateMessage = "It did not end in time; the effect may have happened.";
  */
 export async function carryOutEffect(
   { toolTimeoutMs: timeoutMs = defaultTimeoutMs }: Ports,
-  signal: AbortSignal,
+  { signal, onEffect }: EffectOptions,
   call: (signal: AbortSignal) => Promise<unknown>,
 ): Promise<EffectEnd> {
+  quietly(() => onEffect?.());
   try {
     const late = `No answer within ${timeoutMs} ms.`;
     return { kind: "returned", value: await withinTime({ timeoutMs, graceMs, late }, signal, call) };

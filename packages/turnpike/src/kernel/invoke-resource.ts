@@ -13,7 +13,7 @@ import { recordOutcome, type AuditFacts } from "./audit.ts";
 import { acceptContext, authorizeEffect, namesContextOwner, type Gate } from "./authorize.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
 import { standOn } from "./covers.ts";
-import { carryOutEffect, readResult } from "./effect.ts";
+import { carryOutEffect, readResult, type EffectOptions } from "./effect.ts";
 import { errorObject } from "./kernel-error.ts";
 import type { ResourceProvider } from "./ports.ts";
 
@@ -36,8 +36,9 @@ export async function invokeResource(
   registry: ResourceRegistry,
   context: AccessContext,
   operation: ResourceOperationRequest & { context?: AccessContext },
-  signal: AbortSignal,
+  options: EffectOptions,
 ): Promise<ResourceResult> {
+  const { signal } = options;
   signal.throwIfAborted();
   const trusted = acceptContext(context);
   if (trusted === undefined) return denied(operation, context, "invalid_context");
@@ -47,7 +48,7 @@ export async function invokeResource(
     await recordOutcome(gate.ports, trusted, () => refusal, signal);
     return denied(operation, trusted, "invalid_request");
   }
-  const result = await carryOut(gate, registry, trusted, accepted.value, signal);
+  const result = await carryOut(gate, registry, trusted, accepted.value, options);
   const { resource, action, operationId } = accepted.value;
   const facts = (): AuditFacts => ({
     type: "resource.invoked",
@@ -72,12 +73,12 @@ async function carryOut(
   registry: ResourceRegistry,
   context: AccessContext,
   request: ResourceOperationRequest,
-  signal: AbortSignal,
+  options: EffectOptions,
 ): Promise<ResourceResult> {
   const { resource, action, operationId } = request;
   const owned = Object.freeze({ ...resource, owner: context.owner });
   const asked = namesContextOwner(resource, context) ? Object.freeze({ resource: owned, action }) : undefined;
-  const decision = await authorizeEffect(gate, context, asked, { operationId }, signal);
+  const decision = await authorizeEffect(gate, context, asked, { operationId }, options.signal);
   if (decision.kind === "deny") {
     const refuse = decision.reason === "audit_unavailable" ? failed : denied;
     return refuse(request, context, decision.reason);
@@ -86,19 +87,19 @@ async function carryOut(
   if (provider === undefined) return failed(request, context, "resource_provider_not_found");
   const operation = deepFreeze({ ...request, resource: owned, context });
   standOn(operation, { ports: gate.ports, context, grant: decision.grant, view: decision.view });
-  return run(gate.ports, provider, operation, signal);
+  return run(gate.ports, provider, operation, options);
 }
 
 async function run(
   ports: Ports,
   provider: ResourceProvider,
   operation: ResourceOperation,
-  signal: AbortSignal,
+  options: EffectOptions,
 ): Promise<ResourceResult> {
   const { operationId, context, resource } = operation;
   const failure = { port: "resources", id: resource.namespace } as const;
-  signal.throwIfAborted();
-  const end = await carryOutEffect(ports, signal, (limited) => provider.invoke(operation, limited));
+  options.signal.throwIfAborted();
+  const end = await carryOutEffect(ports, options, (limited) => provider.invoke(operation, limited));
   if (end.kind === "threw") {
     reportPortError(ports, end.error, failure);
     return failed(operation, context, "resource_execution_failed", end.message);

@@ -21,7 +21,7 @@ import { momentOf } from "./candidates.ts";
 import { standOn } from "./covers.ts";
 import { deny } from "./decide.ts";
 import { denialMetadata } from "./diagnose.ts";
-import { carryOutEffect, readResult } from "./effect.ts";
+import { carryOutEffect, readResult, type EffectOptions } from "./effect.ts";
 import { errorObject } from "./kernel-error.ts";
 import { hiddenBecause } from "./list-tools.ts";
 import { isWithinCeiling } from "./match.ts";
@@ -52,8 +52,9 @@ export async function invokeTool(
   gate: ToolGate,
   context: AccessContext,
   call: ToolCall,
-  signal: AbortSignal,
+  options: EffectOptions,
 ): Promise<ToolResult> {
+  const { signal } = options;
   signal.throwIfAborted();
   const trusted = acceptContext(context);
   if (trusted === undefined) return denied(call, context, "invalid_context");
@@ -63,7 +64,7 @@ export async function invokeTool(
     await recordOutcome(gate.ports, trusted, () => refusal, signal);
     return denied(call, trusted, "invalid_request");
   }
-  const outcome = await carryOut(gate, trusted, accepted.value, signal);
+  const outcome = await carryOut(gate, trusted, accepted.value, options);
   await recordToolOutcome(gate.ports, trusted, accepted.value, outcome, signal);
   return outcome.result;
 }
@@ -87,7 +88,13 @@ export async function recordToolOutcome(
   await recordOutcome(ports, context, facts, signal);
 }
 
-async function carryOut(gate: ToolGate, context: AccessContext, call: ToolCall, signal: AbortSignal): Promise<Outcome> {
+async function carryOut(
+  gate: ToolGate,
+  context: AccessContext,
+  call: ToolCall,
+  options: EffectOptions,
+): Promise<Outcome> {
+  const { signal } = options;
   if (call.traceId !== context.traceId) return { result: denied(call, context, "trace_mismatch") };
 
   const catalog = await gate.catalog(call.tool, context, signal);
@@ -123,7 +130,7 @@ async function carryOut(gate: ToolGate, context: AccessContext, call: ToolCall, 
   const tooLate = gate.begin?.(tool.descriptor);
   if (tooLate !== undefined) return { result: denied(call, context, tooLate) };
   standOn(prepared.call, { ports: gate.ports, context, grant: decision.grant, view: decision.view });
-  return { result: await run(gate.ports, tool, context, prepared.call, signal) };
+  return { result: await run(gate.ports, tool, context, prepared.call, options) };
 }
 
 type Prepared =
@@ -181,9 +188,9 @@ async function run(
   tool: Tool,
   context: AccessContext,
   call: ToolCall,
-  signal: AbortSignal,
+  options: EffectOptions,
 ): Promise<ToolResult> {
-  const end = await carryOutEffect(ports, signal, (limited) => tool.handler.invoke(context, call, limited));
+  const end = await carryOutEffect(ports, options, (limited) => tool.handler.invoke(context, call, limited));
   if (end.kind === "returned") return checkResult(ports, call, context, end.value);
   const { error, message } = end;
   try {

@@ -18,7 +18,7 @@ import {
 import { authorize, type Gate } from "./authorize.ts";
 import { loadAuthority } from "./authority.ts";
 import { covers, type RunningAct } from "./covers.ts";
-import { checkLimits } from "./effect.ts";
+import { checkLimits, type EffectOptions } from "./effect.ts";
 import { explain, type Explanation } from "./explain.ts";
 import { createResourceRegistry, invokeResource } from "./invoke-resource.ts";
 import { invokeTool, type ToolGate } from "./invoke-tool.ts";
@@ -93,15 +93,20 @@ export function createKernel(options: KernelOptions): Kernel {
     listToolNamespaces: (context, call) => listToolNamespaces(ports, registry, context, signalOf(call)),
     updateToolNamespaces: (context, update, call) =>
       updateToolNamespaces(ports, registry, context, update, signalOf(call)),
-    invokeTool: (context, toolCall, call) => invokeTool(toolGate, context, toolCall, signalOf(call)),
-    invokeResource: (context, operation, call) => invokeResource(gate, providers, context, operation, signalOf(call)),
-    sendMessage: (context, envelope, call) => sendMessage(gate, context, envelope, signalOf(call)),
+    invokeTool: (context, toolCall, call) => invokeTool(toolGate, context, toolCall, effectOptions(call)),
+    invokeResource: (context, operation, call) =>
+      invokeResource(gate, providers, context, operation, effectOptions(call)),
+    sendMessage: (context, envelope, call) => sendMessage(gate, context, envelope, effectOptions(call)),
     reach: (context, call) => reach(gate, context, signalOf(call)),
     explain: (context, request, call) => explain(gate, context, request, signalOf(call)),
     covers: (act, request, call) => covers(ports, act, request, signalOf(call)),
     admitTurn: (context, turn, call) => admitTurn({ gate, registry, listed }, context, turn, signalOf(call)),
     recordTurnEnd: (context, end) => recordTurnEnd(ports, context, end),
   };
+}
+
+function effectOptions(options: CallOptions | undefined): EffectOptions {
+  return { signal: signalOf(options), onEffect: options?.onEffect };
 }
 
 function signalOf(options: CallOptions | undefined): AbortSignal {

@@ -160,4 +160,6 @@ export interface KernelOptions {
 /** The last argument of every operation. */
 export interface CallOptions {
   signal?: AbortSignal | undefined;
+  /** Told right before a tool, a provider or a transport is called: from then on something may have happened. */
+  onEffect?: (() => void) | undefined;
 }

@@ -13,7 +13,7 @@ import {
 import { recordOutcome, type AuditFacts } from "./audit.ts";
 import { acceptContext, acceptRequest, authorizeEffect, type Gate } from "./authorize.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
-import { carryOutEffect, readResult } from "./effect.ts";
+import { carryOutEffect, readResult, type EffectOptions } from "./effect.ts";
 import { errorObject } from "./kernel-error.ts";
 
 /** The operation `sendMessage`. Being allowed to send says nothing about what the receiver may do. */
@@ -21,8 +21,9 @@ export async function sendMessage(
   gate: Gate,
   context: AccessContext,
   envelope: MessageEnvelope,
-  signal: AbortSignal,
+  options: EffectOptions,
 ): Promise<MessageResult> {
+  const { signal } = options;
   signal.throwIfAborted();
   const trusted = acceptContext(context);
   if (trusted === undefined) return denied(envelope, context, "invalid_context");
@@ -32,7 +33,7 @@ export async function sendMessage(
     await recordOutcome(gate.ports, trusted, () => refusal, signal);
     return denied(envelope, trusted, "invalid_request");
   }
-  const result = await carryOut(gate, trusted, accepted.value, signal);
+  const result = await carryOut(gate, trusted, accepted.value, options);
   const { id: messageId, receiver } = accepted.value;
   const facts = (): AuditFacts => ({
     type: "message.sent",
@@ -49,17 +50,17 @@ async function carryOut(
   gate: Gate,
   context: AccessContext,
   envelope: MessageEnvelope,
-  signal: AbortSignal,
+  options: EffectOptions,
 ): Promise<MessageResult> {
   const { id: messageId, receiver } = envelope;
   if (!isFromContext(envelope, context)) return denied(envelope, context, "message_context_mismatch");
   const request = acceptRequest(context, capabilityToSend(envelope));
-  const decision = await authorizeEffect(gate, context, request, { messageId, receiver }, signal);
+  const decision = await authorizeEffect(gate, context, request, { messageId, receiver }, options.signal);
   if (decision.kind === "deny") {
     const refuse = decision.reason === "audit_unavailable" ? failed : denied;
     return refuse(envelope, context, decision.reason);
   }
-  return deliver(gate.ports, context, envelope, signal);
+  return deliver(gate.ports, context, envelope, options);
 }
 
 function isFromContext({ sender, purpose, traceId }: MessageEnvelope, context: AccessContext): boolean {
@@ -74,12 +75,12 @@ async function deliver(
   ports: Ports,
   context: AccessContext,
   envelope: MessageEnvelope,
-  signal: AbortSignal,
+  options: EffectOptions,
 ): Promise<MessageResult> {
   const { messages: transport } = ports;
   if (transport === undefined) return failed(envelope, context, "message_transport_not_configured");
-  signal.throwIfAborted();
-  const end = await carryOutEffect(ports, signal, (limited) => transport.deliver(context, envelope, limited));
+  options.signal.throwIfAborted();
+  const end = await carryOutEffect(ports, options, (limited) => transport.deliver(context, envelope, limited));
   if (end.kind === "threw") {
     reportPortError(ports, end.error, { port: "messages" });
     return failed(envelope, context, "message_delivery_failed", end.message);

@@ -265,7 +265,7 @@ function openScope(
       if (!isOpen) return refuse(call, moment, "tool_unavailable", signal);
       const entry = await enterAt(moment, signal);
       if (entry.kind === "shut") return refuse(call, moment, entry.reason, signal);
-      return invokeTool(turnGate(entry.view), entry.context, call, signal);
+      return invokeTool(turnGate(entry.view), entry.context, call, { signal });
     },
     refuseTool: (call, now, code) => refuse(call, at(now), code, neverAborted()),
     async escalate({ reason, requestedAuthority: ask }, now, signal) {

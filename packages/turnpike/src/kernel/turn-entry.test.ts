@@ -308,6 +308,12 @@ describe("the grant that admitted a turn is looked at again before each of its c
     },
     { name: "its only use was taken by the admission", before: [{ ...run, constraints: { maxUses: 1 } }], code: "" },
     {
+      name: "its only use was taken by the admission, and other grants have changed since",
+      before: [{ ...run, constraints: { maxUses: 1 } }],
+      change: ({ grants }) => grants.issue(grantOf("other")),
+      code: "",
+    },
+    {
       name: "its only use was taken, and it is revoked",
       before: [{ ...run, constraints: { maxUses: 1 } }],
       change: ({ grants }) => grants.revoke("demo", "run", "2026-01-01T12:05:00Z"),

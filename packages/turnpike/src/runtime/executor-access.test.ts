@@ -5,12 +5,14 @@ import {
   callsInTurn,
   completed,
   dataOf,
+  never,
   saidOf,
   toolsOf,
   turnWorldOf,
   typesOf,
   type TurnWorld,
 } from "../../../../tests/support/turn-world.ts";
+import type { AuditEvent } from "../contracts/index.ts";
 import { memoryAccess, scriptedDriver, type ScriptedStep } from "../testing/index.ts";
 import type { RuntimePlugin } from "./plugin.ts";
 import { standardRuntime } from "./standard.ts";
@@ -96,13 +98,14 @@ describe("a turn whose access is revoked ends at once", () => {
     test(`also with a plugin that does not wait for the call and ${name} while it is refused`, async () => {
       const guard = memoryAccess();
       guard.revoke(access);
+      const audit = { record: ({ type }: AuditEvent) => (type === "tool.invoked" ? never() : Promise.resolve()) };
       const world = turnWorldOf(
         async (_turn, host) => {
           void host.invokeTool(calling("call-1"));
           for (let tick = 0; tick < 100; tick += 1) await undefined;
           return after();
         },
-        { access: guard },
+        { access: guard, audit },
       );
       expect(await world.run()).toMatchObject({ status: "denied", error: { code: "credential_revoked" } });
     });

@@ -3,10 +3,11 @@
  * blanks at either end, which HTTP would drop.
  */
 export function toHeaderValue(text: string): string {
-  return text
-    .replaceAll(/\p{Cs}/gu, "\ufffd")
-    .replaceAll(/[^\x20-\x7e]|%/gu, encodeURIComponent)
-    .replaceAll(/^ +| +$/g, (blanks) => "%20".repeat(blanks.length));
+  const visible = text.replaceAll(/\p{Cs}/gu, "\ufffd").replaceAll(/[^\x20-\x7e]|%/gu, encodeURIComponent);
+  const inner = visible.trim();
+  if (inner === "") return "%20".repeat(visible.length);
+  const start = visible.length - visible.trimStart().length;
+  return "%20".repeat(start) + inner + "%20".repeat(visible.length - inner.length - start);
 }
 
 /** The text behind a header value; a value that is not properly encoded is taken as it is. */

@@ -25,6 +25,7 @@ interface Level {
  */
 export function checkJsonText(text: Uint8Array): JsonProblem | undefined {
   const keys = text.length > smallText ? new Set<number>() : undefined;
+  const { nodes: maxNodes } = jsonLimits;
   const levels: Level[] = [];
   let level: Level | undefined;
   let nodes = 1;
@@ -37,6 +38,8 @@ export function checkJsonText(text: Uint8Array): JsonProblem | undefined {
       isFirst = false;
       if (byte !== closeArray && byte !== closeObject) nodes += 1;
     }
+    // Most bytes are digits and letters.
+    if ((byte > comma && byte < openArray) || (byte > closeArray && byte < openObject)) continue;
     if (byte === quote) {
       const end = endOfString(text, at);
       if (isKeyNext && level !== undefined) {
@@ -61,7 +64,7 @@ export function checkJsonText(text: Uint8Array): JsonProblem | undefined {
       level = levels.at(-1);
       isKeyNext = false;
     }
-    if (nodes > jsonLimits.nodes) return problem(text, levels, jsonLimits.tooMany);
+    if (nodes > maxNodes) return problem(text, levels, jsonLimits.tooMany);
   }
   return undefined;
 }

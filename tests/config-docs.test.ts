@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { environmentName, loadConfig } from "../packages/host/src/config.ts";
+import { environmentName, loadConfig } from "../packages/host/src/compose/config.ts";
 import { readBlocks } from "./support/markdown.ts";
 import { repository } from "./support/repository.ts";
 

@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { loadConfig } from "../packages/host/src/config.ts";
-import { McpConfigSchema } from "../packages/host/src/mcp/mcp-config.ts";
+import { loadConfig } from "../packages/host/src/compose/config.ts";
+import { McpConfigSchema } from "../packages/host/src/mcp-servers/mcp-config.ts";
 import { readBlocks } from "./support/markdown.ts";
 import { repository } from "./support/repository.ts";
 

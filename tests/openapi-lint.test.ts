@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, expect, test } from "vitest";
-import { hostOpenApi } from "../packages/host/src/openapi.ts";
+import { hostOpenApi } from "../packages/host/src/protocols/pages/openapi.ts";
 import { openApiDocument } from "../packages/turnpike/src/http/index.ts";
 import { repository } from "./support/repository.ts";
 

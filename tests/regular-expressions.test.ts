@@ -6,11 +6,11 @@ import { repository } from "./support/repository.ts";
 /** Files with expressions that are put together, which nothing can judge, each with the reason why it may stay. */
 const excused = new Map(
   Object.entries({
-    "packages/host/src/commands/table.ts": "runs of one class of characters, with nothing behind them",
-    "packages/host/src/commands/words.ts": "one character of a class",
-    "packages/host/src/hidden-text.ts":
+    "packages/host/src/cli/table.ts": "runs of one class of characters, with nothing behind them",
+    "packages/host/src/cli/tokenize.ts": "one character of a class",
+    "packages/host/src/base/hidden-text.ts":
       "runs of a class, with nothing behind them; each looks at most two characters around",
-    "packages/host/src/mcp/line-gate.ts": "it looks at the two ends of a line, 1,024 bytes in all",
+    "packages/host/src/mcp-servers/line-gate.ts": "it looks at the two ends of a line, 1,024 bytes in all",
   }).map(([file, reason]) => [`${file}: an expression that is put together cannot be judged`, reason]),
 );
 

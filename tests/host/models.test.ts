@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { loadConfig } from "../../packages/host/src/config.ts";
+import { loadConfig } from "../../packages/host/src/compose/config.ts";
 import { ask, type Answer } from "../support/host-calls.ts";
 import { makeFolder, runTurnpike, startHostProcess, type HostProcess } from "../support/host-process.ts";
 import { readBlocks } from "../support/markdown.ts";

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
-import { openDatabase } from "../../packages/host/src/database/open-database.ts";
-import type { Database } from "../../packages/host/src/database/database.ts";
+import { openDatabase } from "../../packages/host/src/storage/open-database.ts";
+import type { Database } from "../../packages/host/src/storage/database.ts";
 import { databaseKinds } from "../support/databases.ts";
 import { placeFor, serveArgs } from "../support/effect-host.ts";
 import { eventually } from "../support/host-calls.ts";

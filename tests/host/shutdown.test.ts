@@ -132,7 +132,7 @@ test("SIGTERM ends the host in time although a refused Upgrade is still open", {
 
 test("an SQLite database that was closed can be opened by another process at once", { timeout: 30_000 }, async () => {
   const file = join(makeFolder(), "turnpike.db");
-  const module = new URL("../../packages/host/dist/database/open-database.js", import.meta.url).href;
+  const module = new URL("../../packages/host/dist/storage/open-database.js", import.meta.url).href;
   const open = `const { openDatabase } = await import(${JSON.stringify(module)});
     const database = await openDatabase(${JSON.stringify(file)});
     await database.close();`;

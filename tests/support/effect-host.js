@@ -4,9 +4,9 @@ import { appendFileSync, existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
 import { defineTool } from "../../packages/turnpike/dist/kernel/index.js";
-import { loadConfig } from "../../packages/host/dist/config.js";
-import { createLog } from "../../packages/host/dist/log.js";
-import { startHost } from "../../packages/host/dist/serve.js";
+import { loadConfig } from "../../packages/host/dist/compose/config.js";
+import { createLog } from "../../packages/host/dist/observe/log.js";
+import { startHost } from "../../packages/host/dist/compose/compose.js";
 
 const effects = "effects.log";
 

@@ -1,5 +1,5 @@
-import { openDatabase } from "../../packages/host/src/database/open-database.ts";
-import { openStores } from "../../packages/host/src/stores/stores.ts";
+import { openDatabase } from "../../packages/host/src/storage/open-database.ts";
+import { openStores } from "../../packages/host/src/compose/stores.ts";
 
 /** Revokes a credential as another host on the same database would. */
 export function revokeCredential(location: string, id: string): Promise<boolean> {

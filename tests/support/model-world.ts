@@ -1,5 +1,5 @@
-import { modelRuntime } from "../../packages/host/src/models/model-runtime.ts";
-import type { ModelConfig } from "../../packages/host/src/models/runtime-config.ts";
+import { modelRuntime } from "../../packages/host/src/turns/runtimes/model/model-runtime.ts";
+import type { ModelConfig } from "../../packages/host/src/turns/runtimes/model/runtime-config.ts";
 import { modelKey, openModelServer, type ModelServer, type ScriptedReply } from "./model-server.ts";
 import { turnWorldOf, type TurnWorld, type TurnWorldOptions } from "./turn-world.ts";
 

@@ -1,5 +1,5 @@
 import type { AuthorizationRequest, JsonObject, JsonValue, ResourceOperation, ToolCall } from "turnpike/contracts";
-import type { Database } from "../../../packages/host/src/database/database.ts";
+import type { Database } from "../../../packages/host/src/storage/database.ts";
 import type { FileOwner } from "../../../packages/host/src/files/file-owner.ts";
 import { fileProvider } from "../../../packages/host/src/files/file-provider.ts";
 import { createFileStore, type FileStore } from "../../../packages/host/src/files/file-store.ts";

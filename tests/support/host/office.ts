@@ -6,11 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createCheckpoints, type Checkpoints } from "../../../packages/host/src/audit/checkpoints.ts";
 import { openSigningKey } from "../../../packages/host/src/audit/signing-key.ts";
-import { createAdminHandler, type AdminPorts } from "../../../packages/host/src/admin/admin-handler.ts";
-import type { Database } from "../../../packages/host/src/database/database.ts";
+import { createAdminHandler, type AdminPorts } from "../../../packages/host/src/protocols/admin/admin-handler.ts";
+import type { Database } from "../../../packages/host/src/storage/database.ts";
 import type { Question } from "../../../packages/host/src/escalations/escalation-store.ts";
-import { createRateLimit, type RateLimit } from "../../../packages/host/src/limits/rate-limit.ts";
-import { openStores, type Stores } from "../../../packages/host/src/stores/stores.ts";
+import { createRateLimit, type RateLimit } from "../../../packages/host/src/access/rate-limit.ts";
+import { openStores, type Stores } from "../../../packages/host/src/compose/stores.ts";
 import { access, alice, assistant, context } from "./world.ts";
 
 /** The moment at which everything at the desk happens, as the host writes it. */

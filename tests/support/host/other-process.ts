@@ -17,7 +17,7 @@ export interface OtherProcess {
 
 /** Runs a script in which `openDatabase` is there; what it prints first is what it said. It is killed with the test. */
 export async function otherProcess(script: string): Promise<OtherProcess> {
-  const imported = `import { openDatabase } from ${JSON.stringify(new URL("database/open-database.js", built).href)};`;
+  const imported = `import { openDatabase } from ${JSON.stringify(new URL("storage/open-database.js", built).href)};`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", `${imported}\n${script}`], {
     stdio: ["ignore", "pipe", "ignore"],
   });

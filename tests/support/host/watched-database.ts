@@ -11,8 +11,8 @@ import {
   type Dialect,
   type Driver,
 } from "kysely";
-import type { Database } from "../../../packages/host/src/database/database.ts";
-import type { Schema } from "../../../packages/host/src/database/schema.ts";
+import type { Database } from "../../../packages/host/src/storage/database.ts";
+import type { Schema } from "../../../packages/host/src/storage/schema.ts";
 
 /** Looks at every statement, `begin`, `commit` and `rollback` included. What it throws is the statement's failure. */
 interface Watch {

@@ -4,7 +4,7 @@ import { createKernel, defineTool, type ToolHandler } from "turnpike/kernel";
 import { createTurnExecutor, standardRuntime } from "turnpike/runtime";
 import { memoryAudit, memoryGrants, scriptedDriver, type MemoryAudit, type MemoryGrants } from "turnpike/testing";
 import { z } from "zod";
-import { createMcpHandler } from "../../../packages/host/src/mcp/mcp-handler.ts";
+import { createMcpHandler } from "../../../packages/host/src/protocols/mcp/mcp-handler.ts";
 import { fileProvider } from "./file-provider.ts";
 import { alice, assistant, capability, contextOf, grantOf } from "./world.ts";
 

@@ -6,9 +6,9 @@ import type { AccessContext, Capability, Grant, JsonObject, PrincipalRef, ToolRe
 import { createKernel, type Kernel, type KernelOptions, type PortFailure } from "turnpike/kernel";
 import { memoryAudit, memoryGrants, type MemoryGrants } from "turnpike/testing";
 import { onTestFinished } from "vitest";
-import type { Log } from "../../../packages/host/src/log.ts";
-import { McpConfigSchema } from "../../../packages/host/src/mcp/mcp-config.ts";
-import { createMcpPool, type McpPool } from "../../../packages/host/src/mcp/mcp-pool.ts";
+import type { Log } from "../../../packages/host/src/observe/log.ts";
+import { McpConfigSchema } from "../../../packages/host/src/mcp-servers/mcp-config.ts";
+import { createMcpPool, type McpPool } from "../../../packages/host/src/mcp-servers/mcp-pool.ts";
 
 export const now = "2026-01-01T12:00:00Z";
 export const alice: PrincipalRef = { kind: "human", userId: "alice" };

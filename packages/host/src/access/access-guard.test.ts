@@ -12,8 +12,8 @@ import {
 import { countingApi, turn } from "../../../../tests/support/host/counting-api.ts";
 import { identityProvider, noon, trusting } from "../../../../tests/support/host/identity-provider.ts";
 import { access, alice, context, neverAborted } from "../../../../tests/support/host/world.ts";
-import type { Database } from "../database/database.ts";
-import { openStores } from "../stores/stores.ts";
+import type { Database } from "../storage/database.ts";
+import { openStores } from "../compose/stores.ts";
 import { createAccessGuard } from "./access-guard.ts";
 import { callerByCredential, callerByJwt, type Caller } from "./caller.ts";
 import { createJwtVerifier } from "./jwt.ts";

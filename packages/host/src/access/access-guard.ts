@@ -1,8 +1,8 @@
 import { principalKey, type AccessContext } from "turnpike/contracts";
 import { ServiceHttpError, type ServiceApi } from "turnpike/http";
 import type { AccessGuard } from "turnpike/kernel";
-import { requestScope } from "../server/request-scope.ts";
-import type { NamespaceSettingsStore } from "../stores/namespace-settings-store.ts";
+import { requestScope } from "../front/request-scope.ts";
+import type { NamespaceSettingsStore } from "../tool-namespaces/namespace-settings-store.ts";
 import type { Caller } from "./caller.ts";
 
 /** What a guard is made of. */

@@ -1,4 +1,4 @@
-import type { Credential, CredentialStore } from "../stores/credential-store.ts";
+import type { Credential, CredentialStore } from "./credential-store.ts";
 import type { JwtVerifier } from "./jwt.ts";
 
 /** Who sent a request, by what they showed for it. */

@@ -4,10 +4,10 @@ import { ServiceHttpError } from "turnpike/http";
 import { newTenant, sharedDatabase } from "../../../../tests/support/databases.ts";
 import { identityProvider, noon, trusting } from "../../../../tests/support/host/identity-provider.ts";
 import { access, alice, assistant, context, neverAborted } from "../../../../tests/support/host/world.ts";
-import { createRateLimit } from "../limits/rate-limit.ts";
-import { withRequestScope, type RequestScope } from "../server/request-scope.ts";
-import type { CredentialAccess } from "../stores/credential-store.ts";
-import { openStores } from "../stores/stores.ts";
+import { createRateLimit } from "./rate-limit.ts";
+import { withRequestScope, type RequestScope } from "../front/request-scope.ts";
+import type { CredentialAccess } from "./credential-store.ts";
+import { openStores } from "../compose/stores.ts";
 import { createJwtVerifier, type JwtVerifier } from "./jwt.ts";
 import { createContextResolver } from "./resolve-context.ts";
 

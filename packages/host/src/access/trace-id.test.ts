@@ -3,9 +3,9 @@ import { DiscoveryContextSchema, toHeaderValue, type DiscoveryContext } from "tu
 import { sharedDatabase } from "../../../../tests/support/databases.ts";
 import { noon } from "../../../../tests/support/host/identity-provider.ts";
 import { access } from "../../../../tests/support/host/world.ts";
-import { createRateLimit } from "../limits/rate-limit.ts";
-import { withRequestScope } from "../server/request-scope.ts";
-import { openStores } from "../stores/stores.ts";
+import { createRateLimit } from "./rate-limit.ts";
+import { withRequestScope } from "../front/request-scope.ts";
+import { openStores } from "../compose/stores.ts";
 import { createContextResolver } from "./resolve-context.ts";
 
 const open = sharedDatabase("sqlite");

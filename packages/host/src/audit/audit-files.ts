@@ -1,7 +1,7 @@
 import { basename, join } from "node:path";
-import { dataFolder } from "../admin/admin-token.ts";
-import type { Config } from "../config.ts";
-import { isPostgres } from "../database/location.ts";
+import { dataFolder } from "../access/admin-token.ts";
+import type { Config } from "../compose/config.ts";
+import { isPostgres } from "../storage/location.ts";
 
 type Settings = Pick<Config, "database" | "audit">;
 

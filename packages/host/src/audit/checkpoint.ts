@@ -3,7 +3,7 @@ import { canonicalJson, check } from "turnpike/contracts";
 import { z } from "zod";
 import { origin, type TenantHead } from "./chain.ts";
 import type { SigningKey, VerifyingKey } from "./signing-key.ts";
-import type { SignedHead } from "../stores/audit-verify.ts";
+import type { SignedHead } from "./audit-verify.ts";
 
 /** A checkpoint, or a file of them, that is not what it has to be; the words are for the operator. */
 export class CheckpointError extends Error {

@@ -12,12 +12,12 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { databaseKinds, newTenant, openFresh, openPair, temporaryFolder } from "../../../../tests/support/databases.ts";
 import { auditEvent } from "../../../../tests/support/host/world.ts";
-import type { Database } from "../database/database.ts";
-import { createAuditStore, type AuditStore } from "../stores/audit-store.ts";
+import type { Database } from "../storage/database.ts";
+import { createAuditStore, type AuditStore } from "./audit-store.ts";
 import type { TenantHead } from "./chain.ts";
 import { createCheckpoints, type Checkpoints } from "./checkpoints.ts";
 import { openSigningKey } from "./signing-key.ts";
-import type { SignedHead } from "../stores/audit-verify.ts";
+import type { SignedHead } from "./audit-verify.ts";
 
 interface Line {
   sequence: number;

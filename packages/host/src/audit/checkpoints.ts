@@ -1,14 +1,14 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { sql } from "kysely";
-import { columnText } from "../database/column-text.ts";
-import type { Database } from "../database/database.ts";
-import { errorFacts, type Log } from "../log.ts";
-import type { AuditStore } from "../stores/audit-store.ts";
+import { columnText } from "../storage/column-text.ts";
+import type { Database } from "../storage/database.ts";
+import { errorFacts, type Log } from "../observe/log.ts";
+import type { AuditStore } from "./audit-store.ts";
 import type { TenantHead } from "./chain.ts";
 import { beginning, CheckpointError, headsOfTenant, headsPerLine, placeBehind, signLine } from "./checkpoint.ts";
 import { appendLines, copyLines, isThere, readCheckpoints } from "./checkpoint-file.ts";
 import type { SigningKey, VerifyingKey } from "./signing-key.ts";
-import type { SignedHead } from "../stores/audit-verify.ts";
+import type { SignedHead } from "./audit-verify.ts";
 
 /** Signed heads of every trail, in a file outside the database: what was cut or rewritten in there is found with them. */
 export interface Checkpoints {

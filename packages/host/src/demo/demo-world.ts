@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { principalId, type Capability, type Grant, type PrincipalRef } from "turnpike/contracts";
-import { writePrivate } from "../admin/admin-token.ts";
-import type { Stores } from "../stores/stores.ts";
-import type { CredentialAccess } from "../stores/credential-store.ts";
+import { writePrivate } from "../access/admin-token.ts";
+import type { Stores } from "../compose/stores.ts";
+import type { CredentialAccess } from "../access/credential-store.ts";
 
 /** The tokens of the demo, kept beside its database so that a restart shows the same ones. */
 export interface DemoTokens {

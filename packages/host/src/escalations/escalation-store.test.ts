@@ -4,8 +4,8 @@ import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from ".
 import { askIn, bob, deskTime, escalation, wanted } from "../../../../tests/support/host/office.ts";
 import { failingAt, recordStatements } from "../../../../tests/support/host/watched-database.ts";
 import { alice, context, grant, neverAborted, scope } from "../../../../tests/support/host/world.ts";
-import type { Database } from "../database/database.ts";
-import { openStores, type Stores } from "../stores/stores.ts";
+import type { Database } from "../storage/database.ts";
+import { openStores, type Stores } from "../compose/stores.ts";
 import type { Answer, Question } from "./escalation-store.ts";
 
 const keepMs = 3_600_000;

@@ -16,11 +16,11 @@ import {
 } from "turnpike/contracts";
 import type { EscalationQueue } from "turnpike/kernel";
 import { z } from "zod";
-import { columnText } from "../database/column-text.ts";
-import type { Database } from "../database/database.ts";
-import type { Schema } from "../database/schema.ts";
-import { insertGrant } from "../stores/grant-store.ts";
-import type { Revisions } from "../stores/revisions.ts";
+import { columnText } from "../storage/column-text.ts";
+import type { Database } from "../storage/database.ts";
+import type { Schema } from "../storage/schema.ts";
+import { insertGrant } from "../grants/grant-store.ts";
+import type { Revisions } from "../storage/revisions.ts";
 
 export const QuestionStatusSchema = z.enum(["pending", "approved", "denied", "expired"]);
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { databaseKinds, newTenant, sharedDatabase } from "../../../../tests/support/databases.ts";
 import { failingAt, recordStatements } from "../../../../tests/support/host/watched-database.ts";
 import { alice } from "../../../../tests/support/host/world.ts";
-import type { Database } from "../database/database.ts";
+import type { Database } from "../storage/database.ts";
 import type { FileOwner } from "./file-owner.ts";
 import { createFileStore, type FileStore } from "./file-store.ts";
 

@@ -4,7 +4,7 @@ import { createKernel, type Kernel, type PortFailure } from "turnpike/kernel";
 import { memoryGrants, memoryUsage } from "turnpike/testing";
 import { databaseKinds, newTenant, sharedDatabase } from "../../../../tests/support/databases.ts";
 import { alice, assistant, context, now } from "../../../../tests/support/host/world.ts";
-import type { Database } from "../database/database.ts";
+import type { Database } from "../storage/database.ts";
 import type { FileDesk } from "./file-action.ts";
 import type { FileOwner } from "./file-owner.ts";
 import { fileProvider } from "./file-provider.ts";

@@ -4,8 +4,8 @@ import { databaseKinds, newTenant, openFresh, sharedDatabase } from "../../../..
 import { envelope as example } from "../../../../tests/support/host/counting-api.ts";
 import { failingAt, recordStatements } from "../../../../tests/support/host/watched-database.ts";
 import { alice, assistant, now } from "../../../../tests/support/host/world.ts";
-import type { Database } from "../database/database.ts";
-import { openStores } from "../stores/stores.ts";
+import type { Database } from "../storage/database.ts";
+import { openStores } from "../compose/stores.ts";
 import { createMessageStore, type Inbox, type MessageStore } from "./message-store.ts";
 
 const bob: PrincipalRef = { kind: "human", userId: "bob" };

@@ -1,8 +1,8 @@
 import type { Transaction } from "kysely";
 import { canonicalJson, principalKey, type MessageEnvelope, type PrincipalRef } from "turnpike/contracts";
-import { columnText } from "../database/column-text.ts";
-import type { Database } from "../database/database.ts";
-import type { Schema } from "../database/schema.ts";
+import { columnText } from "../storage/column-text.ts";
+import type { Database } from "../storage/database.ts";
+import type { Schema } from "../storage/schema.ts";
 
 /** Whose messages: a receiver in a tenant. */
 export interface Inbox {

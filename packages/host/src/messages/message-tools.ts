@@ -15,7 +15,7 @@ import {
 } from "turnpike/contracts";
 import { defineTool, ToolError, type ToolHandler } from "turnpike/kernel";
 import { z } from "zod";
-import { parsePrincipal } from "../stores/credential-store.ts";
+import { parsePrincipal } from "../access/credential-store.ts";
 import { readCursor, writeCursor } from "./inbox-cursor.ts";
 import type { Inbox, MessageStore, ReceivedMessage } from "./message-store.ts";
 import { refusals } from "./message-transport.ts";

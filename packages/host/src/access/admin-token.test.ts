@@ -1,0 +1,124 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { openFresh, temporaryFolder } from "../../../../tests/support/databases.ts";
+import { access } from "../../../../tests/support/host/world.ts";
+import { loadConfig } from "../compose/config.ts";
+import { openStores } from "../compose/stores.ts";
+import { adminTokenFile, ensureAdminToken, type OperatorToken } from "./admin-token.ts";
+
+async function firstStart() {
+  const stores = openStores(await openFresh("sqlite"));
+  const config = loadConfig({ env: {}, flags: { database: join(temporaryFolder(), "turnpike.db") } });
+  await ensureAdminToken(stores, config);
+  const file = adminTokenFile(config);
+  return { stores, config, file, read: () => readFileSync(file, "utf8").trim() };
+}
+
+test("the first start makes an operator's credential for its owner's eyes, and says so on the trail", async () => {
+  const { stores, file, read } = await firstStart();
+  const credential = await stores.credentials.verify(read(), new Date());
+  expect(credential).toMatchObject({ namespaceId: "operators", access: { admin: true } });
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const rows = await stores.audit.list("operators", { limit: 10 });
+  expect(rows.map(({ event }) => [event.outcome, event.action, event.actor, event.metadata])).toEqual(
+    ["succeeded", "allowed"].map((outcome) => [
+      outcome,
+      "credential.create",
+      { kind: "service", serviceId: "host" },
+      { credential: credential?.id, isOperator: true, operator: "host" },
+    ]),
+  );
+  expect(JSON.stringify(rows)).not.toContain(read());
+});
+
+test("a later start keeps the token, and makes nothing", async () => {
+  const { stores, config, read } = await firstStart();
+  const before = read();
+  await ensureAdminToken(stores, config);
+  expect(read()).toBe(before);
+  expect(await stores.audit.list("operators", { limit: 10 })).toHaveLength(2);
+});
+
+test("a kept token that is an agent's is not taken for an operator's", async () => {
+  const { stores, config, file, read } = await firstStart();
+  const { token } = await stores.credentials.create({ namespaceId: "acme", access });
+  writeFileSync(file, token);
+  await ensureAdminToken(stores, config);
+  expect(await stores.credentials.verify(read(), new Date())).toMatchObject({ access: { admin: true } });
+});
+
+test("a new token that is wanted replaces the host's own, and leaves the operators theirs", async () => {
+  const { stores, config, file, read } = await firstStart();
+  const before = read();
+  const carol = { kind: "human", userId: "carol" } as const;
+  const theirs = { actor: carol, owner: carol, purposes: ["operate"], admin: true };
+  const { token } = await stores.credentials.create({ namespaceId: "operators", access: theirs });
+  expect(await ensureAdminToken(stores, config, { isNewWanted: true })).toEqual({ kind: "in file", file });
+  expect(await stores.credentials.verify(before, new Date())).toBeUndefined();
+  expect(await stores.credentials.verify(read(), new Date())).toMatchObject({ access: { admin: true } });
+  expect(await stores.credentials.verify(token, new Date())).toMatchObject({ access: { actor: carol } });
+  const [revoked] = await stores.audit.list("operators", { limit: 1 });
+  expect(revoked?.event).toMatchObject({ action: "credential.revoke", outcome: "succeeded" });
+});
+
+describe("without a token file", () => {
+  const withoutFile = { "admin.tokenFile": "false" };
+
+  /** What a start has to show, which is a token. */
+  async function shownAt(start: Promise<OperatorToken>): Promise<string> {
+    const shown = await start;
+    if (shown.kind !== "shown once") throw new Error(`No token is shown: ${shown.kind}`);
+    return shown.token;
+  }
+
+  /** A store that no host has started on. */
+  async function fresh() {
+    const stores = openStores(await openFresh("sqlite"));
+    const folder = join(temporaryFolder(), "data");
+    const config = loadConfig({ env: {}, flags: { database: join(folder, "turnpike.db"), ...withoutFile } });
+    return { stores, config, folder };
+  }
+
+  test("the first start shows the token, and nothing of it is on the disk or the trail", async () => {
+    const { stores, config, folder } = await fresh();
+    const token = await shownAt(ensureAdminToken(stores, config));
+    expect(await stores.credentials.verify(token, new Date())).toMatchObject({ access: { admin: true } });
+    expect(existsSync(folder)).toBe(false);
+    expect(JSON.stringify(await stores.audit.list("operators", { limit: 10 }))).not.toContain(token);
+  });
+
+  test("a later start makes nothing and shows nothing", async () => {
+    const { stores, config } = await fresh();
+    const token = await shownAt(ensureAdminToken(stores, config));
+    expect(await ensureAdminToken(stores, config)).toEqual({ kind: "shown before" });
+    expect(await stores.credentials.list({ limit: 10 })).toHaveLength(1);
+    expect(await stores.credentials.verify(token, new Date())).toBeDefined();
+  });
+
+  test("a new one can be had, and the old one ends", async () => {
+    const { stores, config } = await fresh();
+    const before = await shownAt(ensureAdminToken(stores, config));
+    const token = await shownAt(ensureAdminToken(stores, config, { isNewWanted: true }));
+    expect(await stores.credentials.verify(before, new Date())).toBeUndefined();
+    expect(await stores.credentials.verify(token, new Date())).toMatchObject({ access: { admin: true } });
+  });
+
+  test("a start after the last operator's credential was revoked makes and shows one", async () => {
+    const { stores, config } = await fresh();
+    await ensureAdminToken(stores, config);
+    const [only] = await stores.credentials.list({ limit: 10 });
+    await stores.credentials.revoke(only?.id ?? "", new Date().toISOString());
+    expect(await stores.credentials.verify(await shownAt(ensureAdminToken(stores, config)), new Date())).toBeDefined();
+  });
+
+  test("a token that is in a file from before is revoked, and the file goes", async () => {
+    const { stores, config, file, read } = await firstStart();
+    const before = read();
+    const changed = { ...config, admin: { tokenFile: false } };
+    expect(await ensureAdminToken(stores, changed)).toMatchObject({ kind: "shown once", removedFile: file });
+    expect(existsSync(file)).toBe(false);
+    expect(await stores.credentials.verify(before, new Date())).toBeUndefined();
+    expect(await ensureAdminToken(stores, changed)).toEqual({ kind: "shown before" });
+  });
+});

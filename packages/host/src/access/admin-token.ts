@@ -1,0 +1,107 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { principalKey } from "turnpike/contracts";
+import type { Config } from "../compose/config.ts";
+import { isPostgres } from "../storage/location.ts";
+import { freshCredentialId, operatorsTenant, type CredentialRecord, type CredentialStore } from "./credential-store.ts";
+import { createOperator, type Operator } from "./operator.ts";
+import type { Stores } from "../compose/stores.ts";
+
+const operator = { kind: "service", serviceId: "operator" } as const;
+const host = { kind: "service", serviceId: "host" } as const;
+
+/** The folder beside the database where the host keeps what only its owner may read. */
+export function dataFolder({ database }: Pick<Config, "database">): string {
+  return isPostgres(database) ? ".turnpike" : dirname(database);
+}
+
+/** Where the operator's token is kept. */
+export function adminTokenFile(config: Pick<Config, "database">): string {
+  return join(dataFolder(config), "admin-token");
+}
+
+/** Where an operator finds their token after a start. */
+export type OperatorToken =
+  | { kind: "in file"; file: string }
+  /** Made at this start and kept nowhere: it is shown this once. */
+  | { kind: "shown once"; token: string; removedFile?: string }
+  | { kind: "shown before" };
+
+/**
+ * Makes the operator's credential at the first start, whenever the kept token is not an operator's any more, and whenever
+ * a new one is wanted, which replaces those that the host made before. Without a token file nothing but its hash is kept.
+ */
+export async function ensureAdminToken(
+  stores: Stores,
+  config: Config,
+  { isNewWanted = false }: { isNewWanted?: boolean } = {},
+): Promise<OperatorToken> {
+  const { credentials, audit } = stores;
+  const file = adminTokenFile(config);
+  const isThere = existsSync(file);
+  const kept = await credentials.verify(isThere ? readFileSync(file, "utf8").trim() : "", new Date());
+  const isKept = kept?.access.admin === true;
+  const self = createOperator({ id: "host", actor: host, requestId: crypto.randomUUID() }, audit, () => {});
+
+  if (config.admin.tokenFile) {
+    if (isKept && !isNewWanted) chmodSync(file, 0o600);
+    else
+      writePrivate(file, `${await replaceToken(credentials, self, isNewWanted ? await ownTokens(credentials) : [])}\n`);
+    return { kind: "in file", file };
+  }
+  const isKnown = !isThere && (await goodOperators(credentials)).length > 0;
+  if (isKnown && !isNewWanted) return { kind: "shown before" };
+  // Whoever can read the folder could have read the token that was in it, so that one ends too.
+  const before = isNewWanted ? await ownTokens(credentials) : isKept ? [kept.id] : [];
+  const token = await replaceToken(credentials, self, before);
+  if (isThere) rmSync(file);
+  return { kind: "shown once", token, ...(isThere && { removedFile: file }) };
+}
+
+/** Makes a token, and then revokes those that it replaces. */
+async function replaceToken(
+  credentials: CredentialStore,
+  self: Operator,
+  replaced: readonly string[],
+): Promise<string> {
+  const access = { actor: operator, owner: operator, purposes: ["operate"], admin: true };
+  const id = freshCredentialId();
+  const change = { namespaceId: operatorsTenant, receiver: operator };
+  const made = { ...change, action: "credential.create", metadata: { credential: id, isOperator: true } };
+  const { token } = await self.change(made, () => credentials.create({ id, namespaceId: operatorsTenant, access }));
+  for (const credential of replaced) {
+    const revoked = { ...change, action: "credential.revoke", metadata: { credential } };
+    await self.change(revoked, () => credentials.revoke(credential, new Date().toISOString()));
+  }
+  return token;
+}
+
+/** The good tokens that a host made, and not an operator. */
+async function ownTokens(credentials: CredentialStore): Promise<string[]> {
+  const own = (await goodOperators(credentials)).filter(
+    ({ access }) => principalKey(access.actor) === principalKey(operator),
+  );
+  return own.map(({ id }) => id);
+}
+
+async function goodOperators(credentials: CredentialStore): Promise<CredentialRecord[]> {
+  const all: CredentialRecord[] = [];
+  const limit = 100;
+  let page: CredentialRecord[];
+  do {
+    page = await credentials.list({ namespaceId: operatorsTenant, after: all.at(-1)?.id, limit });
+    all.push(...page);
+  } while (page.length === limit);
+  return all.filter(({ access, expiresAt, revokedAt }) => {
+    const isOver = revokedAt !== undefined || (expiresAt !== undefined && Date.parse(expiresAt) <= Date.now());
+    return access.admin === true && !isOver;
+  });
+}
+
+/** Writes a file for its owner's eyes alone, also when it was there before with other permissions. */
+export function writePrivate(file: string, text: string): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  writeFileSync(file, "", { mode: 0o600 });
+  chmodSync(file, 0o600);
+  writeFileSync(file, text);
+}

@@ -1,0 +1,215 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import {
+  boundedArray,
+  IdentifierSchema,
+  PrincipalRefSchema,
+  PurposeSchema,
+  TimestampSchema,
+  type PrincipalRef,
+} from "turnpike/contracts";
+import { z } from "zod";
+import { columnText } from "../storage/column-text.ts";
+import type { Database } from "../storage/database.ts";
+import type { Schema } from "../storage/schema.ts";
+import type { ReadCache } from "../storage/read-cache.ts";
+import type { Revisions } from "../storage/revisions.ts";
+
+export const CredentialAccessSchema = z.strictObject({
+  actor: PrincipalRefSchema,
+  owner: PrincipalRefSchema,
+  authority: PrincipalRefSchema.optional(),
+  purposes: boundedArray(PurposeSchema, { min: 1, max: 64 }),
+  senders: boundedArray(PrincipalRefSchema, { min: 1, max: 256 }).optional(),
+  admin: z.boolean().optional(),
+});
+
+/** The tenant of the operators' own credentials; nothing else lives there. */
+export const operatorsTenant = "operators";
+
+/**
+ * Who the bearer of a credential is and what it may declare. The first purpose is the default one; `senders` are those
+ * whose messages it may start turns with, anybody's when absent.
+ */
+export type CredentialAccess = z.infer<typeof CredentialAccessSchema>;
+
+/** A credential that was presented and is good now. */
+export interface Credential {
+  id: string;
+  namespaceId: string;
+  access: CredentialAccess;
+}
+
+/** The credentials of every tenant. Only hashes of their secrets are kept. */
+export interface CredentialStore {
+  /** Makes a credential; the token is shown this once. Throws when no column can hold the tenant as it is. */
+  create(options: {
+    id?: string;
+    namespaceId: string;
+    access: CredentialAccess;
+    expiresAt?: string;
+  }): Promise<{ id: string; token: string }>;
+  /** The credential behind a token, or undefined: unknown, expired and revoked ones are alike. */
+  verify(token: string, now: Date): Promise<Credential | undefined>;
+  /** Whether a credential that was presented before is still good. Throws when that cannot be read. */
+  stands(id: string, now: Date): Promise<boolean>;
+  /** Who a credential belongs to; its secret is not kept anywhere. */
+  find(id: string): Promise<CredentialRecord | undefined>;
+  /** The credentials of a tenant, or of all, by id; those after the credential `after`. */
+  list(options: {
+    namespaceId?: string | undefined;
+    after?: string | undefined;
+    limit: number;
+  }): Promise<CredentialRecord[]>;
+  /** Revokes a credential at once and for good; false when there is none to revoke. */
+  revoke(id: string, at: string): Promise<boolean>;
+}
+
+export const CredentialRecordSchema = z.strictObject({
+  id: IdentifierSchema,
+  namespaceId: IdentifierSchema,
+  access: CredentialAccessSchema,
+  createdAt: TimestampSchema,
+  expiresAt: TimestampSchema.optional(),
+  revokedAt: TimestampSchema.optional(),
+});
+
+/** What an operator may know of a credential. */
+export type CredentialRecord = z.infer<typeof CredentialRecordSchema>;
+
+interface Stored extends Credential {
+  secretHash: Buffer;
+  expiresAt: string | null;
+  isRevoked: boolean;
+}
+
+/** Compared with when there is nothing to compare with, so that an unknown id takes as long as a wrong secret. */
+const nobody: Stored = {
+  id: "",
+  namespaceId: "",
+  access: {
+    actor: { kind: "service", serviceId: "nobody" },
+    owner: { kind: "service", serviceId: "nobody" },
+    purposes: ["none"],
+  },
+  secretHash: hash(randomBytes(32).toString("hex")),
+  expiresAt: null,
+  isRevoked: true,
+};
+
+export function createCredentialStore({ db }: Database, cache: ReadCache, revisions: Revisions): CredentialStore {
+  const read = async (id: string): Promise<Stored | undefined> => {
+    const row = await db.selectFrom("credentials").selectAll().where("id", "=", id).executeTakeFirst();
+    return (
+      row && {
+        id,
+        namespaceId: row.namespace_id,
+        access: CredentialAccessSchema.parse(JSON.parse(row.access)),
+        secretHash: Buffer.from(row.secret_hash, "hex"),
+        expiresAt: row.expires_at,
+        isRevoked: row.revoked_at !== null,
+      }
+    );
+  };
+  const keep = (id: string, find: () => Promise<Stored | undefined>): Promise<Stored | undefined> =>
+    cache.get(JSON.stringify(["credential", id]), find);
+  return {
+    async create({ id = freshCredentialId(), namespaceId, access, expiresAt }) {
+      if (!isKept(namespaceId)) throw new TypeError("The name of the tenant cannot be kept as it is.");
+      const secret = randomBytes(32).toString("hex");
+      const row = {
+        id,
+        namespace_id: namespaceId,
+        secret_hash: hash(secret).toString("hex"),
+        access: JSON.stringify(CredentialAccessSchema.parse(access)),
+        created_at: new Date().toISOString(),
+        expires_at: expiresAt ?? null,
+        revoked_at: null,
+      };
+      await revisions.write((transaction) => transaction.insertInto("credentials").values(row).execute());
+      return { id, token: `tp_${id}_${secret}` };
+    },
+    async verify(token, now) {
+      const [, id = "", secret = ""] = /^tp_([0-9a-f]{16})_([0-9a-f]{64})$/.exec(token) ?? [];
+      let isRead = false;
+      const find = (): Promise<Stored | undefined> => {
+        isRead = true;
+        return read(id);
+      };
+      const stored = (await keep(id, find)) ?? nobody;
+      const isSecret = timingSafeEqual(hash(secret), stored.secretHash);
+      const { namespaceId, access } = stored;
+      if (isSecret && isGood(stored, now)) return { id, namespaceId, access };
+      // An id that nobody has is looked up every time, so one that was good is too: both take the same time.
+      if (!isRead) await read(id);
+      return undefined;
+    },
+    async stands(id, now) {
+      const stored = await keep(id, () => read(id));
+      return stored !== undefined && isGood(stored, now);
+    },
+    async find(id) {
+      const row = await db.selectFrom("credentials").selectAll().where("id", "=", columnText(id)).executeTakeFirst();
+      return row && recordOf(row);
+    },
+    async list({ namespaceId, after, limit }) {
+      let all = db.selectFrom("credentials").selectAll().orderBy("id").limit(limit);
+      if (namespaceId !== undefined) all = all.where("namespace_id", "=", columnText(namespaceId));
+      if (after !== undefined) all = all.where("id", ">", columnText(after));
+      return (await all.execute()).map(recordOf);
+    },
+    async revoke(id, at) {
+      const { numUpdatedRows } = await revisions.write((transaction) =>
+        transaction
+          .updateTable("credentials")
+          .set({ revoked_at: at })
+          .where("id", "=", columnText(id))
+          .where("revoked_at", "is", null)
+          .executeTakeFirst(),
+      );
+      return numUpdatedRows > 0n;
+    },
+  };
+}
+
+/** An id that no credential has. */
+export function freshCredentialId(): string {
+  return randomBytes(8).toString("hex");
+}
+
+/** Whether a column holds a name as it is: the tenant of a credential is read back from it. */
+export function isKept(name: string): boolean {
+  return columnText(name) === name;
+}
+
+function recordOf(row: Schema["credentials"]): CredentialRecord {
+  return {
+    id: row.id,
+    namespaceId: row.namespace_id,
+    access: CredentialAccessSchema.parse(JSON.parse(row.access)),
+    createdAt: row.created_at,
+    ...(row.expires_at !== null && { expiresAt: row.expires_at }),
+    ...(row.revoked_at !== null && { revokedAt: row.revoked_at }),
+  };
+}
+
+function hash(secret: string): Buffer {
+  return createHash("sha256").update(secret).digest();
+}
+
+function isGood({ expiresAt, isRevoked }: Stored, now: Date): boolean {
+  return !isRevoked && (expiresAt === null || Date.parse(expiresAt) > now.getTime());
+}
+
+/** Splits `human:alice` into a principal; undefined when it is none. */
+export function parsePrincipal(text: string): PrincipalRef | undefined {
+  const colon = text.indexOf(":");
+  const [kind, id] = [text.slice(0, colon), text.slice(colon + 1)];
+  const idKeys: Record<string, string> = {
+    human: "userId",
+    agent: "agentId",
+    group: "conversationId",
+    service: "serviceId",
+  };
+  const parsed = PrincipalRefSchema.safeParse({ kind, [idKeys[kind] ?? "id"]: id });
+  return parsed.success ? parsed.data : undefined;
+}

@@ -1,0 +1,166 @@
+import { describe, expect, test } from "vitest";
+import { databaseKinds, newTenant, sharedDatabase } from "../../../../tests/support/databases.ts";
+import { auditEvent } from "../../../../tests/support/host/world.ts";
+import type { Database } from "../storage/database.ts";
+import type { Schema } from "../storage/schema.ts";
+import { createAuditStore } from "./audit-store.ts";
+
+/** A tenant with five events, and another one beside it. */
+async function fiveEvents(database: Database): Promise<string> {
+  const audit = createAuditStore(database);
+  const [namespaceId, beside] = [newTenant(), newTenant()];
+  const ids = ["event-1", "event-2", "event-3", "event-4", "event-5"];
+  await Promise.all(
+    ids.flatMap((id) => [
+      audit.record(auditEvent(id, { namespaceId })),
+      audit.record(auditEvent(id, { namespaceId: beside })),
+    ]),
+  );
+  return namespaceId;
+}
+
+/** The first row that was changed or removed; undefined when the trail is whole. */
+async function firstBroken(database: Database, namespaceId: string): Promise<number | undefined> {
+  return (await createAuditStore(database).verify(namespaceId)).broken?.sequence;
+}
+
+function change({ db }: Database, namespaceId: string, sequence: number, to: Partial<Schema["audit"]>) {
+  const row = db.updateTable("audit").set(to).where("namespace_id", "=", namespaceId);
+  return row.where("sequence", "=", sequence).execute();
+}
+
+function remove({ db }: Database, namespaceId: string, sequence: number) {
+  return db.deleteFrom("audit").where("namespace_id", "=", namespaceId).where("sequence", "=", sequence).execute();
+}
+
+async function rowAt({ db }: Database, namespaceId: string, sequence: number): Promise<Schema["audit"]> {
+  const row = db.selectFrom("audit").selectAll().where("namespace_id", "=", namespaceId);
+  return row.where("sequence", "=", sequence).executeTakeFirstOrThrow();
+}
+
+const rows: { name: string; tamper(database: Database, namespaceId: string): Promise<unknown>; found: number }[] = [
+  ...(["content", "hash", "outcome", "type", "actor", "at", "trace_id", "id"] as const).map((column) => ({
+    name: `a row whose ${column} was changed`,
+    tamper: (database: Database, tenant: string) => change(database, tenant, 3, { [column]: "changed" }),
+    found: 3,
+  })),
+  {
+    name: "an event that was changed together with its hash",
+    async tamper(database, tenant) {
+      const { content, hash } = await rowAt(database, tenant, 1);
+      await change(database, tenant, 3, { content, hash });
+    },
+    found: 3,
+  },
+  { name: "a removed first row", tamper: (database, tenant) => remove(database, tenant, 1), found: 1 },
+  { name: "a removed row in the middle", tamper: (database, tenant) => remove(database, tenant, 3), found: 3 },
+  { name: "a removed last row", tamper: (database, tenant) => remove(database, tenant, 5), found: 5 },
+  {
+    name: "that all rows were removed",
+    tamper: ({ db }, tenant) => db.deleteFrom("audit").where("namespace_id", "=", tenant).execute(),
+    found: 1,
+  },
+  {
+    name: "a removed head",
+    tamper: ({ db }, tenant) => db.deleteFrom("audit_heads").where("namespace_id", "=", tenant).execute(),
+    found: 6,
+  },
+  {
+    name: "an inserted row after the last",
+    async tamper(database, tenant) {
+      const last = await rowAt(database, tenant, 5);
+      await database.db
+        .insertInto("audit")
+        .values({ ...last, sequence: 6 })
+        .execute();
+    },
+    found: 6,
+  },
+  {
+    name: "an inserted row in the middle, with the later ones moved up",
+    async tamper(database, tenant) {
+      const third = await rowAt(database, tenant, 3);
+      await change(database, tenant, 5, { sequence: 6 });
+      await change(database, tenant, 4, { sequence: 5 });
+      await database.db
+        .insertInto("audit")
+        .values({ ...third, sequence: 4 })
+        .execute();
+    },
+    found: 4,
+  },
+  {
+    name: "two rows that changed places",
+    async tamper(database, tenant) {
+      await change(database, tenant, 2, { sequence: 9 });
+      await change(database, tenant, 3, { sequence: 2 });
+      await change(database, tenant, 9, { sequence: 3 });
+    },
+    found: 2,
+  },
+  {
+    name: "a row of another tenant in the place of its own",
+    async tamper(database, tenant) {
+      const other = newTenant();
+      await createAuditStore(database).record(auditEvent("event-1", { namespaceId: other }));
+      const { content, hash } = await rowAt(database, other, 1);
+      await change(database, tenant, 1, { content, hash });
+    },
+    found: 1,
+  },
+];
+
+describe.each(databaseKinds)("verifying the audit trail on %s", (kind) => {
+  const open = sharedDatabase(kind);
+
+  test("a trail nobody touched is whole, and so is one that does not exist", async () => {
+    const database = await open();
+    expect(await firstBroken(database, await fiveEvents(database))).toBeUndefined();
+    expect(await firstBroken(database, "no-such-tenant")).toBeUndefined();
+  });
+
+  for (const { name, tamper, found } of rows) {
+    test(`finds ${name}`, async () => {
+      const database = await open();
+      const namespaceId = await fiveEvents(database);
+      await tamper(database, namespaceId);
+      expect(await firstBroken(database, namespaceId)).toBe(found);
+    });
+  }
+
+  test("finds a row that was removed beyond the first thousand", async () => {
+    const database = await open();
+    const audit = createAuditStore(database);
+    const namespaceId = newTenant();
+    const ids = Array.from({ length: 2001 }, (_, place) => `event-${place + 1}`);
+    await Promise.all(ids.map((id) => audit.record(auditEvent(id, { namespaceId }))));
+    expect(await firstBroken(database, namespaceId)).toBeUndefined();
+    await remove(database, namespaceId, 1500);
+    expect(await firstBroken(database, namespaceId)).toBe(1500);
+  });
+
+  test("lets others run in between, however long the trail is", async () => {
+    const database = await open();
+    const audit = createAuditStore(database);
+    const namespaceId = newTenant();
+    const ids = Array.from({ length: 2000 }, (_, place) => `event-${place + 1}`);
+    await Promise.all(ids.map((id) => audit.record(auditEvent(id, { namespaceId }))));
+    const progress = { turns: 0, isDone: false };
+    const others = async (): Promise<void> => {
+      for (; !progress.isDone; progress.turns += 1) await new Promise((resolve) => setImmediate(resolve));
+    };
+    const verify = async (): Promise<void> => {
+      expect(await audit.verify(namespaceId)).toMatchObject({ rows: 2000 });
+      progress.isDone = true;
+    };
+    await Promise.all([others(), verify()]);
+    expect(progress.turns).toBeGreaterThanOrEqual(10);
+  });
+
+  test("a broken trail says nothing about another tenant's", async () => {
+    const database = await open();
+    const [broken, whole] = [await fiveEvents(database), await fiveEvents(database)];
+    await remove(database, broken, 3);
+    expect(await firstBroken(database, whole)).toBeUndefined();
+  });
+});

@@ -1,0 +1,90 @@
+import type { Command } from "commander";
+import { operatorsTenant, type CredentialRecord } from "../access/credential-store.ts";
+import { askHost } from "../management/admin-client.ts";
+import { asOperator, withPages, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
+import { renderTable, withMore } from "./table.ts";
+import { principalText, readExpiry, readPrincipal } from "./tokenize.ts";
+
+interface CreateFlags extends OperatorFlags {
+  tenant?: string;
+  actor?: string;
+  operator?: string;
+  owner?: string;
+  authority?: string;
+  purpose?: string[];
+  sender?: string[];
+  expires?: string;
+}
+
+/** `credential create | list | revoke`. */
+export function addCredentialCommands(program: Command, show: Show): void {
+  const credentials = program.command("credential").description("Make, list and revoke credentials.").exitOverride();
+  asOperator(
+    credentials.command("create"),
+    "Make a credential. Its token is shown this once.",
+    "turnpike credential create --tenant acme --actor agent:assistant --owner human:alice --purpose support",
+  )
+    .requiredOption("--tenant <id>", "the tenant it belongs to")
+    .requiredOption("--actor <kind:id>", "who acts with it")
+    .option("--owner <kind:id>", "whose resources are in scope; the actor unless given")
+    .option("--authority <kind:id>", "whose grants are exercised; the owner unless given")
+    .requiredOption("--purpose <purposes...>", "what it may be used for; the first is the default")
+    .option("--sender <kind:id...>", "whose messages it may start turns with; anybody's unless given")
+    .option("--expires <span or time>", "when it ends, such as 30d")
+    .action(async (flags: CreateFlags) => {
+      const actor = readPrincipal("--actor", flags.actor ?? "");
+      const owner = flags.owner === undefined ? actor : readPrincipal("--owner", flags.owner);
+      const authority = flags.authority === undefined ? owner : readPrincipal("--authority", flags.authority);
+      const senders = flags.sender?.map((sender) => readPrincipal("--sender", sender));
+      const access = { actor, owner, authority, purposes: flags.purpose, ...(senders && { senders }) };
+      await make(show, flags, { namespaceId: flags.tenant, access });
+    });
+  asOperator(
+    credentials.command("operator"),
+    "Make a credential for another operator. Its token is shown this once.",
+    "turnpike credential operator --name human:carol",
+  )
+    .requiredOption("--name <kind:id>", "who the audit trail will name")
+    .option("--expires <span or time>", "when it ends, such as 30d")
+    .action(async (flags: CreateFlags & { name: string }) => {
+      const actor = readPrincipal("--name", flags.name);
+      const access = { actor, owner: actor, purposes: ["operate"], admin: true };
+      await make(show, flags, { namespaceId: operatorsTenant, access });
+    });
+  withPages(asOperator(credentials.command("list"), "List credentials.", "turnpike credential list --tenant acme"))
+    .option("--tenant <id>", "only those of this tenant")
+    .action(async (flags: OperatorFlags & PageFlags & { tenant?: string }) => {
+      const { tenant: namespaceId, limit, cursor } = flags;
+      const answer = await askHost(flags, "listCredentials", { namespaceId, limit, cursor });
+      show(flags, answer, credentialTable(answer.credentials, answer.cursor));
+    });
+  asOperator(
+    credentials.command("revoke"),
+    "Revoke a credential, from the next request on.",
+    "turnpike credential revoke 0123456789abcdef",
+  )
+    .argument("<id>", "the part of the token between tp_ and the second _")
+    .action(async (id: string, flags: OperatorFlags) => {
+      show(flags, await askHost(flags, "revokeCredential", { id }), `Revoked ${id}.`);
+    });
+}
+
+async function make(show: Show, flags: CreateFlags, body: object): Promise<void> {
+  const expiry = flags.expires === undefined ? {} : { expiresAt: readExpiry("--expires", flags.expires) };
+  const made = await askHost(flags, "createCredential", { ...body, ...expiry });
+  show(flags, made, `The token, shown this once:\n${made.token}`);
+}
+
+function credentialTable(credentials: readonly CredentialRecord[], cursor: string | undefined): string {
+  if (credentials.length === 0) return "There are no credentials.";
+  const rows = credentials.map(({ id, namespaceId, access, expiresAt, revokedAt }) => [
+    id,
+    namespaceId,
+    principalText(access.actor),
+    principalText(access.owner),
+    access.admin === true ? "operator" : access.purposes.join(","),
+    access.senders?.map(principalText).join(",") ?? "anybody",
+    revokedAt === undefined ? (expiresAt === undefined ? "good" : `until ${expiresAt}`) : `revoked ${revokedAt}`,
+  ]);
+  return withMore(renderTable(["ID", "TENANT", "ACTOR", "OWNER", "PURPOSES", "SENDERS", "STATE"], rows), cursor);
+}

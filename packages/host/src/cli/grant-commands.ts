@@ -1,0 +1,171 @@
+import { randomBytes } from "node:crypto";
+import type { Command } from "commander";
+import type { Constraints } from "turnpike/contracts";
+import { ConfigError } from "../compose/config.ts";
+import type { GrantEntry } from "../management/admin-schemas.ts";
+import { askHost } from "../management/admin-client.ts";
+import { asOperator, withPages, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
+import { oneLine, renderTable, withMore } from "./table.ts";
+import {
+  capabilityText,
+  constraintsText,
+  principalText,
+  checkedPrincipal,
+  readChoice,
+  readCount,
+  readExpiry,
+  readPrincipal,
+  readResource,
+} from "./tokenize.ts";
+
+interface GrantFlags extends OperatorFlags {
+  tenant: string;
+  to: string;
+  from: string;
+  id?: string;
+  resource: string;
+  owner?: string;
+  action: string[];
+  exact?: boolean;
+  purpose?: string[];
+  expires?: string;
+  uses?: string;
+  depth?: string;
+}
+
+interface ListFlags extends OperatorFlags, PageFlags {
+  tenant: string;
+  to?: string;
+  from?: string;
+  state?: string;
+  resource?: string;
+}
+
+/** `grant create | derive | list | revoke`. */
+export function addGrantCommands(program: Command, show: Show): void {
+  const grants = program.command("grant").description("Issue, derive, list and revoke grants.").exitOverride();
+  withTerms(
+    asOperator(
+      grants.command("create"),
+      "Issue a grant.",
+      "turnpike grant create --tenant acme --to agent:assistant --from human:alice --resource files/notes --action read",
+    ),
+  )
+    .requiredOption("--from <kind:id>", "who grants it")
+    .requiredOption("--resource <namespace/path>", "where, such as files/notes")
+    .requiredOption("--action <actions...>", "what may be done there")
+    .action(async (flags: GrantFlags) => {
+      const grant = {
+        id: flags.id ?? freshId(),
+        namespaceId: flags.tenant,
+        subject: readPrincipal("--to", flags.to),
+        issuer: readPrincipal("--from", flags.from),
+        capabilities: [capabilityOf(flags)],
+        constraints: constraintsOf(flags),
+        issuedAt: new Date().toISOString(),
+      };
+      const issued = await askHost(flags, "createGrant", grant);
+      show(flags, issued, `Issued ${oneLine(issued.id)}.`);
+    });
+  withTerms(
+    asOperator(
+      grants.command("derive"),
+      "Issue a grant that is no wider than the one it is derived from, in the name of who holds that.",
+      "turnpike grant derive grant-1 --tenant acme --to agent:helper --resource files/notes/todo.md --exact --action read",
+    ),
+  )
+    .argument("<parent>", "the id of the grant to derive from")
+    .option("--resource <namespace/path>", "where; all that the parent covers unless given")
+    .option("--action <actions...>", "what may be done there")
+    .action(async (parentId: string, flags: GrantFlags) => {
+      const isNarrowed = flags.resource !== undefined && flags.action !== undefined;
+      const saysPart = [flags.resource, flags.action, flags.owner, flags.exact].some((part) => part !== undefined);
+      if (saysPart && !isNarrowed)
+        throw new ConfigError("grant derive: expected --resource and --action together, or neither of them.");
+      const issued = await askHost(flags, "deriveGrant", {
+        namespaceId: flags.tenant,
+        parentId,
+        id: flags.id ?? freshId(),
+        subject: readPrincipal("--to", flags.to),
+        ...(isNarrowed && { capabilities: [capabilityOf(flags)] }),
+        constraints: constraintsOf(flags),
+      });
+      show(flags, issued, oneLine(`Issued ${issued.id}, derived from ${parentId}.`));
+    });
+  withPages(asOperator(grants.command("list"), "List grants.", "turnpike grant list --tenant acme --state live"))
+    .requiredOption("--tenant <id>", "the tenant they are good in")
+    .option("--to <kind:id>", "only those that this principal holds", checkedPrincipal("--to"))
+    .option("--from <kind:id>", "only those that this principal issued", checkedPrincipal("--from"))
+    .option("--resource <namespace>", "only those over this resource namespace")
+    .option("--state <state>", `only those that are ${states.join(", ")}`, (text) =>
+      readChoice("--state", text, states),
+    )
+    .action(async (flags: ListFlags) => {
+      const { tenant: namespaceId, to: subject, from: issuer, state, resource, limit, cursor } = flags;
+      const query = { namespaceId, subject, issuer, state, resource, limit, cursor };
+      const answer = await askHost(flags, "listGrants", query);
+      show(flags, answer, grantTable(answer.grants, answer.cursor));
+    });
+  asOperator(
+    grants.command("revoke"),
+    "Revoke a grant, from the next call on. Whatever was derived from it falls with it.",
+    "turnpike grant revoke grant-1 --tenant acme",
+  )
+    .argument("<id>", "the grant's id")
+    .requiredOption("--tenant <id>", "the tenant it is good in")
+    .action(async (id: string, flags: OperatorFlags & { tenant: string }) => {
+      const done = await askHost(flags, "revokeGrant", { namespaceId: flags.tenant, id });
+      const fallen = done.descendants.map(
+        (grant) => `\n  ${oneLine(`${grant.id} of ${principalText(grant.subject)}`)}`,
+      );
+      const also = fallen.length === 0 ? "" : ` With it fell what was derived from it:${fallen.join("")}`;
+      show(flags, done, `Revoked ${oneLine(id)}.${also}`);
+    });
+}
+
+const states = ["live", "future", "expired", "revoked", "exhausted", "invalid", "unknown"];
+
+function withTerms(command: Command): Command {
+  return command
+    .requiredOption("--tenant <id>", "the tenant it is good in")
+    .requiredOption("--to <kind:id>", "who may act")
+    .option("--owner <kind:id>", "whose resource; that of whoever the actor acts for unless given")
+    .option("--exact", "only this path, not what is below it")
+    .option("--purpose <purposes...>", "only for these purposes")
+    .option("--expires <span or time>", "when it ends, such as 1h")
+    .option("--uses <number>", "how often it may be used")
+    .option("--depth <number>", "how far it may be passed on; 0 is not at all")
+    .option("--id <id>", "the grant's id; a fresh one unless given");
+}
+
+function freshId(): string {
+  return `grant-${randomBytes(6).toString("hex")}`;
+}
+
+function capabilityOf({ resource, owner, action, exact }: GrantFlags) {
+  const place = { ...readResource(resource), ...(owner !== undefined && { owner: readPrincipal("--owner", owner) }) };
+  return { resource: place, actions: action, scope: exact === true ? "exact" : "descendants" };
+}
+
+function constraintsOf({ purpose, expires, uses, depth }: GrantFlags): Constraints {
+  return {
+    ...(purpose && { purposes: purpose }),
+    ...(expires !== undefined && { expiresAt: readExpiry("--expires", expires) }),
+    ...(uses !== undefined && { maxUses: readCount("--uses", uses) }),
+    ...(depth !== undefined && { delegationDepth: readCount("--depth", depth, 0) }),
+  };
+}
+
+function grantTable(grants: readonly GrantEntry[], cursor: string | undefined): string {
+  if (grants.length === 0) return "There are no grants.";
+  const rows = grants.map(({ grant, state, rule, used }) => [
+    grant.id,
+    rule === undefined ? state : `${state} (${rule})`,
+    principalText(grant.subject),
+    principalText(grant.issuer),
+    grant.capabilities.map(capabilityText).join("; "),
+    [constraintsText(grant.constraints), used === undefined ? "" : `${used} used`].filter(Boolean).join(", "),
+    grant.parentId ?? "",
+  ]);
+  return withMore(renderTable(["ID", "STATE", "TO", "FROM", "MAY", "TERMS", "PARENT"], rows), cursor);
+}

@@ -1,0 +1,49 @@
+import { readFileSync } from "node:fs";
+import type { Command } from "commander";
+import { ConfigError } from "../compose/config.ts";
+import { defaultUrl } from "./connection.ts";
+import { readUrl } from "./tokenize.ts";
+
+interface BridgeFlags {
+  url: string;
+  tokenFile?: string;
+}
+
+/** `mcp`: for clients that start a program and talk to it. Standard output is theirs alone. */
+export function addMcpCommand(program: Command, onFailure: () => void): void {
+  program
+    .command("mcp")
+    .description(
+      "Join an MCP client on standard input and output to a host. The token is TURNPIKE_TOKEN's unless a file is given.",
+    )
+    .addHelpText("after", "\nExample:\n  turnpike mcp --url http://127.0.0.1:8787")
+    .option("--url <url>", "the host to talk to", (text) => readUrl("--url", text), defaultUrl)
+    .option("--token-file <file>", "file with the token of a credential")
+    .exitOverride()
+    .action(async ({ url, tokenFile }: BridgeFlags) => {
+      const token = tokenFrom(tokenFile);
+      const { runBridge } = await import("./mcp-bridge.ts");
+      const outcome = await runBridge({
+        url,
+        token,
+        input: process.stdin,
+        write: (line) => void process.stdout.write(`${line}\n`),
+        complain: (words) => void process.stderr.write(`${words}\n`),
+      });
+      if (outcome === "some failed") onFailure();
+    });
+}
+
+function tokenFrom(file: string | undefined): string {
+  const token = (file === undefined ? process.env["TURNPIKE_TOKEN"] : readToken(file))?.trim() ?? "";
+  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  throw new ConfigError("There is no token: set TURNPIKE_TOKEN, or name a file that holds one with --token-file.");
+}
+
+function readToken(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new ConfigError(`--token-file ${file}: the file cannot be read.`, { cause });
+  }
+}

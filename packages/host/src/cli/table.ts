@@ -1,0 +1,43 @@
+import { unprintable } from "../base/hidden-text.ts";
+import { commandLine } from "./tokenize.ts";
+
+const unprintableRun = new RegExp(`${unprintable}+`, "gu");
+const unprintableAll = new RegExp(unprintable, "gu");
+
+/** Rows for people: a heading, columns that line up, nothing behind the last word of a line. */
+export function renderTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [headings, ...rows.map((row) => row.map(oneLine))];
+  const widths = headings.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}
+
+/** What others wrote cannot break out of its line or speak to the terminal. */
+export function oneLine(text: string): string {
+  return text.replaceAll(unprintableRun, " ");
+}
+
+/** A table, and how to see what comes behind it. */
+export function withMore(table: string, cursor: string | undefined): string {
+  return cursor === undefined ? table : `${table}\nThere is more: ${commandLine(["--cursor", cursor])}`;
+}
+
+/** JSON for scripts and people: what a terminal would obey or not show is written as an escape, which means the same. */
+export function jsonText(value: unknown, indent = 2): string {
+  // A line feed here is between the parts of the JSON: inside a text it has been escaped already.
+  return JSON.stringify(value, null, indent).replaceAll(unprintableAll, (found) =>
+    found === "\n" ? found : escaped(found),
+  );
+}
+
+function escaped(character: string): string {
+  return Array.from({ length: character.length }, (_, place) => character.charCodeAt(place))
+    .map((code) => `\\u${code.toString(16).padStart(4, "0")}`)
+    .join("");
+}

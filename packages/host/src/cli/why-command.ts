@@ -1,0 +1,183 @@
+import type { Command } from "commander";
+import type { AuditEvent, Grant, PrincipalRef } from "turnpike/contracts";
+import type { AdminExplanation } from "../management/admin-schemas.ts";
+import { ConfigError } from "../compose/config.ts";
+import { askHost } from "../management/admin-client.ts";
+import { asOperator, sameHost, type OperatorFlags, type Show } from "./connection.ts";
+import { jsonText, oneLine, renderTable } from "./table.ts";
+import {
+  capabilityText,
+  commandLine,
+  constraintsText,
+  isPasteable,
+  principalText,
+  readPrincipal,
+  readResource,
+  resourceText,
+} from "./tokenize.ts";
+
+interface WhyFlags extends OperatorFlags {
+  tenant: string;
+  trace?: string;
+  actor?: string;
+  owner?: string;
+  authority?: string;
+  purpose?: string;
+  resource?: string;
+  action?: string;
+}
+
+/** `why`: a decision, every grant that was looked at, and what would change it. */
+export function addWhyCommand(program: Command, show: Show): void {
+  asOperator(
+    program.command("why"),
+    "Explain why an act is allowed or denied, and what would allow it.",
+    "turnpike why --tenant acme --actor agent:assistant --owner human:alice --purpose support --action read --resource files/private/diary.md",
+  )
+    .requiredOption("--tenant <id>", "the tenant")
+    .option("--trace <id>", "explain the last denial of this trace; of the other flags only --actor then counts")
+    .option("--actor <kind:id>", "who acts")
+    .option("--owner <kind:id>", "whose resources; the actor's own unless given")
+    .option("--authority <kind:id>", "whose grants; the owner's unless given")
+    .option("--purpose <purpose>", "what for")
+    .option("--action <action>", "what is done")
+    .option("--resource <namespace/path>", "where")
+    .action(async (flags: WhyFlags) => {
+      const { tenant: namespaceId, trace: traceId } = flags;
+      const explanation =
+        traceId === undefined
+          ? await askHost(flags, "explain", questionOf(flags))
+          : await askHost(flags, "explainDenial", { namespaceId, traceId, ...actorOf(flags) });
+      show(flags, explanation, explanationText(explanation, flags));
+    });
+}
+
+function actorOf({ actor }: WhyFlags): { actor?: PrincipalRef } {
+  return actor === undefined ? {} : { actor: readPrincipal("--actor", actor) };
+}
+
+function questionOf(flags: WhyFlags): Record<string, unknown> {
+  const { tenant: namespaceId, actor, owner, authority, purpose, resource, action } = flags;
+  if (actor === undefined || purpose === undefined || resource === undefined || action === undefined)
+    throw new ConfigError("why: expected --trace, or all of --actor, --purpose, --action and --resource.");
+  return {
+    namespaceId,
+    actor: readPrincipal("--actor", actor),
+    ...(owner !== undefined && { owner: readPrincipal("--owner", owner) }),
+    ...(authority !== undefined && { authority: readPrincipal("--authority", authority) }),
+    purpose,
+    resource: readResource(resource),
+    action,
+  };
+}
+
+function explanationText(explanation: AdminExplanation, flags: OperatorFlags): string {
+  const { decision, grants, recorded, suggestion, obstacle } = explanation;
+  const considered = grants.map(({ grant, failed, rule }) => [
+    grant.id,
+    principalText(grant.issuer),
+    failed === undefined ? (decision.matchedGrantId === grant.id ? "nothing: it allows this" : "not needed") : failed,
+    rule ?? conditionText(grant, failed),
+  ]);
+  const parts = [
+    verdictLine(explanation),
+    ...(recorded === undefined ? [] : [recordedLine(explanation, recorded, flags)]),
+    grants.length === 0 ? noGrants(explanation) : renderTable(["GRANT", "FROM", "FAILED", "BECAUSE"], considered),
+    ...(suggestion === undefined
+      ? []
+      : [`This would allow exactly this and nothing more:\n  ${suggestedCommand(suggestion, flags)}`]),
+    ...(obstacle === undefined ? [] : [oneLine(obstacle)]),
+  ];
+  return parts.join("\n\n");
+}
+
+function verdictLine({ decision, access, request }: AdminExplanation): string {
+  const verdict = decision.allowed ? "ALLOWED" : "DENIED";
+  const act = request === undefined ? "the call" : `${request.action} ${resourceText(request.resource)}`;
+  const whose = `of ${principalText(access.owner)}, on grants of ${principalText(access.authority)}`;
+  return oneLine(
+    `${verdict} (${decision.reasonCode}): ${principalText(access.actor)}, ${act} ${whose}, for ${access.purpose}`,
+  );
+}
+
+function recordedLine({ access, toolNamespace }: AdminExplanation, event: AuditEvent, flags: OperatorFlags): string {
+  const { at, tool, reason, metadata = {} } = event;
+  const what = oneLine(`On the trail ${at}: ${[tool, reason].filter(Boolean).join(" ")}`);
+  switch (metadata["hidden"]) {
+    case "not-registered":
+      return `${what}: this host has no such tool.`;
+    case "namespace-disabled":
+      return `${what}: its namespace is off. This switches it on:\n  ${enableCommand(access, toolNamespace, flags)}`;
+    case "not-granted":
+      return `${what}: no grant reaches into what the tool needs.\nAsk again with --action and --resource.`;
+    default:
+      return what;
+  }
+}
+
+function enableCommand(
+  { namespaceId, actor }: AdminExplanation["access"],
+  toolNamespace: string | undefined,
+  flags: OperatorFlags,
+): string {
+  const verb = toolNamespace === undefined ? ["list"] : ["enable", toolNamespace];
+  const command = ["turnpike", "namespace", ...verb, ...sameHost(flags)];
+  return commandLine([...command, ...flag("--tenant", namespaceId), ...flag("--actor", principalText(actor))]);
+}
+
+function noGrants({ request, access }: AdminExplanation): string {
+  if (request === undefined) return "The act itself was never decided.";
+  const [holder, issuer] = [principalText(access.actor), principalText(access.authority)];
+  return oneLine(`${holder} holds no grant of ${issuer} in ${access.namespaceId}.`);
+}
+
+/** What the grant says about the condition that it failed. */
+function conditionText({ capabilities, constraints, issuedAt, revokedAt }: Grant, failed: string | undefined): string {
+  switch (failed) {
+    case undefined:
+      return "";
+    case "namespace":
+    case "owner":
+    case "action":
+    case "path":
+      return `it covers ${capabilities.map(capabilityText).join("; ")}`;
+    case "revoked":
+      return `it was revoked ${revokedAt ?? ""}`.trimEnd();
+    case "not-issued":
+      return `it is issued ${issuedAt}`;
+    default:
+      return constraintsText(constraints);
+  }
+}
+
+function suggestedCommand(suggestion: NonNullable<AdminExplanation["suggestion"]>, flags: OperatorFlags): string {
+  const { namespaceId, subject, issuer, capabilities, constraints, parentId } = suggestion;
+  const asJson = `POST /admin/v1/grants ${jsonText({ id: "<a new id>", ...suggestion, issuedAt: "<now>" }, 0)}`;
+  const [capability] = capabilities;
+  // A namespace with a slash has no short form, and neither has a parent that would be taken for a flag.
+  if (capability === undefined || capability.resource.namespace.includes("/") || parentId?.startsWith("-"))
+    return asJson;
+  const { resource, actions } = capability;
+  const { purposes = [], delegationDepth } = constraints;
+  const words = [
+    "turnpike",
+    "grant",
+    ...(parentId === undefined ? ["create"] : ["derive", parentId]),
+    ...sameHost(flags),
+    ...flag("--tenant", namespaceId),
+    ...flag("--to", principalText(subject)),
+    ...(parentId === undefined ? flag("--from", principalText(issuer)) : []),
+    ...(resource.owner === undefined ? [] : flag("--owner", principalText(resource.owner))),
+    ...flag("--resource", resourceText(resource)),
+    "--exact",
+    ...actions.flatMap((action) => flag("--action", action)),
+    ...purposes.flatMap((purpose) => flag("--purpose", purpose)),
+    ...(delegationDepth === undefined ? [] : ["--depth", String(delegationDepth)]),
+  ];
+  return words.every(isPasteable) ? commandLine(words) : asJson;
+}
+
+/** A value that begins with a dash would be taken for a flag of its own. */
+function flag(name: string, value: string): string[] {
+  return value.startsWith("-") ? [`${name}=${value}`] : [name, value];
+}

@@ -1,0 +1,229 @@
+import type { ToolHandler } from "turnpike/kernel";
+import { createServiceApi, createServiceHandler, type ServiceApi } from "turnpike/http";
+import { createTurnExecutor, type RuntimePlugin, type TurnExecutionPort } from "turnpike/runtime";
+import { createAccessGuard } from "../access/access-guard.ts";
+import { createJwtVerifier } from "../access/jwt.ts";
+import { limitSenders } from "../access/limit-senders.ts";
+import { createContextResolver } from "../access/resolve-context.ts";
+import { verifySenders } from "../access/verify-senders.ts";
+import { createAdminHandler } from "../protocols/admin/admin-handler.ts";
+import { ensureAdminToken, type OperatorToken } from "../access/admin-token.ts";
+import { auditKeyFile, checkpointFile } from "../audit/audit-files.ts";
+import { createCheckpoints, type Checkpoints } from "../audit/checkpoints.ts";
+import { openSigningKey } from "../audit/signing-key.ts";
+import type { Config } from "./config.ts";
+import type { Database } from "../storage/database.ts";
+import { heartbeat } from "../storage/heartbeat.ts";
+import { openDatabase } from "../storage/open-database.ts";
+import { isOutage } from "../storage/outage.ts";
+import { createHostKernel } from "./kernel.ts";
+import { createRateLimit } from "../access/rate-limit.ts";
+import { limitTurns, openTurnSlots } from "../turns/turn-limit.ts";
+import { turnLimitsOf } from "../turns/turn-slots.ts";
+import { bugFacts, errorFacts, foreignErrorFacts, type Log } from "../observe/log.ts";
+import { hideNamespaces } from "../tool-namespaces/hide-namespaces.ts";
+import { serversAsOwnUser } from "../mcp-servers/isolation.ts";
+import { createMcpHandler } from "../protocols/mcp/mcp-handler.ts";
+import { createMcpPool, type McpPool } from "../mcp-servers/mcp-pool.ts";
+import { measureTurns } from "../observe/measure-turns.ts";
+import { createMetrics, type Metrics } from "../observe/metrics.ts";
+import { queryLog } from "../observe/query-log.ts";
+import { hostOpenApi } from "../protocols/pages/openapi.ts";
+import { protectFromReplay } from "../ledger/replay-api.ts";
+import type { Runtimes } from "../turns/runtimes/open-runtime.ts";
+import { createApp, knownPaths } from "../front/app.ts";
+import { renderDocs } from "../protocols/pages/docs-page.ts";
+import { startServer } from "../front/node-server.ts";
+import { createReadiness } from "../front/readiness.ts";
+import { requestScope } from "../front/request-scope.ts";
+import { openStores, type Stores } from "./stores.ts";
+import { version } from "../base/version.ts";
+
+/** A host that runs. */
+export interface Host {
+  url: string;
+  stores: Stores;
+  operatorToken: OperatorToken;
+  /** Finishes what runs, flushes, and lets go of everything. */
+  close(): Promise<void>;
+}
+
+/** What the configuration does not say. */
+export interface HostOptions extends Runtimes {
+  log: Log;
+  tools?: readonly ToolHandler[];
+  /** Replace the operator's token that a host made before. */
+  isNewOperatorTokenWanted?: boolean;
+}
+
+const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+
+/** Starts a host; one that cannot start leaves nothing open. */
+export async function startHost(config: Config, options: HostOptions): Promise<Host> {
+  const metrics = createMetrics({ routes: knownPaths });
+  const pool = createMcpPool(config.mcp, options.log);
+  const database = await openDatabase(config.database, queryLog(metrics));
+  try {
+    return await wire(config, options, { database, metrics, pool });
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** What is there before the wiring. */
+interface Parts {
+  database: Database;
+  metrics: Metrics;
+  pool: McpPool;
+}
+
+/** The wiring of the whole host, from the database up to the socket. */
+async function wire(
+  config: Config,
+  { log, runtime, runtimeOfVerifiedSenders = runtime, tools = [], isNewOperatorTokenWanted = false }: HostOptions,
+  { database, metrics, pool }: Parts,
+): Promise<Host> {
+  const { openEscalations, unreadMessages } = config.limits;
+  const questionMs = config.escalations.expireHours * hourMs;
+  const stores = openStores(database, { questionMs, openEscalations, unreadMessages });
+  const clock = (): Date => new Date();
+  const access = createAccessGuard({ settings: stores.settings, clock });
+  const { kernel, toolNamespaces } = createHostKernel({
+    stores,
+    access,
+    metrics,
+    log,
+    tools,
+    providers: pool.providers,
+    limits: config.tools,
+  });
+  const turnsWith = (plugin: RuntimePlugin): TurnExecutionPort =>
+    createTurnExecutor({
+      kernel,
+      runtime: plugin,
+      defaults: config.turns,
+      onTurnError: (error, executionId) => log.error({ executionId, ...foreignErrorFacts(error) }, "runtime failed"),
+    });
+  const turns = verifySenders(stores.messages, {
+    claimed: turnsWith(runtime),
+    verified: turnsWith(runtimeOfVerifiedSenders),
+    onError: (error) => log.error(errorFacts(error), "inbox not read to verify a sender"),
+  });
+  const everything = hideNamespaces(createServiceApi({ kernel, turns }), pool.isHidden);
+  const onSlotError = (error: unknown): void => log.error(errorFacts(error), "places for turns not counted");
+  const slots = await openTurnSlots(database, turnLimitsOf(config.limits), onSlotError);
+  const watched = access.watchTurns(measureTurns(everything, metrics));
+  const api = limitSenders(protect(limitTurns(watched, slots, onSlotError), stores, log));
+  const rateLimit = createRateLimit({ perSecond: config.limits.requestsPerSecond, burst: config.limits.burst });
+  const onKeySetError = (error: unknown): void => log.error(errorFacts(error), "key set not read");
+  const resolveContext = createContextResolver({
+    credentials: stores.credentials,
+    jwt: config.jwt && createJwtVerifier(config.jwt, { onKeySetError }),
+    settings: stores.settings,
+    rateLimit,
+    clock,
+  });
+  const onRefusal = (error: unknown, requestId: string): void =>
+    log.warn({ requestId, ...errorFacts(error) }, "request refused");
+  const service = createServiceHandler({
+    api,
+    resolveContext,
+    onError: (error, _request, requestId) => onRefusal(error, requestId),
+  });
+  const checkpoints = createCheckpoints({
+    file: checkpointFile(config),
+    key: openSigningKey(auditKeyFile(config)),
+    audit: stores.audit,
+    database,
+    log,
+    clock,
+  });
+  const admin = createAdminHandler(
+    { stores, checkpoints, kernel, toolNamespaces, clock },
+    {
+      credentials: stores.credentials,
+      audit: stores.audit,
+      rateLimit,
+      onError: (error, requestId) =>
+        log.error({ requestId, ...(isOutage(error) ? errorFacts(error) : bugFacts(error)) }, "operator not served"),
+      onAuditError: (error) => log.error(errorFacts(error), "operator's change not kept on the trail"),
+      pages: { "/metrics": () => figures(metrics) },
+    },
+  );
+  const openApi = hostOpenApi();
+  const app = createApp({
+    service,
+    admin,
+    mcp: createMcpHandler({ api, resolveContext, version, onError: onRefusal }),
+    checkReady: createReadiness(() => heartbeat(database)),
+    openApi,
+    docsPage: renderDocs(openApi),
+    log,
+    metrics,
+  });
+  watchQueues(metrics, stores, checkpoints);
+  for (const { server, says } of serversAsOwnUser(config.mcp ?? { servers: {} })) log.warn({ server }, says);
+  const listening = await startServer(config, app, (refusal) => {
+    metrics.request("other", refusal.status, 0);
+    log.info({ route: "other", ...refusal }, "request");
+  });
+  // After everything that can keep a host from starting: a token that is shown once must not be made and then not shown.
+  const operatorToken = await ensureAdminToken(stores, config, { isNewWanted: isNewOperatorTokenWanted }).catch(
+    async (error: unknown) => {
+      await listening.close();
+      throw error;
+    },
+  );
+  const forgetting = await forgetResults(stores, config, log);
+  checkpoints.start(config.audit.checkpointSeconds);
+  return {
+    url: listening.url,
+    stores,
+    operatorToken,
+    async close() {
+      clearInterval(forgetting);
+      await listening.close();
+      await pool.close();
+      await stores.audit.flush();
+      await stores.replay.close();
+      await checkpoints.close();
+      await database.close();
+    },
+  };
+}
+
+/** Every effect at most once under its id. A turn that finds no place has had none. */
+function protect(api: ServiceApi, stores: Stores, log: Log): ServiceApi {
+  return protectFromReplay(api, {
+    store: stores.replay,
+    onReplay: () => requestScope()?.headers.set("idempotency-replayed", "true"),
+    onStoreError: (error, { kind, id }) =>
+      log.error({ kind, id, ...errorFacts(error) }, "result not kept for replay yet"),
+  });
+}
+
+/** Forgets results that are old, now and every hour. */
+async function forgetResults({ replay }: Stores, config: Config, log: Log): Promise<NodeJS.Timeout> {
+  const forget = async (): Promise<void> => {
+    const before = new Date(Date.now() - config.replay.keepResultsDays * dayMs).toISOString();
+    await replay
+      .forgetResults(before)
+      .catch((error: unknown) => log.error(errorFacts(error), "old results not forgotten"));
+  };
+  await forget();
+  return setInterval(() => void forget(), hourMs);
+}
+
+function watchQueues(metrics: Metrics, { audit, escalations, messages }: Stores, checkpoints: Checkpoints): void {
+  metrics.watchQueue("audit", () => audit.waiting);
+  metrics.watchQueue("checkpoints", () => checkpoints.waiting);
+  metrics.watchQueue("escalations", () => escalations.countPending(new Date().toISOString()));
+  metrics.watchQueue("messages", () => messages.countUnacknowledged());
+}
+
+async function figures(metrics: Metrics): Promise<Response> {
+  const headers = { "content-type": metrics.contentType, "cache-control": "no-store" };
+  return new Response(await metrics.text(), { headers });
+}

@@ -1,0 +1,222 @@
+import { existsSync, readFileSync } from "node:fs";
+import { describeExpectation, TurnOptionsSchema } from "turnpike/contracts";
+import { z } from "zod";
+import { JwtConfigSchema } from "../access/jwt-config.ts";
+import { isLoopback } from "../base/loopback.ts";
+import { RuntimeConfigSchema } from "../turns/runtimes/model/runtime-config.ts";
+import { McpConfigSchema, withoutMcpSecrets } from "../mcp-servers/mcp-config.ts";
+
+const positive = z.int().min(1);
+
+const ConfigSchema = z.strictObject({
+  listen: z
+    .strictObject({
+      host: z.string().min(1).default("127.0.0.1"),
+      port: z.int().min(0).max(65_535).default(8787),
+      insecure: z.boolean().default(false).describe("listen beyond loopback without TLS"),
+    })
+    .prefault({}),
+  tls: z.strictObject({ certFile: z.string().min(1), keyFile: z.string().min(1) }).optional(),
+  database: z.string().min(1).default(".turnpike/turnpike.db").describe("postgres:// URL, or path of an SQLite file"),
+  admin: z
+    .strictObject({ tokenFile: z.boolean().default(true).describe("keep the operator's token in a file") })
+    .prefault({}),
+  jwt: JwtConfigSchema.optional(),
+  mcp: McpConfigSchema.optional(),
+  limits: z
+    .strictObject({
+      bodyBytes: positive.default(1_048_576),
+      headers: positive.default(100),
+      requestsPerSecond: positive.default(50),
+      burst: positive.default(100),
+      concurrentTurns: positive.default(64),
+      tenantTurns: positive.optional(),
+      credentialTurns: positive.optional(),
+      openEscalations: positive.default(100),
+      unreadMessages: positive.default(10_000),
+      headersMs: positive.default(10_000),
+      bodyMs: positive.default(60_000),
+      idleMs: positive.default(65_000),
+      sockets: positive.default(10_000),
+      shutdownMs: positive.default(30_000),
+    })
+    .prefault({}),
+  turns: TurnOptionsSchema.prefault({}),
+  tools: z
+    .strictObject({
+      // Timers cannot wait any longer than this.
+      timeoutMs: positive.max(2_147_483_647).default(120_000),
+      outputBytes: positive.default(1_048_576),
+    })
+    .prefault({}),
+  runtime: RuntimeConfigSchema.default({ kind: "none" }),
+  replay: z.strictObject({ keepResultsDays: positive.default(7) }).prefault({}),
+  escalations: z.strictObject({ expireHours: positive.default(24) }).prefault({}),
+  audit: z
+    .strictObject({
+      keyFile: z.string().min(1).optional().describe("private key that checkpoints are signed with"),
+      checkpointFile: z.string().min(1).optional(),
+      checkpointSeconds: positive.max(86_400).default(60),
+    })
+    .prefault({}),
+  log: z.strictObject({ level: z.enum(["debug", "info", "warn", "error", "silent"]).default("info") }).prefault({}),
+});
+
+/** Everything that can be configured. */
+export type Config = z.infer<typeof ConfigSchema>;
+
+/** A mistake in the configuration, in words for whoever made it. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+/** A setting by its dotted key, such as `listen.port`. */
+export type Settings = Readonly<Record<string, string>>;
+
+/** The configuration from a file, then the environment, then flags; the later wins. Throws `ConfigError`. */
+export function loadConfig(options: { file?: string | undefined; env: NodeJS.ProcessEnv; flags: Settings }): Config {
+  const config = readFile(options.file);
+  for (const [key, text] of Object.entries({ ...settingsIn(options.env), ...options.flags })) assign(config, key, text);
+  const parsed = ConfigSchema.safeParse(config);
+  if (parsed.success) return refuseOpenListening(parsed.data);
+  throw new ConfigError(parsed.error.issues.flatMap((issue) => mistakes(issue, config)).join("\n"));
+}
+
+/** Credentials travel with every request: beyond this machine only over TLS, unless somebody insists. */
+function refuseOpenListening(config: Config): Config {
+  const { listen, tls } = config;
+  if (isLoopback(listen.host) || tls !== undefined || listen.insecure) return config;
+  throw new ConfigError(
+    `Listening on ${listen.host} without TLS would show credentials to the network. ` +
+      "Configure tls.certFile and tls.keyFile, or set listen.insecure when something in front terminates TLS.",
+  );
+}
+
+/** One line a mistake: the key, what was found, what is expected. */
+function mistakes(issue: z.core.$ZodIssue, config: unknown): string[] {
+  const paths = issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
+  return paths.map((path) => {
+    let found: unknown = config;
+    for (const name of path) found = (found as Record<PropertyKey, unknown> | undefined)?.[name];
+    // Where models and MCP servers are configured, a secret may stand, or may have been pasted by mistake.
+    const isSecret = path[0] === "mcp" || (path[0] === "runtime" && found !== undefined);
+    const isHidden = issue.code === "unrecognized_keys" || isSecret;
+    const shown = isHidden ? "something" : hidePasswords(JSON.stringify(found) ?? "nothing").slice(0, 60);
+    return `${path.map(String).join(".") || "configuration"}: found ${shown}, ${describeExpectation(issue)}.`;
+  });
+}
+
+/** The configuration as it may be shown: without the password in a database URL and the secrets of MCP servers. */
+export function withoutSecrets(config: Config): Config {
+  const { mcp, database } = config;
+  return { ...config, database: hidePasswords(database), ...(mcp && { mcp: withoutMcpSecrets(mcp) }) };
+}
+
+function hidePasswords(text: string): string {
+  return withoutUserPassword(text).replaceAll(/([?&]password=)[^&]*/gi, "$1***");
+}
+
+/** Hides from the first colon behind an address's `://` to the last @: a password may hold either of them itself. */
+function withoutUserPassword(text: string): string {
+  const scheme = text.indexOf("://");
+  const colon = text.indexOf(":", scheme + 1 + "//".length);
+  const end = text.lastIndexOf("@");
+  return scheme !== -1 && colon !== -1 && colon < end ? `${text.slice(0, colon)}:***${text.slice(end)}` : text;
+}
+
+const defaultFile = "turnpike.config.json";
+
+function readFile(file: string | undefined): Record<string, unknown> {
+  if (file === undefined && !existsSync(defaultFile)) return {};
+  const path = file ?? defaultFile;
+  try {
+    const config: unknown = JSON.parse(readFileSync(path, "utf8"));
+    if (typeof config === "object" && config !== null && !Array.isArray(config))
+      return config as Record<string, unknown>;
+  } catch (cause) {
+    throw new ConfigError(`${path} cannot be read as JSON.`, { cause });
+  }
+  throw new ConfigError(`${path} has to hold a JSON object.`);
+}
+
+/** `TURNPIKE_LISTEN_PORT` is `listen.port`. Names that begin so and mean nothing are mistakes. */
+function settingsIn(env: NodeJS.ProcessEnv): Settings {
+  const known = new Map([...settingTypes().keys()].map((key) => [environmentName(key), key]));
+  const settings: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env)) {
+    if (!name.startsWith("TURNPIKE_") || value === undefined || notSettings.has(name)) continue;
+    const key = known.get(name);
+    if (key === undefined)
+      throw new ConfigError(`${name} is not a setting. Known are: ${[...known.keys()].join(", ")}.`);
+    settings[key] = value;
+  }
+  return settings;
+}
+
+/** Variables of the command itself. */
+const notSettings = new Set(["TURNPIKE_ADMIN_TOKEN", "TURNPIKE_TOKEN"]);
+
+/** The name of a setting in the environment. */
+export function environmentName(key: string): string {
+  return `TURNPIKE_${key.replaceAll(/[A-Z]/g, "_$&").replaceAll(".", "_").toUpperCase()}`;
+}
+
+/** Every key that takes a single value, with the type it takes, from the schema itself. */
+function settingTypes(schema: z.core.$ZodType = ConfigSchema, path: readonly string[] = []): Map<string, string> {
+  const { def } = schema._zod as {
+    def: {
+      type: string;
+      innerType?: z.core.$ZodType;
+      shape?: Record<string, z.core.$ZodType>;
+      options?: z.core.$ZodType[];
+    };
+  };
+  if (def.innerType !== undefined) return settingTypes(def.innerType, path);
+  if (def.options !== undefined) return new Map(def.options.flatMap((option) => [...settingTypes(option, path)]));
+  // What is keyed by names of the operator's choice has no fixed keys: it comes from a file alone.
+  if (def.type === "record") return new Map();
+  if (def.shape === undefined) return new Map([[path.join("."), def.type]]);
+  return new Map(Object.entries(def.shape).flatMap(([name, part]) => [...settingTypes(part, [...path, name])]));
+}
+
+/** Puts a text where its dotted key says, as what the schema takes there: a number, a yes or no, a list or a text. */
+function assign(config: Record<string, unknown>, key: string, text: string): void {
+  const path = key.split(".");
+  const last = path.pop() ?? key;
+  let place = config;
+  for (const name of path) {
+    const folder = Object.hasOwn(place, name) ? place[name] : {};
+    if (typeof folder !== "object" || folder === null) {
+      throw new ConfigError(`${key}: found something else than an object at ${name}.`);
+    }
+    define(place, name, folder);
+    place = folder as Record<string, unknown>;
+  }
+  define(place, last, valueOf(key, text));
+}
+
+/** Also for names that mean something to objects, which then are unknown keys like any other. */
+function define(place: object, name: string, value: unknown): void {
+  Object.defineProperty(place, name, { value, writable: true, enumerable: true, configurable: true });
+}
+
+function valueOf(key: string, text: string): unknown {
+  switch (settingTypes().get(key)) {
+    case "number":
+      return /^-?(0|[1-9]\d*)(\.\d+)?$/.test(text) ? Number(text) : text;
+    case "boolean":
+      return text === "true" ? true : text === "false" ? false : text;
+    case "array":
+      return text.startsWith("[") ? parsedOr(text) : text.split(",").map((part) => part.trim());
+    default:
+      return text;
+  }
+}
+
+function parsedOr(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,140 @@
+import { existsSync, statSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { sql } from "kysely";
+import { isKeySetUrl } from "../access/jwt-config.ts";
+import { readKeySet } from "../access/key-set.ts";
+import { adminTokenFile, dataFolder } from "../access/admin-token.ts";
+import { auditKeyFile } from "../audit/audit-files.ts";
+import { loadConfig, type Config } from "./config.ts";
+import { isPostgres } from "../storage/location.ts";
+import { openDatabase } from "../storage/open-database.ts";
+import { impossibleUsers, serversAsOwnUser } from "../mcp-servers/isolation.ts";
+import type { McpConfig } from "../mcp-servers/mcp-config.ts";
+import type { ModelConfig } from "../turns/runtimes/model/runtime-config.ts";
+import { readApiKey } from "../turns/runtimes/open-runtime.ts";
+
+/** One thing the doctor looked at. */
+export interface Finding {
+  check: string;
+  isOk: boolean;
+  /** True when a host runs like this, and somebody should know what it means. */
+  isWarning?: boolean;
+  /** What was found and, when it is not fine, what to do. */
+  says: string;
+}
+
+/** Looks at everything a host needs to start. Every check runs, whatever the others find. */
+export async function examine(options: Parameters<typeof loadConfig>[0]): Promise<Finding[]> {
+  let config: Config;
+  try {
+    config = loadConfig(options);
+  } catch (error) {
+    return [bad("configuration", `${messageOf(error)} Correct it and ask again.`)];
+  }
+  return [
+    good("configuration", "fits the schema"),
+    await checkPort(config),
+    ...(await checkDatabase(config)),
+    ...secretFiles(config).map(checkSecretFile),
+    ...(config.jwt === undefined ? [] : [checkKeySet(config.jwt.jwks)]),
+    ...(config.tls === undefined ? [] : [config.tls.certFile, config.tls.keyFile].map(checkTlsFile)),
+    ...checkServers(config.mcp ?? { servers: {} }),
+    ...(config.runtime.kind === "model" ? [checkModel(config.runtime, options.env)] : []),
+  ];
+}
+
+async function checkPort({ listen }: Config): Promise<Finding> {
+  const probe = createServer();
+  try {
+    await new Promise<void>((resolve, reject) => probe.once("error", reject).listen(listen.port, listen.host, resolve));
+    return good("port", `${listen.host}:${listen.port} is free`);
+  } catch (error) {
+    return bad(
+      "port",
+      `${listen.host}:${listen.port} cannot be used (${messageOf(error)}). Stop what listens there, or set listen.port.`,
+    );
+  } finally {
+    probe.close();
+  }
+}
+
+/** Reaches the database and compares its clock with this machine's. */
+async function checkDatabase(config: Config): Promise<Finding[]> {
+  try {
+    const database = await openDatabase(config.database);
+    try {
+      const { rows } = await sql<{ now: string | Date }>`select current_timestamp as now`.execute(database.db);
+      return [good("database", `${database.kind} answers and its tables are up to date`), checkClock(rows[0]?.now)];
+    } finally {
+      await database.close();
+    }
+  } catch (error) {
+    return [bad("database", `${messageOf(error)} Check \`database\`, and that no other host uses the same file.`)];
+  }
+}
+
+function checkClock(now: string | Date | undefined): Finding {
+  const theirs = now instanceof Date ? now.getTime() : Date.parse(`${now}Z`);
+  const apart = Math.round(Math.abs(Date.now() - theirs) / 1000);
+  if (apart <= 2) return good("clock", "agrees with the database's");
+  return bad("clock", `is ${apart} s away from the database's. Grants expire by the host's clock: synchronize both.`);
+}
+
+function secretFiles(config: Config): string[] {
+  const { database, tls } = config;
+  const own = [adminTokenFile(config), join(dataFolder(config), "demo-tokens.json"), auditKeyFile(config)];
+  return [...(isPostgres(database) ? [] : [database]), ...own, ...(tls === undefined ? [] : [tls.keyFile])];
+}
+
+function checkSecretFile(path: string): Finding {
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode;
+  if (mode === undefined) return good("secrets", `${path} does not exist yet`);
+  if ((mode & 0o077) === 0) return good("secrets", `${path} is readable by its owner alone`);
+  return bad("secrets", `${path} is readable by others. Run: chmod 600 ${path}`);
+}
+
+function checkKeySet(jwks: string): Finding {
+  if (isKeySetUrl(jwks)) return good("jwt", `${jwks} is fetched when the first token comes`);
+  try {
+    readKeySet(jwks);
+    return good("jwt", `${jwks} is a key set`);
+  } catch (error) {
+    return bad("jwt", `${messageOf(error)} Correct jwt.jwks.`);
+  }
+}
+
+function checkTlsFile(path: string): Finding {
+  if (existsSync(path)) return good("tls", `${path} is there`);
+  return bad("tls", `${path} does not exist. Correct tls.certFile and tls.keyFile.`);
+}
+
+/** Which user each MCP server runs as. */
+function checkServers(mcp: McpConfig): Finding[] {
+  return [
+    ...impossibleUsers(mcp).map(({ says }) => bad("mcp", says)),
+    ...serversAsOwnUser(mcp).map(({ says }) => ({ ...good("mcp", says), isWarning: true })),
+  ];
+}
+
+/** The key is looked at, not tried: that would cost money, and say that somebody is here. */
+function checkModel(config: ModelConfig, env: NodeJS.ProcessEnv): Finding {
+  try {
+    const key = readApiKey(config, env);
+    return good("runtime", key === undefined ? "asks a model without a key" : `${config.apiKeyEnv} is set`);
+  } catch (error) {
+    return bad("runtime", messageOf(error));
+  }
+}
+
+function good(check: string, says: string): Finding {
+  return { check, isOk: true, says };
+}
+
+function bad(check: string, says: string): Finding {
+  return { check, isOk: false, says };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

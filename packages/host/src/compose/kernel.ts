@@ -1,0 +1,54 @@
+import { createKernel, type AccessGuard, type Kernel, type ToolHandler, type ToolProvider } from "turnpike/kernel";
+import { escalationTool } from "turnpike/runtime";
+import type { Config } from "./config.ts";
+import type { FileDesk } from "../files/file-action.ts";
+import { fileProvider } from "../files/file-provider.ts";
+import { fileTools } from "../files/file-tools.ts";
+import { errorFacts, portErrorFacts, type Log } from "../observe/log.ts";
+import { messageTools } from "../messages/message-tools.ts";
+import { messageTransport } from "../messages/message-transport.ts";
+import { countingAudit } from "../observe/counting-audit.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import type { Stores } from "./stores.ts";
+
+/** What a host's kernel is made of. */
+export interface HostKernelOptions {
+  stores: Stores;
+  access: AccessGuard;
+  metrics: Metrics;
+  log: Log;
+  tools: readonly ToolHandler[];
+  providers: readonly ToolProvider[];
+  /** How long a call may take, and how much it may answer. */
+  limits: Config["tools"];
+}
+
+/** The kernel on the host's stores, with all that the host brings to it; and the tool namespaces there are. */
+export function createHostKernel({ stores, access, metrics, log, tools, providers, limits }: HostKernelOptions): {
+  kernel: Kernel;
+  toolNamespaces: string[];
+} {
+  const desk: FileDesk = { files: stores.files, covers: (act, request) => kernel.covers(act, request) };
+  const offered = [escalationTool(), ...fileTools(desk), ...messageTools(stores.messages), ...tools];
+  const kernel: Kernel = createKernel({
+    grants: stores.grants,
+    usage: stores.usage,
+    namespaceSettings: stores.settings,
+    access,
+    escalations: stores.escalations,
+    audit: countingAudit(stores.audit, metrics),
+    messages: messageTransport(stores.messages),
+    tools: offered,
+    toolProviders: providers,
+    resources: [fileProvider(desk)],
+    toolTimeoutMs: limits.timeoutMs,
+    maxToolOutputBytes: limits.outputBytes,
+    onPortError: (error, failure) => log.error({ ...failure, ...portErrorFacts(error, failure) }, "port failed"),
+    onAuditError: (error, { type, id }) => log.error({ type, id, ...errorFacts(error) }, "audit event not kept"),
+  });
+  const namespaces = [
+    ...offered.map(({ descriptor }) => descriptor.namespace),
+    ...providers.flatMap((provider) => provider.namespaces),
+  ];
+  return { kernel, toolNamespaces: [...new Set(namespaces)].toSorted() };
+}

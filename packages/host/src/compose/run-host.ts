@@ -1,0 +1,82 @@
+import { join } from "node:path";
+import { dataFolder, type OperatorToken } from "../access/admin-token.ts";
+import { commandLine } from "../cli/tokenize.ts";
+import { ConfigError, type Config } from "./config.ts";
+import { isPostgres } from "../storage/location.ts";
+import { demoScreen } from "../demo/demo-screen.ts";
+import { openDemoWorld } from "../demo/demo-world.ts";
+import { createLog } from "../observe/log.ts";
+import { serversAsOwnUser } from "../mcp-servers/isolation.ts";
+import { openRuntimes } from "../turns/runtimes/open-runtime.ts";
+import { startHost, type Host } from "./compose.ts";
+
+/** What `serve` was told beside the configuration. */
+export interface RunOptions {
+  isDemo: boolean;
+  isNewOperatorTokenWanted: boolean;
+}
+
+/** Runs until SIGTERM or SIGINT, whenever that comes. */
+export async function runHost(config: Config, options: RunOptions, print: (text: string) => void): Promise<void> {
+  const { isDemo, isNewOperatorTokenWanted } = options;
+  if (isDemo && !config.admin.tokenFile) {
+    throw new ConfigError("The demo keeps its tokens in files. Start it without --no-token-file (admin.tokenFile).");
+  }
+  const told = new Promise<void>((resolve) => {
+    process.on("SIGTERM", resolve);
+    process.on("SIGINT", resolve);
+  });
+  const log = createLog(isDemo ? { level: "warn" } : config.log);
+  const isScripted = isDemo && config.runtime.kind === "none";
+  const runtimes = await openRuntimes(isScripted ? { kind: "scripted" } : config.runtime, process.env);
+  const host = await startHost(config, { log, ...runtimes, isNewOperatorTokenWanted });
+  try {
+    if (isDemo)
+      print(demoScreen(host.url, operatorFlags(host.url, config), await openDemoWorld(host.stores, tokenFile(config))));
+    else print(emptyScreen(host, config));
+    for (const { says } of serversAsOwnUser(config.mcp ?? { servers: {} })) print(`\nWarning: ${says}`);
+    await told;
+  } finally {
+    await host.close();
+  }
+}
+
+function tokenFile(config: Config): string {
+  return join(dataFolder(config), "demo-tokens.json");
+}
+
+/** How an operator's command finds this host and its token. */
+function operatorFlags(url: string, { database }: Config): string {
+  return commandLine(["--url", url, ...(isPostgres(database) ? [] : ["--database", database])]);
+}
+
+function emptyScreen({ url, operatorToken }: Host, config: Config): string {
+  const where = operatorFlags(url, config);
+  return `Turnpike runs at ${url}
+  health ${url}/health   ready ${url}/ready   api ${url}/docs
+${tokenWords(operatorToken)}
+Nobody may do anything yet. The first credential and the first grant, from another terminal:
+  turnpike credential create ${where} --tenant acme --actor agent:assistant --owner human:alice --purpose support
+  turnpike grant create ${where} --tenant acme --to agent:assistant --from human:alice --resource files/notes --action read list`;
+}
+
+/** Nothing when the commands find the token by themselves. */
+function tokenWords(operatorToken: OperatorToken): string {
+  switch (operatorToken.kind) {
+    case "in file":
+      return "";
+    case "shown once": {
+      const { token, removedFile } = operatorToken;
+      const removed = removedFile === undefined ? "" : `${removedFile} is removed, and the token in it is revoked.\n`;
+      return `
+${removed}The operator's token, shown this once and kept nowhere. The commands take it from this variable:
+  export TURNPIKE_ADMIN_TOKEN=${token}
+`;
+    }
+    case "shown before":
+      return `
+The operator's token was shown when it was made: set TURNPIKE_ADMIN_TOKEN to it. If it is lost, start once with
+--new-operator-token, which shows a new one and revokes the old.
+`;
+  }
+}

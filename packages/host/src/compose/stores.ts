@@ -1,0 +1,56 @@
+import type { Database } from "../storage/database.ts";
+import { createAuditStore, type AuditStore } from "../audit/audit-store.ts";
+import { createCredentialStore, type CredentialStore } from "../access/credential-store.ts";
+import { createEscalationStore, type EscalationStore } from "../escalations/escalation-store.ts";
+import { createFileStore, type FileStore } from "../files/file-store.ts";
+import { createGrantStore, type GrantStore } from "../grants/grant-store.ts";
+import {
+  createNamespaceSettingsStore,
+  type NamespaceSettingsStore,
+} from "../tool-namespaces/namespace-settings-store.ts";
+import { createMessageStore, type MessageStore } from "../messages/message-store.ts";
+import { createReadCache } from "../storage/read-cache.ts";
+import { createReplayStore, type ReplayStore } from "../ledger/replay-store.ts";
+import { createRevisions } from "../storage/revisions.ts";
+import { createUsageStore, type HostUsageStore } from "../ledger/usage-store.ts";
+
+/** Everything the host keeps. */
+export interface Stores {
+  grants: GrantStore;
+  usage: HostUsageStore;
+  credentials: CredentialStore;
+  settings: NamespaceSettingsStore;
+  audit: AuditStore;
+  replay: ReplayStore;
+  files: FileStore;
+  escalations: EscalationStore;
+  messages: MessageStore;
+}
+
+/** What the stores keep, and for how long. */
+export interface StoreOptions {
+  /** How long a question waits for an answer; a day unless given. */
+  questionMs?: number;
+  /** How many questions of one actor wait at a time; 100 unless given. */
+  openEscalations?: number;
+  /** How many messages wait in one inbox; 10,000 unless given. */
+  unreadMessages?: number;
+}
+
+/** Opens every store of a database; those that are read on every call share one cache. */
+export function openStores(database: Database, options: StoreOptions = {}): Stores {
+  const { questionMs = 86_400_000, openEscalations = 100, unreadMessages = 10_000 } = options;
+  const revisions = createRevisions(database);
+  const cache = createReadCache(revisions);
+  return {
+    grants: createGrantStore(database, cache, revisions),
+    usage: createUsageStore(database),
+    credentials: createCredentialStore(database, cache, revisions),
+    settings: createNamespaceSettingsStore(database, cache, revisions),
+    audit: createAuditStore(database),
+    replay: createReplayStore(database),
+    files: createFileStore(database),
+    messages: createMessageStore(database, { maxUnacknowledged: unreadMessages }),
+    escalations: createEscalationStore(database, revisions, { keepMs: questionMs, maxOpen: openEscalations }),
+  };
+}

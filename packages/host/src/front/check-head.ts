@@ -1,0 +1,60 @@
+import type { IncomingMessage } from "node:http";
+import type { Config } from "../compose/config.ts";
+
+const knownMethods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/** A name or an address, and maybe a port; HTTP allows an empty one. */
+const hostShape =
+  /^((\[[0-9a-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]+)(:(\d{1,4}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5]))?)?$/;
+
+/** Headers that something here relies on: of two, one reader would take the first and another one the last. */
+const singleHeaders = [
+  "authorization",
+  "content-encoding",
+  "content-length",
+  "content-type",
+  "host",
+  "last-event-id",
+  "mcp-protocol-version",
+  "mcp-session-id",
+  "origin",
+  "prefer",
+  "traceparent",
+  "transfer-encoding",
+  "x-authority",
+  "x-purpose",
+  "x-request-id",
+  "x-trace-id",
+];
+
+/** Why a request is refused before anything looks at it. */
+export interface Refusal {
+  status: number;
+  code: string;
+  message: string;
+}
+
+/** Refuses what proxies and servers are known to read differently; undefined for a plain request. */
+export function checkHead(
+  { method = "", url = "", rawHeaders, headers }: IncomingMessage,
+  limits: Pick<Config["limits"], "headers">,
+): Refusal | undefined {
+  const names = rawHeaders.filter((_, place) => place % 2 === 0).map((name) => name.toLowerCase());
+  if (names.length > limits.headers) return invalid(`A request has at most ${limits.headers} headers.`, 431);
+  if (!knownMethods.has(method))
+    return { status: 405, code: "method_not_allowed", message: "This method is not known here." };
+  if (!/^\/[^#\\\s]*$/.test(url) || url.startsWith("//")) return invalid("The target has to be a plain path.");
+  if (/\/(\.|%2e){1,2}(\/|\?|$)/i.test(url)) return invalid("A path has no . or .. in it.");
+  const repeated = singleHeaders.find((name) => names.indexOf(name) !== names.lastIndexOf(name));
+  if (repeated !== undefined) return invalid(`${repeated}: expected this header once.`);
+  if (headers.host === undefined || !hostShape.test(headers.host))
+    return invalid("A request has exactly one Host header that names a host.");
+  const coding = headers["transfer-encoding"];
+  if (coding !== undefined && coding.toLowerCase() !== "chunked")
+    return invalid("Bodies come in one piece or chunked.");
+  return undefined;
+}
+
+function invalid(message: string, status = 400): Refusal {
+  return { status, code: "invalid_request", message };
+}

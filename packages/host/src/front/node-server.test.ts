@@ -1,0 +1,186 @@
+import { expect, onTestFinished, test } from "vitest";
+import { exchange } from "../../../../tests/support/raw-http.ts";
+import { createRandom, type Random } from "../../../../tests/support/random.ts";
+import { loadConfig } from "../compose/config.ts";
+import { startServer } from "./node-server.ts";
+import type { RefusalFacts } from "./refuse.ts";
+
+/** A server, and who was told of its requests: the application, or the log of refusals. */
+async function serve(handler: (request: Request) => Promise<Response> = (request) => answer(request), flags = {}) {
+  const seen: Request[] = [];
+  const refused: RefusalFacts[] = [];
+  const config = loadConfig({ file: undefined, env: {}, flags: { "listen.port": "0", ...flags } });
+  const { url, close } = await startServer(
+    config,
+    (request) => {
+      seen.push(request);
+      return handler(request);
+    },
+    (facts) => void refused.push(facts),
+  );
+  onTestFinished(close);
+  return { url, seen, refused };
+}
+
+async function answer(request: Request): Promise<Response> {
+  if (request.method === "POST") await request.arrayBuffer();
+  return new Response(new URL(request.url).pathname);
+}
+
+const host = "Host: a\r\n";
+const close = "Connection: close\r\n";
+const invalid = { status: 400, code: "invalid_request" };
+
+for (const row of [
+  { name: "identity as transfer coding", send: `POST / HTTP/1.1\r\n${host}Transfer-Encoding: identity\r\n\r\n{}` },
+  { name: "identity without a body", send: `GET / HTTP/1.1\r\n${host}Transfer-Encoding: identity\r\n\r\n` },
+  { name: "garbage behind a refused target", send: `GET //x HTTP/1.1\r\n${host}\r\ngarbage\r\n\r\n` },
+  { name: "a Host that is not Punycode", send: `GET / HTTP/1.1\r\nHost: xn--a\r\n${close}\r\n` },
+  { name: "a Host that is almost an address", send: `GET / HTTP/1.1\r\nHost: 1.2.3.4.5\r\n${close}\r\n` },
+  { name: "a Host that is almost an IPv6 address", send: `GET / HTTP/1.1\r\nHost: [:::]\r\n${close}\r\n` },
+  { name: "bytes that are not HTTP", send: "garbage\r\n\r\n" },
+  { name: "an Upgrade", send: `GET / HTTP/1.1\r\n${host}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n` },
+  {
+    name: "a second Host behind 2,000 headers",
+    send: `GET / HTTP/1.1\r\n${host}${"a:\r\n".repeat(2000)}Host: b\r\n\r\n`,
+    status: 431,
+  },
+  { name: "an expectation that is not known", send: `POST / HTTP/1.1\r\n${host}Expect: miracles\r\n\r\n`, status: 417 },
+]) {
+  test(`${row.name} gets one answer, and the log is told once`, async () => {
+    const { url, seen, refused } = await serve();
+    const { statuses, text } = await exchange(url, { send: row.send });
+    const status = row.status ?? 400;
+    expect(statuses).toEqual([status]);
+    expect(seen).toEqual([]);
+    expect(refused).toMatchObject([{ ...invalid, status }]);
+    expect(text).toContain(`"requestId":"${refused[0]?.requestId}"`);
+    expect(text).toContain(`x-request-id: ${refused[0]?.requestId}\r\n`);
+  });
+}
+
+test("no header is dropped without a word, however many there may be", async () => {
+  const { url, refused } = await serve(undefined, { "limits.headers": "4000" });
+  const send = `GET / HTTP/1.1\r\n${host}${close}${"a:\r\n".repeat(2500)}Host: b\r\n\r\n`;
+  expect((await exchange(url, { send })).text).toContain("host: expected this header once.");
+  expect(refused).toMatchObject([invalid]);
+});
+
+test("a refusal carries the request id that was sent", async () => {
+  const { url, refused } = await serve();
+  await exchange(url, { send: `GET //x HTTP/1.1\r\n${host}X-Request-Id: mine\r\n\r\n` });
+  expect(refused).toEqual([{ ...invalid, requestId: "mine", method: "GET" }]);
+});
+
+test("a request behind a refused one does not reach the application", async () => {
+  const { url, seen, refused } = await serve();
+  const { statuses } = await exchange(url, { send: `GET //x HTTP/1.1\r\n${host}\r\nGET /y HTTP/1.1\r\n${host}\r\n` });
+  expect([statuses, seen, refused.length]).toEqual([[400], [], 1]);
+});
+
+test("half a request behind a running one never takes the place of its answer", async () => {
+  let finish = (): void => {};
+  const held = new Promise<void>((resolve) => (finish = resolve));
+  const { url, seen } = await serve(async (request) => {
+    if (new URL(request.url).pathname === "/first") await held;
+    else finish();
+    return answer(request);
+  });
+  const first = `GET /first HTTP/1.1\r\n${host}\r\n`;
+  const half = `POST /second HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\nzz\r\n`;
+  const { text } = await exchange(url, { send: first + half });
+  expect(seen).toHaveLength(2);
+  expect(text).toMatch(/^HTTP\/1\.1 200 [^]*\/first/);
+});
+
+test("trailers do not become headers", async () => {
+  const named: (string | null)[] = [];
+  const { url } = await serve(async (request) => {
+    await request.arrayBuffer();
+    named.push(request.headers.get("x-purpose"), request.headers.get("authorization"));
+    return new Response();
+  });
+  const head = `POST / HTTP/1.1\r\n${host}${close}X-Purpose: support\r\nTrailer: x-purpose\r\nTransfer-Encoding: chunked\r\n\r\n`;
+  const trailers = "X-Purpose: billing\r\nAuthorization: Bearer tp_x\r\nHost: b\r\n";
+  const { statuses } = await exchange(url, { send: `${head}2\r\n{}\r\n0\r\n${trailers}\r\n` });
+  expect([statuses, named]).toEqual([[200], ["support", null]]);
+});
+
+test("an application that throws is still one answer, and the log is told", async () => {
+  const { url, refused } = await serve(() => Promise.reject(new Error("broken")));
+  const { statuses, text } = await exchange(url, { send: `GET / HTTP/1.1\r\n${host}${close}\r\n` });
+  expect(statuses).toEqual([500]);
+  expect(refused).toMatchObject([{ status: 500, code: "internal_error" }]);
+  expect(text).not.toContain("broken");
+});
+
+const hostParts = [
+  "xn--",
+  "a",
+  "-",
+  ".",
+  "%",
+  "%zz",
+  "[",
+  "]",
+  ":",
+  "::1",
+  "0x7f",
+  "256",
+  "1.2",
+  "_",
+  "!",
+  "é",
+  "\t",
+  " ",
+  "@",
+  "/",
+  "99999",
+  "*",
+] as const;
+const methods = ["GET", "GET", "POST", "HEAD", "TRACE", "CONNECT", "PRI", "get", ""] as const;
+const versions = ["HTTP/1.1", "HTTP/1.1", "HTTP/1.0", "HTTP/2.0", "HTTP/1.1 ", "http/1.1", ""] as const;
+const targetParts = [
+  "/",
+  "//",
+  "a",
+  "?",
+  "#",
+  "%00",
+  "%",
+  "\\",
+  "*",
+  "..",
+  "é",
+  " ",
+  "\t",
+  ":",
+  "@",
+  "http://a",
+] as const;
+
+const textOf = (random: Random, parts: readonly [string, ...string[]]): string =>
+  Array.from({ length: 1 + random.below(6) }, () => random.pick(parts)).join("");
+
+for (const row of [
+  { name: "Host", make: (random: Random) => `GET / HTTP/1.1\r\nHost: ${textOf(random, hostParts)}\r\n${close}\r\n` },
+  {
+    name: "request line",
+    make: (random: Random) =>
+      `${random.pick(methods)} ${textOf(random, targetParts)} ${random.pick(versions)}\r\n${host}${close}\r\n`,
+  },
+  { name: "path", make: (random: Random) => `GET /${textOf(random, targetParts)} HTTP/1.1\r\n${host}${close}\r\n` },
+]) {
+  test(`whatever the ${row.name}, a request gets one answer and is told of once`, { timeout: 30_000 }, async () => {
+    const random = createRandom(7);
+    const { url, seen, refused } = await serve();
+    for (let sent = 1; sent <= 300; sent += 1) {
+      const send = row.make(random);
+      const { statuses } = await exchange(url, { send });
+      const told = seen.length + refused.length;
+      expect({ send, answers: statuses.length, told }).toEqual({ send, answers: 1, told: sent });
+    }
+    expect(refused.length).toBeGreaterThan(0);
+    expect(seen.length).toBeGreaterThan(0);
+  });
+}

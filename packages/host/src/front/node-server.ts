@@ -1,0 +1,152 @@
+import { readFileSync } from "node:fs";
+import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import { NodeRequest, sendNodeResponse } from "srvx/node";
+import { errorCodes } from "turnpike/contracts";
+import type { Config } from "../compose/config.ts";
+import { checkHead, type Refusal } from "./check-head.ts";
+import { readLimited, tooLarge } from "./read-limited.ts";
+import { refuse, refuseBroken, type Exchange, type OnRefused } from "./refuse.ts";
+
+const longestTurnMs = 600_000;
+
+/** A server that listens. */
+export interface RunningServer {
+  url: string;
+  /** Stops accepting, lets running requests finish until the limit, then cuts what remains. */
+  close(): Promise<void>;
+}
+
+/** Serves a Fetch handler over sockets, within the limits. */
+export async function startServer(
+  config: Config,
+  handler: (request: Request) => Promise<Response>,
+  onRefused: OnRefused,
+): Promise<RunningServer> {
+  const { listen, tls, limits } = config;
+  // Node looks for requests that are too slow only so often, and refuses a missing Host in its own words.
+  const options = {
+    connectionsCheckingInterval: Math.min(1000, limits.headersMs),
+    requireHostHeader: false,
+    handshakeTimeout: limits.headersMs,
+  };
+  const server = tls === undefined ? createHttpServer(options) : createHttpsServer({ ...options, ...readPair(tls) });
+  server.headersTimeout = limits.headersMs;
+  server.requestTimeout = limits.headersMs + limits.bodyMs;
+  server.keepAliveTimeout = limits.idleMs;
+  server.maxConnections = limits.sockets;
+  // Node would drop the headers beyond a count without a word; here they are all read, and too many are refused.
+  server.maxHeadersCount = 0;
+  // Nothing takes longer than the longest turn; whoever does not read for that long is gone.
+  server.timeout = longestTurnMs + limits.headersMs;
+  const sockets = new Set<Socket>();
+  const exchanges = new WeakMap<Socket, Exchange[]>();
+  server.on("connection", (socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  const running = new Set<Promise<void>>();
+  /** What follows a refused request on its socket may not be what it seems, so it is not looked at. */
+  const begin = (incoming: IncomingMessage, outgoing: ServerResponse): Exchange | undefined => {
+    const earlier = exchanges.get(incoming.socket) ?? [];
+    if (earlier.some(({ isRefused }) => isRefused)) return undefined;
+    const exchange = { incoming, outgoing, isRefused: false };
+    exchanges.set(incoming.socket, [...earlier.filter((one) => !one.outgoing.writableFinished), exchange]);
+    return exchange;
+  };
+  const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+    const exchange = begin(incoming, outgoing);
+    if (exchange === undefined) return;
+    const served = serve(exchange, handler, limits, onRefused).finally(() => running.delete(served));
+    running.add(served);
+  };
+  server.on("request", onRequest);
+  server.on("checkContinue", (incoming, outgoing) => {
+    if (refusalOf(incoming, limits) === undefined) outgoing.writeContinue();
+    onRequest(incoming, outgoing);
+  });
+  server.on("checkExpectation", (incoming, outgoing) => {
+    const exchange = begin(incoming, outgoing);
+    if (exchange !== undefined) refuse(exchange, refusalOf(incoming, limits) ?? unexpected, onRefused);
+  });
+  const onBroken = (error: { code?: string }, socket: Socket): void =>
+    refuseBroken(error, socket, exchanges.get(socket) ?? [], onRefused);
+  server.on("clientError", (error: { code?: string }, socket) => onBroken(error, socket as Socket));
+  server.on("connect", (_request, socket) => onBroken({}, socket as Socket));
+  server.on("upgrade", (_request, socket) => onBroken({}, socket as Socket));
+  const address = listen.host.replaceAll(/^\[|\]$/g, "");
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(listen.port, address, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  const host = address.includes(":") ? `[${address}]` : address;
+  return {
+    url: `${tls === undefined ? "http" : "https"}://${host}:${port}`,
+    close: () => closeServer(server, sockets, running, limits.shutdownMs),
+  };
+}
+
+/** INVARIANT: every request is answered once, by the handler or by a refusal, and whoever answers it tells the log. */
+async function serve(
+  exchange: Exchange,
+  handler: (request: Request) => Promise<Response>,
+  limits: Config["limits"],
+  onRefused: OnRefused,
+): Promise<void> {
+  const { incoming, outgoing } = exchange;
+  const refusal = refusalOf(incoming, limits);
+  if (refusal !== undefined) return refuse(exchange, refusal, onRefused);
+  const request = requestOf(incoming, outgoing, limits.bodyBytes);
+  if (request === undefined) return refuse(exchange, unreadable, onRefused);
+  try {
+    await sendNodeResponse(outgoing, await handler(request));
+  } catch {
+    if (!outgoing.headersSent && !outgoing.destroyed) return refuse(exchange, failed, onRefused);
+    // The caller went away, or a stream broke off: there is nobody to tell.
+    outgoing.destroy();
+  }
+}
+
+const failed = { status: 500, code: "internal_error", message: errorCodes.internal_error.meaning };
+const unreadable = { status: 400, code: "invalid_request", message: "The target and the Host header make no URL." };
+const unexpected = { status: 417, code: "invalid_request", message: "Only 100-continue can be expected here." };
+
+/** Why the request is refused by its head alone; undefined when it is not. */
+function refusalOf(incoming: IncomingMessage, limits: Config["limits"]): Refusal | undefined {
+  const length = Number(incoming.headers["content-length"] ?? 0);
+  return checkHead(incoming, limits) ?? (length > limits.bodyBytes ? tooLarge(limits.bodyBytes) : undefined);
+}
+
+/** The request as the application sees it; undefined when it cannot be made into one. */
+function requestOf(incoming: IncomingMessage, outgoing: ServerResponse, bodyBytes: number): Request | undefined {
+  const request = new NodeRequest({ req: incoming, res: outgoing });
+  Object.defineProperty(request, "arrayBuffer", { value: () => readLimited(incoming, bodyBytes) });
+  // The address is put together when it is first read: one that does not parse has to show while it can be refused.
+  return URL.canParse(request.url) ? request : undefined;
+}
+
+function readPair({ certFile, keyFile }: NonNullable<Config["tls"]>): { cert: Buffer; key: Buffer } {
+  return { cert: readFileSync(certFile), key: readFileSync(keyFile) };
+}
+
+async function closeServer(
+  server: Server,
+  sockets: ReadonlySet<Socket>,
+  running: ReadonlySet<Promise<void>>,
+  graceMs: number,
+): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  // Keep-alive connections become idle as their requests finish.
+  const sweep = setInterval(() => server.closeIdleConnections(), 50);
+  const cut = setTimeout(() => {
+    for (const socket of sockets) socket.destroy();
+  }, graceMs);
+  await closed;
+  clearInterval(sweep);
+  clearTimeout(cut);
+  // What was cut off is cancelled, and gets a moment to record how it ended; a tool may ignore its signal.
+  await Promise.race([Promise.allSettled(running), new Promise((resolve) => setTimeout(resolve, 2000).unref())]);
+}

@@ -1,0 +1,201 @@
+import { describe, expect, test, vi } from "vitest";
+import { ServiceHttpError } from "turnpike/http";
+import {
+  databaseKinds,
+  newLocation,
+  newTenant,
+  openHost,
+  sharedDatabase,
+} from "../../../../tests/support/databases.ts";
+import { openCutProxy } from "../../../../tests/support/cut-proxy.ts";
+import { countingApi, envelope } from "../../../../tests/support/host/counting-api.ts";
+import { failingAt } from "../../../../tests/support/host/watched-database.ts";
+import { context } from "../../../../tests/support/host/world.ts";
+import type { Database } from "../storage/database.ts";
+import { createReplayStore } from "./replay-store.ts";
+import { protectFromReplay } from "./replay-api.ts";
+
+/** The results that are kept of a tenant's effects; null for one that has none. */
+async function resultsOf({ db }: Database, namespaceId: string): Promise<(string | null)[]> {
+  const rows = await db.selectFrom("replay").select("result").where("namespace_id", "=", namespaceId).execute();
+  return rows.map(({ result }) => result);
+}
+
+describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
+  const open = sharedDatabase(kind);
+
+  test("runs nothing when the id cannot be claimed, and says so", async () => {
+    const database = await open();
+    const { api, effects } = countingApi();
+    const broken = protectFromReplay(api, { store: createReplayStore(failingAt(database, 1, "before")) });
+    const who = context({ namespaceId: newTenant() });
+    await expect(broken.sendMessage(who, envelope)).rejects.toMatchObject({
+      status: 503,
+      code: "replay_unavailable",
+      message: "The replay store did not answer; nothing ran.",
+    });
+    expect(effects).toEqual([]);
+    expect(await broken.sendMessage(who, envelope)).toMatchObject({ status: "accepted" });
+  });
+
+  test("runs nothing when the answer to the claim is lost, and takes the claim back: the id is free", async () => {
+    const database = await open();
+    const { api, effects } = countingApi();
+    const broken = protectFromReplay(api, { store: createReplayStore(failingAt(database, 1, "after")) });
+    const who = context({ namespaceId: newTenant() });
+    await expect(broken.sendMessage(who, envelope)).rejects.toMatchObject({ status: 503, code: "replay_unavailable" });
+    expect(effects).toEqual([]);
+    expect(await broken.sendMessage(who, envelope)).toMatchObject({ status: "accepted" });
+    expect(effects).toHaveLength(1);
+  });
+
+  for (const when of ["before", "after"] as const) {
+    test(`gives a result that cannot be kept (${when} it is written), repeats it from memory, and keeps it later`, async () => {
+      const { api, effects } = countingApi();
+      const told: unknown[] = [];
+      const replayed: string[] = [];
+      const database = await open();
+      const broken = protectFromReplay(api, {
+        store: createReplayStore(failingAt(database, 2, when)),
+        onStoreError: (error, { id }) => told.push([String(error), id]),
+        onReplay: ({ id }) => replayed.push(id),
+      });
+      const who = context({ namespaceId: newTenant() });
+      const first = await broken.sendMessage(who, envelope);
+      expect(first).toMatchObject({ status: "accepted" });
+      expect(told).toEqual([[expect.stringContaining("injected"), "id-1"]]);
+      expect(await broken.sendMessage(who, envelope)).toEqual(first);
+      await expect(broken.sendMessage(who, { ...envelope, payload: "bye" })).rejects.toMatchObject({
+        code: "replay_conflict",
+      });
+      expect(replayed).toEqual(["id-1"]);
+      await vi.waitFor(() => expect(resultsOf(database, who.namespaceId)).resolves.toEqual([JSON.stringify(first)]));
+      expect(await broken.sendMessage(who, envelope)).toEqual(first);
+      expect(effects).toHaveLength(1);
+    });
+  }
+
+  test("frees an id later when that could not be written at once", async () => {
+    const database = await open();
+    const refusing = () => Promise.reject(new ServiceHttpError(503, "overloaded", "Full."));
+    const { api } = countingApi(refusing);
+    const store = createReplayStore(failingAt(database, 2, "before"));
+    const who = context({ namespaceId: newTenant() });
+    await expect(protectFromReplay(api, { store }).sendMessage(who, envelope)).rejects.toThrow("Full.");
+    expect(await resultsOf(database, who.namespaceId)).toEqual([null]);
+    await vi.waitFor(() => expect(resultsOf(database, who.namespaceId)).resolves.toEqual([]));
+  });
+
+  test("frees an id before it is claimed again, when that could not be written at once", async () => {
+    let isFull = true;
+    const { api, effects } = countingApi(() =>
+      isFull ? Promise.reject(new ServiceHttpError(503, "overloaded", "Full.")) : Promise.resolve(),
+    );
+    const broken = protectFromReplay(api, { store: createReplayStore(failingAt(await open(), 2, "before")) });
+    const who = context({ namespaceId: newTenant() });
+    await expect(broken.sendMessage(who, envelope)).rejects.toThrow("Full.");
+    isFull = false;
+    expect(await broken.sendMessage(who, { ...envelope, payload: "other" })).toMatchObject({ status: "accepted" });
+    expect(effects).toHaveLength(2);
+  });
+
+  test("never runs again what threw when that could not be written at once", async () => {
+    let isBroken = true;
+    const { api, effects } = countingApi(() => (isBroken ? Promise.reject(new Error("a bug")) : Promise.resolve()));
+    const broken = protectFromReplay(api, { store: createReplayStore(failingAt(await open(), 2, "before")) });
+    const who = context({ namespaceId: newTenant() });
+    await expect(broken.sendMessage(who, envelope)).rejects.toThrow("a bug");
+    isBroken = false;
+    await expect(broken.sendMessage(who, envelope)).rejects.toMatchObject({ code: "replay_interrupted" });
+    expect(effects).toHaveLength(1);
+  });
+
+  test("tries a last time when it is closed", async () => {
+    const database = await open();
+    const store = createReplayStore(failingAt(database, 2, "before"));
+    const who = context({ namespaceId: newTenant() });
+    const first = await protectFromReplay(countingApi().api, { store }).sendMessage(who, envelope);
+    await store.close();
+    expect(await resultsOf(database, who.namespaceId)).toEqual([JSON.stringify(first)]);
+  });
+
+  test("holds no more results in memory than it may: one beyond them is interrupted", async () => {
+    const { api, effects } = countingApi();
+    const store = createReplayStore(failingAt(await open(), 2, "before"), { maxWaitingLength: 20 });
+    const broken = protectFromReplay(api, { store });
+    const who = context({ namespaceId: newTenant() });
+    expect(await broken.sendMessage(who, envelope)).toMatchObject({ status: "accepted" });
+    await expect(broken.sendMessage(who, envelope)).rejects.toMatchObject({ code: "replay_interrupted" });
+    expect(effects).toHaveLength(1);
+  });
+
+  test("an effect whose host died is interrupted, and is never run by itself", async () => {
+    const location = await newLocation(kind);
+    const dying = await openHost(location);
+    const { api, effects } = countingApi(async () => {
+      await dying.close();
+    });
+    await protectFromReplay(api, { store: createReplayStore(dying), onStoreError: () => {} })
+      .sendMessage(context(), envelope)
+      .catch(() => {});
+    const next = protectFromReplay(api, { store: createReplayStore(await openHost(location)) });
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      await expect(next.sendMessage(context(), envelope)).rejects.toMatchObject({
+        status: 409,
+        code: "replay_interrupted",
+        message: "The same request ended without a result that is kept; its effect may have happened.",
+      });
+    }
+    await expect(next.sendMessage(context(), { ...envelope, payload: "bye" })).rejects.toMatchObject({
+      code: "replay_conflict",
+    });
+    expect(effects).toEqual(["message id-1"]);
+  });
+});
+
+describe("replay protection on a PostgreSQL that goes away", () => {
+  test("keeps every result that was acknowledged meanwhile; this host repeats them, and none runs twice", async () => {
+    const location = await newLocation("postgres");
+    const proxy = await openCutProxy(location);
+    const here = await openHost(proxy.location);
+    const there = await openHost(location);
+    let cutOff = (): void => {};
+    const allRun = new Promise<void>((resolve) => (cutOff = resolve));
+    const { api, effects } = countingApi(() => allRun);
+    const store = createReplayStore(here);
+    const mine = protectFromReplay(api, { store });
+    const theirs = protectFromReplay(api, { store: createReplayStore(there) });
+    const envelopes = Array.from({ length: 20 }, (_, n) => ({ ...envelope, id: `id-${n}` }));
+    const asked = envelopes.map((each) => mine.sendMessage(context(), each));
+    await vi.waitFor(() => expect(effects).toHaveLength(20), { timeout: 10_000 });
+
+    proxy.cut();
+    cutOff();
+    const first = await Promise.all(asked);
+    expect(await Promise.all(envelopes.map((each) => mine.sendMessage(context(), each)))).toEqual(first);
+    await expect(mine.sendMessage(context(), { ...envelope, id: "new" })).rejects.toMatchObject({
+      code: "replay_unavailable",
+    });
+
+    proxy.mend();
+    await vi.waitFor(
+      async () =>
+        expect(await Promise.all(envelopes.map((each) => theirs.sendMessage(context(), each)))).toEqual(first),
+      { timeout: 20_000 },
+    );
+    expect(effects).toHaveLength(20);
+  });
+
+  test("a host that is away with the server is not taken for dead when another one is back first", async () => {
+    const location = await newLocation("postgres");
+    const [first, second] = [await openCutProxy(location), await openCutProxy(location)];
+    const [slow, quick] = [await openHost(first.location), await openHost(second.location)];
+    const key = { namespaceId: "tenant-1", actor: "agent:a", kind: "tool", scope: "", id: "id-1" } as const;
+    await createReplayStore(slow).begin(key, "one");
+    for (const proxy of [first, second]) proxy.cut();
+    await expect(quick.isAlive(slow.hostId)).rejects.toThrow(Error);
+    second.mend();
+    await vi.waitFor(() => quick.isAlive(slow.hostId), { timeout: 10_000 });
+    expect(await createReplayStore(quick).begin(key, "one")).toEqual({ kind: "running" });
+  });
+});

@@ -1,0 +1,49 @@
+import type { UsageStore } from "turnpike/kernel";
+import { columnText } from "../storage/column-text.ts";
+import type { Database } from "../storage/database.ts";
+
+/** The uses of bounded grants. */
+export interface HostUsageStore extends UsageStore {
+  /** How many uses of each of these grants are counted, at most 1,000 of them; one that has none is left out. */
+  usedOf(namespaceId: string, grantIds: readonly string[]): Promise<Map<string, number>>;
+}
+
+/** Counts uses in one statement each, so that no two hosts can take the same one. */
+export function createUsageStore({ db }: Database): HostUsageStore {
+  return {
+    async usedOf(namespaceId, grantIds) {
+      if (grantIds.length === 0) return new Map();
+      const ids = new Map(grantIds.map((id) => [columnText(id), id]));
+      const rows = await db
+        .selectFrom("uses")
+        .select(["grant_id", "used"])
+        .where("namespace_id", "=", columnText(namespaceId))
+        .where("grant_id", "in", [...ids.keys()])
+        .execute();
+      return new Map(rows.map(({ grant_id: id, used }) => [ids.get(id) ?? id, used]));
+    },
+    async used(namespaceId, grantId) {
+      const row = await db
+        .selectFrom("uses")
+        .select("used")
+        .where("namespace_id", "=", columnText(namespaceId))
+        .where("grant_id", "=", columnText(grantId))
+        .executeTakeFirst();
+      return row?.used ?? 0;
+    },
+    async consume(namespaceId, grantId, maxUses) {
+      const counted = await db
+        .insertInto("uses")
+        .values({ namespace_id: columnText(namespaceId), grant_id: columnText(grantId), used: 1 })
+        .onConflict((conflict) =>
+          conflict
+            .columns(["namespace_id", "grant_id"])
+            .doUpdateSet((row) => ({ used: row("uses.used", "+", 1) }))
+            .where("uses.used", "<", maxUses),
+        )
+        .returning("used")
+        .executeTakeFirst();
+      return counted !== undefined;
+    },
+  };
+}

@@ -1,0 +1,240 @@
+import {
+  AuditEventSchema,
+  AuditEventTypeSchema,
+  AuditOutcomeSchema,
+  boundedArray,
+  CapabilitySchema,
+  ConstraintsSchema,
+  GrantSchema,
+  IdentifierSchema,
+  NamespaceUpdateSchema,
+  PrincipalRefSchema,
+  TimestampSchema,
+} from "turnpike/contracts";
+import { z } from "zod";
+import { QuestionSchema, QuestionStatusSchema } from "../escalations/escalation-store.ts";
+import { CredentialAccessSchema, CredentialRecordSchema } from "../access/credential-store.ts";
+import {
+  AccessSchema,
+  AuditKeySchema,
+  ExplanationSchema,
+  GrantEntrySchema,
+  GrantStateSchema,
+  HeadsVerdictSchema,
+  InstantSchema,
+  nextPage,
+  page,
+  PrincipalTextSchema,
+  QuestionAnswerSchema,
+  SettingsSchema,
+  SignedHeadSchema,
+  tenant,
+  TrailVerdictSchema,
+} from "./admin-schemas.ts";
+
+/** One row of the operators' route table. */
+export interface AdminRoute {
+  method: "GET" | "POST";
+  path: `/admin/v1/${string}`;
+  summary: string;
+  /** 201 when something is made; 200 otherwise. */
+  status?: 201;
+  /** What the query string of a GET may hold. */
+  query?: z.ZodObject;
+  /** The body of a POST. */
+  request?: z.ZodType;
+  response: z.ZodType;
+}
+
+/** Everything operators may do, by the name of the operation. */
+export const adminRoutes = {
+  createCredential: {
+    method: "POST",
+    path: "/admin/v1/credentials",
+    status: 201,
+    summary: "Makes a credential. Its token is in this answer and nowhere else.",
+    request: z.strictObject({ ...tenant, access: CredentialAccessSchema, expiresAt: TimestampSchema.optional() }),
+    response: z.strictObject({ id: IdentifierSchema, token: z.string() }),
+  },
+  listCredentials: {
+    method: "GET",
+    path: "/admin/v1/credentials",
+    summary: "Lists credentials, without their secrets.",
+    query: z.strictObject({ namespaceId: IdentifierSchema.optional(), ...page }),
+    response: z.strictObject({ credentials: z.array(CredentialRecordSchema), ...nextPage }),
+  },
+  revokeCredential: {
+    method: "POST",
+    path: "/admin/v1/credentials/revoke",
+    summary: "Revokes a credential from the next request on.",
+    request: z.strictObject({ id: IdentifierSchema }),
+    response: z.strictObject({ revoked: IdentifierSchema }),
+  },
+  createGrant: {
+    method: "POST",
+    path: "/admin/v1/grants",
+    status: 201,
+    summary: "Issues a grant.",
+    request: GrantSchema,
+    response: GrantSchema,
+  },
+  deriveGrant: {
+    method: "POST",
+    path: "/admin/v1/grants/derive",
+    status: 201,
+    summary: "Issues a grant that is no wider than the one it is derived from.",
+    request: z.strictObject({
+      ...tenant,
+      parentId: IdentifierSchema,
+      id: IdentifierSchema,
+      subject: PrincipalRefSchema,
+      capabilities: boundedArray(CapabilitySchema, { min: 1, max: 64 }).optional(),
+      constraints: ConstraintsSchema.optional(),
+    }),
+    response: GrantSchema,
+  },
+  listGrants: {
+    method: "GET",
+    path: "/admin/v1/grants",
+    summary: "Lists the grants of a tenant.",
+    query: z.strictObject({
+      ...tenant,
+      subject: PrincipalTextSchema.optional(),
+      issuer: PrincipalTextSchema.optional(),
+      state: GrantStateSchema.optional(),
+      resource: IdentifierSchema.optional().meta({ description: "only grants over this resource namespace" }),
+      ...page,
+    }),
+    response: z.strictObject({ grants: z.array(GrantEntrySchema), ...nextPage }),
+  },
+  revokeGrant: {
+    method: "POST",
+    path: "/admin/v1/grants/revoke",
+    summary: "Revokes a grant from the next call on, and names the derived grants that fall with it.",
+    request: z.strictObject({ ...tenant, id: IdentifierSchema }),
+    response: z.strictObject({ revoked: IdentifierSchema, descendants: z.array(GrantSchema) }),
+  },
+  listEscalations: {
+    method: "GET",
+    path: "/admin/v1/escalations",
+    summary: "Lists the questions that turns ended with, newest first.",
+    query: z.strictObject({
+      ...tenant,
+      id: IdentifierSchema.optional(),
+      status: QuestionStatusSchema.optional(),
+      ...page,
+    }),
+    response: z.strictObject({ escalations: z.array(QuestionSchema), ...nextPage }),
+  },
+  approveEscalation: {
+    method: "POST",
+    path: "/admin/v1/escalations/approve",
+    summary: "Issues exactly what a question asks for, once, for its one purpose and until it expires.",
+    request: QuestionAnswerSchema.extend({ expiresAt: TimestampSchema, maxUses: z.int().min(1).optional() }),
+    response: z.strictObject({ escalation: QuestionSchema, grant: GrantSchema }),
+  },
+  denyEscalation: {
+    method: "POST",
+    path: "/admin/v1/escalations/deny",
+    summary: "Closes a question with a no and its reason.",
+    request: QuestionAnswerSchema.extend({ reason: z.string().min(1).max(4096) }),
+    response: z.strictObject({ escalation: QuestionSchema }),
+  },
+  listAudit: {
+    method: "GET",
+    path: "/admin/v1/audit",
+    summary: "Reads the audit trail of a tenant, newest first.",
+    query: z.strictObject({
+      ...tenant,
+      from: InstantSchema.optional(),
+      until: InstantSchema.optional(),
+      actor: PrincipalTextSchema.optional(),
+      type: AuditEventTypeSchema.optional(),
+      outcome: AuditOutcomeSchema.optional(),
+      traceId: IdentifierSchema.optional(),
+      ...page,
+    }),
+    response: z.strictObject({
+      events: z.array(z.strictObject({ sequence: z.int(), event: AuditEventSchema })),
+      ...nextPage,
+    }),
+  },
+  verifyAudit: {
+    method: "GET",
+    path: "/admin/v1/audit/verify",
+    summary: "Checks the chain of a tenant's audit trail, and holds it against the signed checkpoints of this host.",
+    query: z.strictObject({ ...tenant }),
+    response: TrailVerdictSchema,
+  },
+  verifyAuditHeads: {
+    method: "POST",
+    path: "/admin/v1/audit/verify",
+    summary: "Says whether signed heads from elsewhere are rows of a tenant's audit trail.",
+    request: z.strictObject({ ...tenant, heads: z.array(SignedHeadSchema).min(1).max(500) }),
+    response: HeadsVerdictSchema,
+  },
+  readCheckpoints: {
+    method: "GET",
+    path: "/admin/v1/audit/checkpoints",
+    summary: "Signs what is not signed yet, and reads the lines of the checkpoint file from a byte on.",
+    query: z.strictObject({
+      from: z.coerce.number().int().min(0).default(0).meta({ description: "how many bytes are known already" }),
+    }),
+    response: z.strictObject({ lines: z.array(z.string()), isEnd: z.boolean() }),
+  },
+  readAuditKey: {
+    method: "GET",
+    path: "/admin/v1/audit/key",
+    summary: "Reads the public key of the one that this host signs checkpoints with.",
+    query: z.strictObject({}),
+    response: AuditKeySchema,
+  },
+  explain: {
+    method: "POST",
+    path: "/admin/v1/explanations",
+    summary: "Explains how an act would be decided now.",
+    request: AccessSchema,
+    response: ExplanationSchema,
+  },
+  explainDenial: {
+    method: "POST",
+    path: "/admin/v1/explanations/denial",
+    summary: "Explains the last denial of a trace: what the trail has of it, and how the act would be decided now.",
+    request: z.strictObject({ ...tenant, traceId: IdentifierSchema, actor: PrincipalRefSchema.optional() }),
+    response: ExplanationSchema,
+  },
+  readNamespaces: {
+    method: "GET",
+    path: "/admin/v1/namespaces",
+    summary: "Reads which tool namespaces are on for an actor.",
+    query: z.strictObject({ ...tenant, actor: PrincipalTextSchema }),
+    response: SettingsSchema,
+  },
+  changeNamespaces: {
+    method: "POST",
+    path: "/admin/v1/namespaces",
+    summary: "Switches tool namespaces of an actor on and off, unless somebody changed them since `expectedVersion`.",
+    request: z.strictObject({
+      ...tenant,
+      actor: PrincipalRefSchema,
+      update: NamespaceUpdateSchema,
+      expectedVersion: IdentifierSchema.optional(),
+    }),
+    response: SettingsSchema,
+  },
+} as const satisfies Record<string, AdminRoute>;
+
+/** The operation that a route carries out. */
+export type AdminRouteName = keyof typeof adminRoutes;
+
+/** What an operation is handed: its parsed body or query. */
+export type AdminInput<Name extends AdminRouteName> = (typeof adminRoutes)[Name] extends {
+  request: infer Body extends z.ZodType;
+}
+  ? z.output<Body>
+  : (typeof adminRoutes)[Name] extends { query: infer Query extends z.ZodType }
+    ? z.output<Query>
+    : never;
+
+/** What an operation answers. */
+export type AdminOutput<Name extends AdminRouteName> = z.infer<(typeof adminRoutes)[Name]["response"]>;

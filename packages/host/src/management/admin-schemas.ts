@@ -1,0 +1,137 @@
+import {
+  AuditEventSchema,
+  AuthorizationRequestSchema,
+  GrantSchema,
+  IdentifierSchema,
+  parseInstant,
+  PrincipalRefSchema,
+  PurposeSchema,
+  TimestampSchema,
+} from "turnpike/contracts";
+import { z } from "zod";
+import { StrandHeadSchema } from "../audit/checkpoint.ts";
+import { parsePrincipal } from "../access/credential-store.ts";
+
+/** A principal as `kind:id`, the way it is written in query strings. */
+export const PrincipalTextSchema = z
+  .string()
+  .transform((text, { addIssue }) => {
+    const principal = parsePrincipal(text);
+    if (principal === undefined) addIssue({ code: "custom", message: "expected kind:id, such as human:alice" });
+    return principal ?? z.NEVER;
+  })
+  .meta({ description: "`kind:id`, such as `human:alice`" });
+
+/** An instant in a query, as the UTC text that stored ones are compared with. */
+export const InstantSchema = TimestampSchema.transform((text) => {
+  const instant = Math.max(firstInstant, Math.min(parseInstant(text) ?? 0, lastInstant));
+  return new Date(instant).toISOString();
+});
+
+/** Years of four digits, which sort as text. */
+const [firstInstant, lastInstant] = [Date.parse("0000-01-01T00:00:00Z"), Date.parse("9999-12-31T23:59:59.999Z")];
+
+const LimitSchema = z.coerce.number().int().min(1).max(500).default(50).meta({ description: "how many at most" });
+const CursorSchema = z.string().min(1).max(512).meta({ description: "`cursor` of the page before" });
+export const tenant = { namespaceId: IdentifierSchema.meta({ description: "the tenant" }) };
+export const page = { limit: LimitSchema, cursor: CursorSchema.optional() };
+export const nextPage = { cursor: z.string().optional() };
+
+export const GrantStateSchema = z.enum(["live", "future", "expired", "revoked", "exhausted", "invalid", "unknown"]);
+
+export const GrantEntrySchema = z.strictObject({
+  grant: GrantSchema,
+  state: GrantStateSchema,
+  /** The rule of delegation that the chain of an invalid grant breaks. */
+  rule: z.string().optional(),
+  used: z.int().optional(),
+});
+
+/** A grant with what has become of it. */
+export type GrantEntry = z.infer<typeof GrantEntrySchema>;
+
+export const QuestionAnswerSchema = z.strictObject({ ...tenant, id: IdentifierSchema, ask: IdentifierSchema });
+
+export const SettingsSchema = z.strictObject({
+  ...tenant,
+  actor: PrincipalRefSchema,
+  enabled: z.array(IdentifierSchema),
+  known: z.array(IdentifierSchema),
+  version: IdentifierSchema,
+});
+
+/** Which tool namespaces are on for an actor, which ones there are, and a name for this state of it. */
+export type Settings = z.infer<typeof SettingsSchema>;
+
+const ConsideredGrantSchema = z.strictObject({
+  grant: GrantSchema,
+  failed: z.string().optional(),
+  rule: z.string().optional(),
+});
+
+export const ExplanationSchema = z.strictObject({
+  decision: z.strictObject({
+    allowed: z.boolean(),
+    reasonCode: z.string(),
+    matchedGrantId: IdentifierSchema.optional(),
+  }),
+  access: z.strictObject({
+    ...tenant,
+    actor: PrincipalRefSchema,
+    authority: PrincipalRefSchema,
+    owner: PrincipalRefSchema,
+    purpose: PurposeSchema,
+  }),
+  request: AuthorizationRequestSchema.optional(),
+  policy: z.enum(["not-asked", "kept", "denied", "unavailable"]),
+  grants: z.array(ConsideredGrantSchema),
+  /** The denial on the trail that is explained, when one was asked for. */
+  recorded: AuditEventSchema.optional(),
+  /** The namespace of the tool that was called, when it is one of this host. */
+  toolNamespace: IdentifierSchema.optional(),
+  /** The grant that would allow exactly this and nothing more. */
+  suggestion: GrantSchema.omit({ id: true, issuedAt: true }).optional(),
+  /** Why there is no such grant to suggest although one is lacking, and what has to happen first. */
+  obstacle: z.string().optional(),
+});
+
+/** A decision, what it rests on, and what would change it. */
+export type AdminExplanation = z.infer<typeof ExplanationSchema>;
+
+export const AccessSchema = z.strictObject({
+  ...tenant,
+  actor: PrincipalRefSchema,
+  authority: PrincipalRefSchema.optional(),
+  owner: PrincipalRefSchema.optional(),
+  purpose: PurposeSchema,
+  ...AuthorizationRequestSchema.shape,
+});
+
+const HeadSchema = z.strictObject({ strand: z.int(), sequence: z.int(), hash: z.string() });
+
+const BreakSchema = z.strictObject({
+  strand: z.int().optional(),
+  sequence: z.int().optional().meta({ description: "the first row that is known to be changed or removed" }),
+  why: z.string(),
+});
+
+/** What holding rows against signed heads came to. */
+const verdict = { isWhole: z.boolean(), broken: BreakSchema.optional() };
+
+export const HeadsVerdictSchema = z.strictObject(verdict);
+
+export const TrailVerdictSchema = z.strictObject({
+  ...verdict,
+  rows: z.int().meta({ description: "how many rows are what they have to be, from the first on" }),
+  heads: z.array(HeadSchema),
+  checkpoints: z.int().meta({ description: "how many signed heads of the tenant the rows were held against" }),
+});
+
+export const SignedHeadSchema = StrandHeadSchema.extend({
+  checkpoint: z.strictObject({ sequence: z.int().min(1), at: TimestampSchema }),
+});
+
+export const AuditKeySchema = z.strictObject({
+  id: z.string(),
+  publicKey: z.string().meta({ description: "Ed25519, PEM" }),
+});

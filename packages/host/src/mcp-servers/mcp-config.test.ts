@@ -1,0 +1,222 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { temporaryFolder } from "../../../../tests/support/databases.ts";
+import { ConfigError, loadConfig, withoutSecrets, type Config } from "../compose/config.ts";
+import { createMcpPool } from "./mcp-pool.ts";
+import { silentLog } from "../../../../tests/support/mcp/world.ts";
+
+function load(servers: unknown, sources: Partial<Parameters<typeof loadConfig>[0]> = {}): Config {
+  const file = join(temporaryFolder(), "turnpike.config.json");
+  writeFileSync(file, JSON.stringify({ mcp: { servers } }));
+  return loadConfig({ file, env: {}, flags: {}, ...sources });
+}
+
+test("a command or an address is enough; the limits have defaults", () => {
+  const limits = { timeoutMs: 30_000, maxOutputBytes: 1_048_576 };
+  const config = load({ notes: { command: ["node", "notes.js"] }, wiki: { url: "https://wiki.example.com/mcp" } });
+  expect(config.mcp).toEqual({
+    servers: {
+      notes: { command: ["node", "notes.js"], ...limits },
+      wiki: { url: "https://wiki.example.com/mcp", ...limits },
+    },
+  });
+});
+
+test("without servers there is nothing about them in the configuration", () => {
+  const file = join(temporaryFolder(), "turnpike.config.json");
+  writeFileSync(file, "{}");
+  expect(loadConfig({ file, env: {}, flags: {} })).not.toHaveProperty("mcp");
+});
+
+for (const url of ["https://example.com/mcp", "http://127.0.0.1:1/mcp", "http://localhost/mcp", "http://[::1]:1/mcp"]) {
+  test(`${url} is an address`, () => {
+    expect(load({ wiki: { url } }).mcp?.servers["wiki"]?.url).toBe(url);
+  });
+}
+
+describe("a mistake is named, with what is expected and without what was found", () => {
+  const command = ["secret-program"];
+  const url = "https://secret.example.com/mcp";
+  for (const row of [
+    {
+      name: "neither command nor url",
+      server: {},
+      says: "wiki.command: found something, expected either a command or a url",
+    },
+    {
+      name: "both",
+      server: { command, url },
+      says: "wiki.command: found something, expected either a command or a url",
+    },
+    {
+      name: "a command that is a text",
+      server: { command: "secret" },
+      says: "wiki.command: found something, expected array",
+    },
+    {
+      name: "a command of nothing",
+      server: { command: [] },
+      says: "wiki.command: found something, expected 1 or more",
+    },
+    {
+      name: "variables for a url",
+      server: { url, env: { A: "secret" } },
+      says: "wiki.env: found something, expected only together with a command",
+    },
+    {
+      name: "headers for a command",
+      server: { command, headersEnv: { a: "B" } },
+      says: "wiki.headersEnv: found something, expected only together with a url",
+    },
+    {
+      name: "a variable that is a list",
+      server: { command, env: { KEY: ["secret"] } },
+      says: "wiki.env.KEY: found something, expected string",
+    },
+    {
+      name: "a url without TLS",
+      server: { url: "http://secret.example.com" },
+      says: "wiki.url: found something, expected https beyond this machine, or insecure: true",
+    },
+    {
+      name: "a url with a password",
+      server: { url: "https://u:secret@x.test" },
+      says: "wiki.url: found something, expected no credentials in a URL",
+    },
+    {
+      name: "a url of a file",
+      server: { url: "file:///secret" },
+      says: "wiki.url: found something, expected an http or https URL",
+    },
+    {
+      name: "no url at all",
+      server: { url: "secret" },
+      says: "wiki.url: found something, expected an http or https URL",
+    },
+    {
+      name: "an owner without a kind",
+      server: { command, owners: ["secret"] },
+      says: "wiki.owners.0: found something, expected kind:id",
+    },
+    {
+      name: "a rule without steps",
+      server: { command, rules: { t: { path: [] } } },
+      says: "wiki.rules.t.path: found something, expected 1 or more",
+    },
+    {
+      name: "a rule for an argument without a name",
+      server: { command, rules: { t: { path: ["$"] } } },
+      says: "expected the name of an argument behind $",
+    },
+    {
+      name: "a rule with two steps in one",
+      server: { command, rules: { t: { path: ["a/b"] } } },
+      says: "wiki.rules.t.path.0: found something, expected a path segment",
+    },
+    {
+      name: "a key that is unknown",
+      server: { command, shell: "secret" },
+      says: "wiki.shell: found something, expected no such key",
+    },
+    {
+      name: "a header with a space in its name",
+      server: { url, headersEnv: { "a b": "C" } },
+      says: "wiki.headersEnv: found something, expected names of headers",
+    },
+    {
+      name: "a user for a url",
+      server: { url, uid: 1000, gid: 1000 },
+      says: "wiki.uid: found something, expected only together with a command",
+    },
+    {
+      name: "root",
+      server: { command, uid: 0, gid: 1000 },
+      says: "wiki.uid: found something, expected a number above 0, which is root's",
+    },
+    {
+      name: "root's group",
+      server: { command, uid: 1000, gid: 0 },
+      says: "wiki.gid: found something, expected a number above 0, which is root's",
+    },
+    {
+      name: "a user without a group, who would keep the host's",
+      server: { command, uid: 1000 },
+      says: "wiki.uid: found something, expected uid and gid together",
+    },
+    {
+      name: "a group without a user",
+      server: { command, gid: 1000 },
+      says: "wiki.gid: found something, expected uid and gid together",
+    },
+    { name: "no time", server: { command, timeoutMs: 0 }, says: "wiki.timeoutMs: found something, expected 1 or more" },
+  ]) {
+    test(row.name, () => {
+      const attempt = (): unknown => load({ wiki: row.server });
+      expect(attempt).toThrow(ConfigError);
+      expect(attempt).toThrow(`mcp.servers.${row.says}`.replace(/^mcp\.servers\.expected/, "expected"));
+      expect(attempt).not.toThrow("secret");
+    });
+  }
+
+  for (const name of ["", "a.b", "Wiki", "a b", "-a", "x".repeat(64)]) {
+    test(`a server named ${JSON.stringify(name)}`, () => {
+      const says = `mcp.servers.${name}: found something, expected a name of 1 to 63 lower-case letters, digits, _ and -.`;
+      expect(() => load({ [name]: { command } })).toThrow(new ConfigError(says));
+    });
+  }
+});
+
+test("HTTP beyond this machine is possible for somebody who insists", () => {
+  const server = { url: "http://wiki.internal/mcp", insecure: true };
+  expect(load({ wiki: server }).mcp?.servers["wiki"]).toMatchObject(server);
+});
+
+for (const row of [
+  {
+    name: "a variable",
+    sources: { env: { TURNPIKE_MCP_SERVERS: "{}" } },
+    says: "TURNPIKE_MCP_SERVERS is not a setting",
+  },
+  { name: "a flag", sources: { flags: { "mcp.servers": "{}" } }, says: "mcp.servers: found something" },
+]) {
+  test(`servers come from a file and not from ${row.name}`, () => {
+    expect(() => load({}, row.sources)).toThrow(row.says);
+  });
+}
+
+test("the client's token is a variable of the command, and no setting", () => {
+  expect(load({}, { env: { TURNPIKE_TOKEN: "tp_secret" } }).mcp).toEqual({ servers: {} });
+});
+
+test("what may be shown has neither the values of variables nor the query of an address", () => {
+  const config = load({
+    notes: { command: ["notes", "--fast"], env: { KEY: "hidden", OTHER: "hidden" }, cwd: "/srv" },
+    wiki: { url: "https://wiki.example.com/mcp?key=hidden", headersEnv: { authorization: "WIKI_TOKEN" } },
+  });
+  const shown = withoutSecrets(config);
+  expect(JSON.stringify(shown)).not.toContain("hidden");
+  expect(shown.mcp?.servers).toMatchObject({
+    notes: { command: ["notes", "--fast"], env: { KEY: "***", OTHER: "***" }, cwd: "/srv" },
+    wiki: { url: "https://wiki.example.com/mcp?***", headersEnv: { authorization: "WIKI_TOKEN" } },
+  });
+});
+
+test("a header whose variable is not set stops the host before it starts", () => {
+  const { mcp } = load({ wiki: { url: "https://wiki.example.com", headersEnv: { authorization: "WIKI_TOKEN" } } });
+  for (const env of [{}, { WIKI_TOKEN: "" }]) {
+    expect(() => createMcpPool(mcp, silentLog(), env)).toThrow(
+      new ConfigError("mcp.servers.wiki.headersEnv.authorization: the variable WIKI_TOKEN is not set."),
+    );
+  }
+});
+
+test("a user that no program can be started as stops the host before it starts", () => {
+  const { mcp } = load({ notes: { command: ["notes"], uid: 2000, gid: 2000 } });
+  const getuid = vi.spyOn(process, "getuid").mockReturnValue(1000);
+  onTestFinished(() => getuid.mockRestore());
+  expect(() => createMcpPool(mcp, silentLog())).toThrow(ConfigError);
+  expect(() => createMcpPool(mcp, silentLog())).toThrow(
+    "mcp.servers.notes.uid: a server cannot be started as user 2000",
+  );
+});

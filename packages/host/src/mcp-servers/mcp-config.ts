@@ -1,0 +1,116 @@
+import { IdentifierSchema, PathSegmentSchema } from "turnpike/contracts";
+import { z } from "zod";
+import { EnvironmentNameSchema } from "../base/environment-name.ts";
+import { isLoopback } from "../base/loopback.ts";
+import { parsePrincipal } from "../access/credential-store.ts";
+
+const PrincipalTextSchema = z
+  .string()
+  .refine((text) => parsePrincipal(text) !== undefined, "expected kind:id, such as human:alice");
+
+const PathRuleSchema = z.strictObject({
+  path: z
+    .array(PathSegmentSchema.refine((part) => part !== "$", "expected the name of an argument behind $"))
+    .min(1)
+    .max(63)
+    .describe("steps below the tool; $name is the argument of that name"),
+});
+
+/** Which place below its tool a call acts on. */
+export type PathRule = z.infer<typeof PathRuleSchema>;
+
+/** The number of a user or group of the system. Root's would undo what it is there for. */
+const SystemIdSchema = z
+  .int()
+  .max(4_294_967_294)
+  .refine((id) => id > 0, "expected a number above 0, which is root's");
+
+const McpServerSchema = z
+  .strictObject({
+    command: z.array(z.string().min(1)).min(1).optional().describe("program and arguments of a stdio server"),
+    env: z.record(z.string().min(1), z.string()).optional(),
+    cwd: z.string().min(1).optional(),
+    uid: SystemIdSchema.optional().describe("user that a stdio server runs as"),
+    gid: SystemIdSchema.optional().describe("group that a stdio server runs as"),
+    url: z.string().optional().describe("address of a streamable HTTP server"),
+    headersEnv: z
+      .record(z.string(), EnvironmentNameSchema)
+      .optional()
+      .describe("header to the environment variable that holds its value"),
+    insecure: z.boolean().optional().describe("talk HTTP without TLS beyond loopback"),
+    tenants: z.array(IdentifierSchema).optional(),
+    owners: z.array(PrincipalTextSchema).optional(),
+    rules: z.record(z.string(), PathRuleSchema).optional(),
+    timeoutMs: z.int().min(1).max(600_000).default(30_000),
+    maxOutputBytes: z.int().min(1).max(67_108_864).default(1_048_576),
+  })
+  .superRefine((server, { addIssue }) => {
+    const mistake = mistakeIn(server);
+    if (mistake !== undefined) addIssue({ code: "custom", path: [mistake.key], message: mistake.message });
+  });
+
+/** One MCP server whose tools the host offers. */
+export type McpServerConfig = z.infer<typeof McpServerSchema>;
+
+/** Without dots: `mcp.a` can then not be the beginning of another server's namespace. */
+const serverName = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+
+export const McpConfigSchema = z.strictObject({
+  servers: z.record(z.string(), McpServerSchema).superRefine((servers, { addIssue }) => {
+    const message = "expected a name of 1 to 63 lower-case letters, digits, _ and -";
+    for (const name of Object.keys(servers)) {
+      if (!serverName.test(name)) addIssue({ code: "custom", path: [name], message });
+    }
+  }),
+});
+
+/** The MCP servers of a host, by name. */
+export type McpConfig = z.infer<typeof McpConfigSchema>;
+
+const belongsTo = {
+  env: "command",
+  cwd: "command",
+  uid: "command",
+  gid: "command",
+  headersEnv: "url",
+  insecure: "url",
+} as const;
+
+function mistakeIn(server: McpServerConfig): { key: string; message: string } | undefined {
+  if ((server.command === undefined) === (server.url === undefined)) {
+    return { key: "command", message: "expected either a command or a url" };
+  }
+  for (const [key, other] of Object.entries(belongsTo)) {
+    if (server[key as keyof typeof belongsTo] !== undefined && server[other] === undefined) {
+      return { key, message: `expected only together with a ${other}` };
+    }
+  }
+  // A program that changes its user alone would keep the host's group.
+  const alone = server.gid === undefined ? "uid" : "gid";
+  if ((server.uid === undefined) !== (server.gid === undefined)) {
+    return { key: alone, message: "expected uid and gid together" };
+  }
+  const header = Object.keys(server.headersEnv ?? {}).find((name) => !/^[\w-]+$/.test(name));
+  if (header !== undefined) return { key: "headersEnv", message: "expected names of headers" };
+  const message = server.url === undefined ? undefined : urlMistake(server.url, server.insecure === true);
+  return message === undefined ? undefined : { key: "url", message };
+}
+
+/** Headers travel with every request: beyond this machine only over TLS, unless somebody insists. */
+function urlMistake(text: string, isInsecureWanted: boolean): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) return "expected an http or https URL";
+  if (url.username !== "" || url.password !== "") return "expected no credentials in a URL; use headersEnv";
+  if (url.protocol === "https:" || isLoopback(url.hostname) || isInsecureWanted) return undefined;
+  return "expected https beyond this machine, or insecure: true";
+}
+
+/** The servers as they may be shown: without the values of variables and without what follows a URL's `?`. */
+export function withoutMcpSecrets({ servers }: McpConfig): McpConfig {
+  const shown = Object.entries(servers).map(([name, server]) => {
+    const { env, url } = server;
+    const hidden = env && Object.fromEntries(Object.keys(env).map((variable) => [variable, "***"]));
+    return [name, { ...server, ...(hidden && { env: hidden }), ...(url && { url: url.replace(/\?.*/s, "?***") }) }];
+  });
+  return { servers: Object.fromEntries(shown) as McpConfig["servers"] };
+}

@@ -1,0 +1,153 @@
+import {
+  Client,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  UnsupportedProtocolVersionError,
+  type CallToolResult,
+  type Tool,
+} from "@modelcontextprotocol/client";
+import type { JsonObject } from "turnpike/contracts";
+import { z } from "zod";
+import { version } from "../base/version.ts";
+import type { Channel } from "./channel.ts";
+import { AnswerTooLarge } from "./http-channel.ts";
+
+/** A server that answers. */
+export interface McpConnection {
+  /** The entries of the server's list, a few seconds old at most; the same array while nothing was asked anew. */
+  list(): Promise<readonly unknown[]>;
+  /**
+   * Calls a tool as it was listed. Rejects when the server refuses, when there is no answer in time, and when the caller
+   * leaves. Many callers share a connection, so whatever becomes of one call leaves it open.
+   */
+  call(tool: Tool, args: JsonObject, options: { signal: AbortSignal; timeoutMs: number }): Promise<CallToolResult>;
+  /** Lets the calls that are running end, unless the host is closing, and then closes. */
+  close(): Promise<void>;
+}
+
+const connectMs = 30_000;
+const listMs = 5_000;
+const freshMs = 5_000;
+const maxPages = 64;
+const maxEntries = 1024;
+const maxListLength = 8_388_608;
+
+/** How to reach a server. */
+export interface McpRoute {
+  openChannel(): Promise<Channel>;
+  /** When to ask whether the server knows the newer handshake: some servers end at a question they do not know. */
+  negotiates: "first" | "when refused";
+}
+
+/**
+ * Connects to a server, in whichever of the two handshakes it knows. A connection is lost when its transport closes, or
+ * when the server does not answer what its tools are; the signal says that the host is closing.
+ */
+export async function openMcpConnection(
+  route: McpRoute,
+  signal: AbortSignal,
+  onLost: (error: unknown) => void,
+): Promise<McpConnection> {
+  if (route.negotiates === "first") return connect(route, "auto", signal, onLost);
+  try {
+    return await connect(route, "legacy", signal, onLost);
+  } catch (error) {
+    if (!(error instanceof UnsupportedProtocolVersionError)) throw error;
+    return connect(route, "auto", signal, onLost);
+  }
+}
+
+async function connect(
+  { openChannel }: McpRoute,
+  mode: "legacy" | "auto",
+  signal: AbortSignal,
+  onLost: (error: unknown) => void,
+): Promise<McpConnection> {
+  const channel = await openChannel();
+  const client = new Client(
+    { name: "turnpike", version },
+    { versionNegotiation: { mode }, inputRequired: { autoFulfill: false } },
+  );
+  try {
+    await client.connect(channel.transport, { timeout: connectMs, signal });
+  } catch (error) {
+    await channel.close();
+    throw error;
+  }
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a client is no event target
+  client.onclose = () => onLost(new SdkError(SdkErrorCode.ConnectionClosed, "The server is gone."));
+
+  const running = new Set<Promise<unknown>>();
+  let listing: { entries: Promise<readonly unknown[]>; until: number } | undefined;
+  client.setNotificationHandler("notifications/tools/list_changed", () => (listing = undefined));
+  return {
+    async list() {
+      if (listing === undefined || performance.now() > listing.until) {
+        listing = { entries: listTools(client), until: performance.now() + freshMs };
+      }
+      try {
+        return await listing.entries;
+      } catch (error) {
+        onLost(error);
+        throw error;
+      }
+    },
+    async call(tool, args, { signal: caller, timeoutMs: timeout }) {
+      // Schemas of a server are data that callers are shown: its output is not run against them here.
+      const { outputSchema: _shown, ...toolDefinition } = tool;
+      const options = { toolDefinition, signal: caller, timeout };
+      const answer = client.callTool({ name: tool.name, arguments: args }, options);
+      running.add(answer);
+      try {
+        return await answer;
+      } catch (error) {
+        // It may be this call alone or the whole server: the next caller asks for the list anew, and finds out. The error
+        // itself cannot tell: that of a caller who hung up says "connection closed" too.
+        if (!isOfThisCall(error)) listing = undefined;
+        throw error;
+      } finally {
+        running.delete(answer);
+      }
+    },
+    async close() {
+      await endOf(running, signal);
+      await channel.close();
+      await client.close();
+    },
+  };
+}
+
+/** True for a failure that says nothing about the calls of others: a refusal, an answer too large, no time. */
+function isOfThisCall(error: unknown): boolean {
+  if (error instanceof SdkError) return error.code === SdkErrorCode.RequestTimeout;
+  return error instanceof ProtocolError || error instanceof AnswerTooLarge;
+}
+
+/** Waits until nothing runs any more, or until the signal. */
+async function endOf(running: ReadonlySet<Promise<unknown>>, signal: AbortSignal): Promise<void> {
+  const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+  while (running.size > 0 && !signal.aborted) await Promise.race([stopped, Promise.allSettled(running)]);
+}
+
+const PageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
+
+async function listTools(client: Client): Promise<readonly unknown[]> {
+  if (client.getServerCapabilities()?.tools === undefined) return [];
+  const signal = AbortSignal.timeout(listMs);
+  const entries: unknown[] = [];
+  let [pages, length] = [0, 0];
+  let cursor: string | undefined;
+  do {
+    if (pages === maxPages) throw new RangeError(`A list of tools has at most ${maxPages} pages.`);
+    const params = cursor === undefined ? {} : { cursor };
+    const page = await client.request({ method: "tools/list", params }, PageSchema, { signal });
+    pages += 1;
+    length += JSON.stringify(page.tools).length;
+    if (length > maxListLength) throw new RangeError(`A list of tools has at most ${maxListLength} characters.`);
+    for (const entry of page.tools) entries.push(entry);
+    if (entries.length > maxEntries) throw new RangeError(`A list of tools has at most ${maxEntries} entries.`);
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  return entries;
+}

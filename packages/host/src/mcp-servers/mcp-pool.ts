@@ -1,0 +1,133 @@
+import { principalKey, type DiscoveryContext } from "turnpike/contracts";
+import type { ToolProvider } from "turnpike/kernel";
+import { ConfigError } from "../compose/config.ts";
+import { foreignErrorFacts, type Log } from "../observe/log.ts";
+import { openHttpChannel } from "./http-channel.ts";
+import { impossibleUsers } from "./isolation.ts";
+import { createLink, type Link } from "./reconnecting-client.ts";
+import type { McpConfig, McpServerConfig } from "./mcp-config.ts";
+import { openMcpConnection, type McpConnection, type McpRoute } from "./mcp-connection.ts";
+import { createMcpProvider, type LeftOut } from "./mcp-provider.ts";
+import type { Said } from "./standard-error.ts";
+import { openStdioChannel } from "./stdio-channel.ts";
+
+/** The MCP servers of a host: one provider and one connection each, shared by everybody it is offered to. */
+export interface McpPool {
+  providers: readonly ToolProvider[];
+  /** True for the namespace of a server that is not offered to this context. */
+  isHidden(namespace: string, context: DiscoveryContext): boolean;
+  /** Ends every connection and every process. */
+  close(): Promise<void>;
+}
+
+/** An answer may be this much larger on its way than the output it holds: escapes, and words around it. */
+const wireFactor = 8;
+/** As many parts as a request to the host may have. What is too deep for the host is refused later, by itself alone. */
+const json = { maxNodes: 100_000, maxDepth: 1000 };
+/** Calls and handshakes have limits of their own; this is only where nothing goes on beyond them. */
+const spareMs = 30_000;
+
+/** How many tools that are left out are named in one line of the log. */
+const maxNamed = 20;
+
+/**
+ * Prepares the servers; each is started when it is first needed. Throws `ConfigError` for a variable that is not set and
+ * for a user that no program can be started as here.
+ */
+export function createMcpPool(
+  config: McpConfig | undefined,
+  log: Log,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): McpPool {
+  const impossible = impossibleUsers(config ?? { servers: {} });
+  if (impossible.length > 0) throw new ConfigError(impossible.map(({ says }) => says).join("\n"));
+  const servers = Object.entries(config?.servers ?? {}).map(([name, server]) => {
+    const link = linkTo(name, routeTo(name, server, env, log), log);
+    const isOfferedTo = (context: DiscoveryContext): boolean => isOffered(server, context);
+    const onList = reportChanges((leftOut) =>
+      log.warn(
+        { server: name, count: leftOut.length, leftOut: leftOut.slice(0, maxNamed) },
+        "tools of an MCP server left out",
+      ),
+    );
+    return {
+      link,
+      isOfferedTo,
+      provider: createMcpProvider({ server: name, config: server, link, isOfferedTo, onList }),
+    };
+  });
+  const byNamespace = new Map(servers.map((server) => [server.provider.id, server]));
+  return {
+    providers: servers.map(({ provider }) => provider),
+    isHidden: (namespace, context) => byNamespace.get(namespace)?.isOfferedTo(context) === false,
+    close: async () => void (await Promise.all(servers.map(({ link }) => link.close()))),
+  };
+}
+
+/** Offered to everybody, unless tenants or owners are named; then to those of them who are both. */
+function isOffered({ tenants, owners }: McpServerConfig, { namespaceId, owner }: DiscoveryContext): boolean {
+  return tenants?.includes(namespaceId) !== false && owners?.includes(principalKey(owner)) !== false;
+}
+
+function linkTo(server: string, route: McpRoute, log: Log): Link<McpConnection> {
+  return createLink({
+    open: (signal, onLost) => openMcpConnection(route, signal, onLost),
+    clock: () => performance.now(),
+    onFailure: (error, retryInMs) =>
+      log.warn({ server, ...foreignErrorFacts(error), ...codeOf(error), retryInMs }, "MCP server unavailable"),
+  });
+}
+
+/** The code of an error names its kind and quotes nothing, unlike its message. */
+function codeOf(error: unknown): { code?: string } {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return typeof code === "string" ? { code } : {};
+}
+
+function routeTo(
+  name: string,
+  server: McpServerConfig,
+  env: Readonly<Record<string, string | undefined>>,
+  log: Log,
+): McpRoute {
+  const { command, url, timeoutMs, uid, gid } = server;
+  const maxBytes = server.maxOutputBytes * wireFactor;
+  if (url === undefined) {
+    const user = uid === undefined || gid === undefined ? undefined : { uid, gid };
+    const program = { command: command ?? [], env: server.env, cwd: server.cwd, user };
+    const onFlood = (): void => log.warn({ server: name }, "MCP server says more than is read, and is slowed down");
+    const onSaid = (said: Said): void => log.info({ server: name, ...said }, "MCP server on standard error");
+    const limits = { maxBytes, json, onFlood, onSaid };
+    return { negotiates: "when refused", openChannel: () => openStdioChannel(program, limits) };
+  }
+  const headers = headersOf(name, server, env);
+  return {
+    negotiates: "first",
+    openChannel: async () => openHttpChannel({ url, headers }, { maxBytes, json, timeoutMs: timeoutMs + spareMs }),
+  };
+}
+
+function headersOf(
+  name: string,
+  { headersEnv = {} }: McpServerConfig,
+  env: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
+  const headers = Object.entries(headersEnv).map(([header, variable]) => {
+    const value = env[variable];
+    if (value === undefined || value === "")
+      throw new ConfigError(`mcp.servers.${name}.headersEnv.${header}: the variable ${variable} is not set.`);
+    if (/^[\x20-\x7e]+$/.test(value)) return [header, value];
+    throw new ConfigError(`mcp.servers.${name}.headersEnv.${header}: ${variable} holds what no header can.`);
+  });
+  return Object.fromEntries(headers) as Record<string, string>;
+}
+
+/** Says what was left out when it is something, and something else than the last time. */
+function reportChanges(report: (leftOut: readonly LeftOut[]) => void): (leftOut: readonly LeftOut[]) => void {
+  let last = "[]";
+  return (leftOut) => {
+    const said = JSON.stringify(leftOut);
+    if (said !== last) report(leftOut);
+    last = said;
+  };
+}

@@ -1,0 +1,155 @@
+import { ProtocolError, type CallToolResult } from "@modelcontextprotocol/client";
+import { currentTimestamp, type DiscoveryContext, type JsonValue } from "turnpike/contracts";
+import { ToolError, type ToolHandler, type ToolProvider } from "turnpike/kernel";
+import { AnswerTooLarge } from "./http-channel.ts";
+import { tooLargeCode } from "./line-gate.ts";
+import type { Link } from "./reconnecting-client.ts";
+import type { McpServerConfig } from "./mcp-config.ts";
+import type { McpConnection } from "./mcp-connection.ts";
+import { isSameTool, readTool, type McpTool } from "./mcp-tool.ts";
+import { placeOf } from "./path-rule.ts";
+import { HiddenTextError, plainJson, plainText } from "./plain-text.ts";
+
+/** An entry of a server's list, or a rule of the configuration, that is not used. */
+export interface LeftOut {
+  tool: string;
+  why: string;
+}
+
+/** What a provider is made of. */
+export interface McpProviderOptions {
+  server: string;
+  config: McpServerConfig;
+  link: Link<McpConnection>;
+  isOfferedTo(context: DiscoveryContext): boolean;
+  /** Told about each list that was read. */
+  onList(leftOut: readonly LeftOut[]): void;
+}
+
+const maxErrorText = 4096;
+/** A catalog holds 512 tools: no server may leave the others without room. */
+const maxTools = 128;
+
+/** The tools of one MCP server, in a tool namespace of its own. */
+export function createMcpProvider(options: McpProviderOptions): ToolProvider {
+  const namespace = `mcp.${options.server}`;
+  const rules = new Map(Object.entries(options.config.rules ?? {}));
+  let known: { entries: readonly unknown[]; tools: ReadonlyMap<string, McpTool> } | undefined;
+
+  /** The tools the server has now. Rejects when it is not there. */
+  const toolsOf = async (connection: McpConnection): Promise<ReadonlyMap<string, McpTool>> => {
+    const entries = await connection.list();
+    if (known?.entries !== entries) known = { entries, tools: readList(options, entries) };
+    return known.tools;
+  };
+
+  const handlerFor = (tool: McpTool): ToolHandler => {
+    const { descriptor, listed } = tool;
+    const { action, resource } = descriptor.requiredCapability;
+    const rule = rules.get(listed.name);
+    return {
+      descriptor,
+      // The server judges its arguments itself; only what decides about the place has to be right here.
+      parse(args) {
+        placeOf(rule, args);
+        return args;
+      },
+      requirement: (_context, args) => ({
+        action,
+        resource: { ...resource, path: [listed.name, ...placeOf(rule, args)] },
+      }),
+      async invoke(_context, { id: callId, tool: name, arguments: args }, signal) {
+        const connection = await options.link.connection().catch(notThere);
+        const now = (await toolsOf(connection).catch(notThere)).get(listed.name);
+        if (now === undefined || !isSameTool(now, tool)) {
+          throw new ToolError("tool_unavailable", "The MCP server does not have this tool as it was listed.");
+        }
+        signal.throwIfAborted();
+        const { timeoutMs, maxOutputBytes } = options.config;
+        const result = await connection.call(listed, args, { signal, timeoutMs }).catch(inItsWords);
+        const output = outputOf(tool, result, maxOutputBytes);
+        return { status: "succeeded", callId, tool: name, completedAt: currentTimestamp(), output };
+      },
+    };
+  };
+
+  return {
+    id: namespace,
+    namespaces: [namespace],
+    async tools(context) {
+      if (!options.isOfferedTo(context)) return [];
+      const tools = await toolsOf(await options.link.connection());
+      return [...tools.values()].map(handlerFor);
+    },
+  };
+}
+
+function readList({ server, config, onList }: McpProviderOptions, entries: readonly unknown[]): Map<string, McpTool> {
+  const tools = new Map<string, McpTool>();
+  const leftOut: LeftOut[] = [];
+  for (const entry of entries) {
+    const reading = readTool(server, entry);
+    if (!reading.ok) leftOut.push({ tool: reading.name, why: reading.why });
+    else if (tools.has(reading.tool.listed.name)) {
+      leftOut.push({ tool: reading.tool.listed.name, why: "its name stands twice" });
+    } else if (tools.size === maxTools) {
+      leftOut.push({ tool: reading.tool.listed.name, why: `a server has at most ${maxTools} tools here` });
+    } else tools.set(reading.tool.listed.name, reading.tool);
+  }
+  for (const tool of Object.keys(config.rules ?? {})) {
+    if (!tools.has(tool)) leftOut.push({ tool, why: "it has a rule, and the server has no such tool" });
+  }
+  onList(leftOut);
+  return tools;
+}
+
+function notThere(cause: unknown): never {
+  throw new ToolError("tool_catalog_unavailable", "The MCP server did not answer; nothing was called.", {
+    cause,
+    retryable: true,
+  });
+}
+
+/** What a server refuses it refuses in its own words, which are data for the caller. Other errors stay inside. */
+function inItsWords(error: unknown): never {
+  const isTooLarge = error instanceof ProtocolError && error.code === tooLargeCode;
+  if (isTooLarge || error instanceof AnswerTooLarge) throw tooLarge();
+  if (error instanceof ProtocolError) throw refused(error.message);
+  throw error;
+}
+
+function outputOf({ descriptor }: McpTool, result: CallToolResult, maxBytes: number): JsonValue {
+  const { content, structuredContent, isError } = result;
+  if (isError === true) throw refused(content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n"));
+  if (structuredContent === undefined && descriptor.outputSchema !== undefined) {
+    throw new ToolError("invalid_tool_result", "The MCP server did not answer with the output that it declares.");
+  }
+  const output = (structuredContent === undefined ? { content } : structuredContent) as JsonValue;
+  if (Buffer.byteLength(JSON.stringify(output)) > maxBytes) throw tooLarge();
+  return withoutHidden(output);
+}
+
+/** What a tool says is read by models and shown to people, like what its server says about it. */
+function withoutHidden(output: JsonValue): JsonValue {
+  try {
+    return plainJson(output);
+  } catch (error) {
+    if (!(error instanceof HiddenTextError)) throw error;
+    throw new ToolError(
+      "invalid_tool_result",
+      "The MCP server answered with names that only differ in hidden characters.",
+    );
+  }
+}
+
+function refused(text: string): ToolError {
+  return new ToolError("mcp_tool_error", plainText(text, maxErrorText) || "The tool failed and did not say why.");
+}
+
+function tooLarge(): ToolError {
+  return new ToolError(
+    "output_too_large",
+    "The tool's output is larger than the host takes; it may have had an effect.",
+    { retryable: false },
+  );
+}

@@ -1,0 +1,677 @@
+import { afterAll, describe, expect, test } from "vitest";
+import { AuditEventSchema } from "turnpike/contracts";
+import { z } from "zod";
+import { newTenant } from "../../../../../tests/support/databases.ts";
+import {
+  askIn,
+  changesIn,
+  deskTime,
+  oona,
+  openOffice,
+  queryText,
+  stateOf,
+  type Office,
+  type OfficeOptions,
+  type Refusal,
+} from "../../../../../tests/support/host/office.ts";
+import { access, alice, assistant, auditEvent, grant } from "../../../../../tests/support/host/world.ts";
+import type { Database } from "../../storage/database.ts";
+import { openDatabase } from "../../storage/open-database.ts";
+import { createRateLimit } from "../../access/rate-limit.ts";
+import { withRequestScope } from "../../front/request-scope.ts";
+import { adminRoutes, type AdminRoute, type AdminRouteName } from "../../management/admin-routes.ts";
+
+type Input = Readonly<Record<string, unknown>>;
+
+/** One route as the wire knows it, with an input that it takes. */
+interface Row {
+  method: "GET" | "POST";
+  path: string;
+  /** What a POST that succeeds answers. */
+  status?: 200 | 201;
+  /** How the trail calls the change; absent when nothing changes. */
+  action?: string;
+  input(office: Office, tenant: string): Input | Promise<Input>;
+}
+
+const rows: Readonly<Record<AdminRouteName, Row>> = {
+  createCredential: {
+    method: "POST",
+    path: "/admin/v1/credentials",
+    status: 201,
+    action: "credential.create",
+    input: (_office, namespaceId) => ({ namespaceId, access, expiresAt: "2099-01-01T00:00:00Z" }),
+  },
+  listCredentials: {
+    method: "GET",
+    path: "/admin/v1/credentials",
+    async input({ stores }, namespaceId) {
+      await stores.credentials.create({ namespaceId, access });
+      return { namespaceId };
+    },
+  },
+  revokeCredential: {
+    method: "POST",
+    path: "/admin/v1/credentials/revoke",
+    status: 200,
+    action: "credential.revoke",
+    input: async ({ stores }, namespaceId) => ({ id: (await stores.credentials.create({ namespaceId, access })).id }),
+  },
+  createGrant: {
+    method: "POST",
+    path: "/admin/v1/grants",
+    status: 201,
+    action: "grant.create",
+    input: (_office, namespaceId) => ({ ...grant("grant-1", { namespaceId }) }),
+  },
+  deriveGrant: {
+    method: "POST",
+    path: "/admin/v1/grants/derive",
+    status: 201,
+    action: "grant.derive",
+    async input({ stores }, namespaceId) {
+      await stores.grants.issue(grant("parent", { namespaceId, constraints: { delegationDepth: 1 } }));
+      return { namespaceId, parentId: "parent", id: "child", subject: alice };
+    },
+  },
+  listGrants: {
+    method: "GET",
+    path: "/admin/v1/grants",
+    async input({ stores }, namespaceId) {
+      await stores.grants.issue(grant("grant-1", { namespaceId, constraints: { maxUses: 3 } }));
+      return { namespaceId };
+    },
+  },
+  revokeGrant: {
+    method: "POST",
+    path: "/admin/v1/grants/revoke",
+    status: 200,
+    action: "grant.revoke",
+    async input({ stores }, namespaceId) {
+      await stores.grants.issue(grant("grant-1", { namespaceId }));
+      return { namespaceId, id: "grant-1" };
+    },
+  },
+  listEscalations: {
+    method: "GET",
+    path: "/admin/v1/escalations",
+    async input({ stores }, namespaceId) {
+      await askIn(stores, namespaceId);
+      return { namespaceId };
+    },
+  },
+  approveEscalation: {
+    method: "POST",
+    path: "/admin/v1/escalations/approve",
+    status: 200,
+    action: "escalation.approve",
+    async input({ stores }, namespaceId) {
+      const { id, ask } = await askIn(stores, namespaceId);
+      return { namespaceId, id, ask, expiresAt: "2026-01-02T00:00:00Z", maxUses: 1 };
+    },
+  },
+  denyEscalation: {
+    method: "POST",
+    path: "/admin/v1/escalations/deny",
+    status: 200,
+    action: "escalation.deny",
+    async input({ stores }, namespaceId) {
+      const { id, ask } = await askIn(stores, namespaceId);
+      return { namespaceId, id, ask, reason: "The diary stays private." };
+    },
+  },
+  listAudit: {
+    method: "GET",
+    path: "/admin/v1/audit",
+    async input({ stores }, namespaceId) {
+      await stores.audit.record(auditEvent("event-1", { namespaceId }));
+      return { namespaceId };
+    },
+  },
+  verifyAudit: {
+    method: "GET",
+    path: "/admin/v1/audit/verify",
+    async input({ stores }, namespaceId) {
+      await stores.audit.record(auditEvent("event-1", { namespaceId }));
+      return { namespaceId };
+    },
+  },
+  verifyAuditHeads: {
+    method: "POST",
+    path: "/admin/v1/audit/verify",
+    status: 200,
+    async input({ stores }, namespaceId) {
+      await stores.audit.record(auditEvent("event-1", { namespaceId }));
+      const { heads } = await stores.audit.verify(namespaceId);
+      return { namespaceId, heads: heads.map((head) => ({ ...head, checkpoint: { sequence: 1, at: deskTime } })) };
+    },
+  },
+  readCheckpoints: { method: "GET", path: "/admin/v1/audit/checkpoints", input: () => ({ from: 0 }) },
+  readAuditKey: { method: "GET", path: "/admin/v1/audit/key", input: () => ({}) },
+  explain: {
+    method: "POST",
+    path: "/admin/v1/explanations",
+    status: 200,
+    async input({ stores }, namespaceId) {
+      await stores.grants.issue(grant("grant-1", { namespaceId }));
+      const resource = { namespace: "files", path: ["diary"] };
+      return { namespaceId, actor: assistant, owner: alice, purpose: "support", action: "read", resource };
+    },
+  },
+  explainDenial: {
+    method: "POST",
+    path: "/admin/v1/explanations/denial",
+    status: 200,
+    async input({ stores }, namespaceId) {
+      await stores.audit.record(auditEvent("1", { namespaceId, outcome: "denied", reason: "no_matching_grant" }));
+      return { namespaceId, traceId: "trace-1" };
+    },
+  },
+  readNamespaces: {
+    method: "GET",
+    path: "/admin/v1/namespaces",
+    input: (_office, namespaceId) => ({ namespaceId, actor: "agent:assistant" }),
+  },
+  changeNamespaces: {
+    method: "POST",
+    path: "/admin/v1/namespaces",
+    status: 200,
+    action: "namespaces.update",
+    input: (_office, namespaceId) => ({ namespaceId, actor: assistant, update: { enable: ["files"] } }),
+  },
+};
+
+const table = Object.entries(rows) as [AdminRouteName, Row][];
+const changing = table.filter(([, { action }]) => action !== undefined);
+const posts = table.filter(([, { method }]) => method === "POST");
+const gets = table.filter(([, { method }]) => method === "GET");
+
+/** One database for all tests: each has an office and tenants of its own. */
+const shared = openDatabase(":memory:");
+afterAll(async () => (await shared).close());
+
+async function open(options?: OfficeOptions): Promise<{ office: Office; database: Database }> {
+  const database = await shared;
+  return { office: await openOffice(database, options), database };
+}
+
+/** Sends an input as its route takes it. */
+function sendTo<Body = unknown>({ get, post }: Office, { method, path }: Row, input: Input) {
+  return method === "GET" ? get<Body>(path, input as Record<string, string>) : post<Body>(path, input);
+}
+
+function fails(): Promise<never> {
+  return Promise.reject(new Error("s3cret-text-of-the-sink"));
+}
+
+test("the table has these routes and no others", () => {
+  const told = Object.entries<AdminRoute>(adminRoutes).map(([name, { method, path }]) => `${name}: ${method} ${path}`);
+  expect(told).toEqual(table.map(([name, { method, path }]) => `${name}: ${method} ${path}`));
+});
+
+describe("an operator is answered", () => {
+  for (const [name, row] of table) {
+    test(`${name}: with what its route promises, and never from a cache`, async () => {
+      const { office } = await open();
+      const { status, headers, body } = await sendTo(office, row, await row.input(office, newTenant()));
+      expect([status, body]).toEqual([row.status ?? 200, expect.any(Object)]);
+      expect(adminRoutes[name].response.parse(body)).toEqual(body);
+      expect(headers.get("content-type")).toBe("application/json");
+      expect(headers.get("cache-control")).toBe("no-store");
+      expect(headers.get("x-request-id")).toMatch(/^\S{1,128}$/);
+      expect(office.errors).toEqual([]);
+    });
+  }
+
+  test("with the id that the request came with, as everywhere in the service", async () => {
+    const { office } = await open();
+    const headers = { authorization: `Bearer ${office.tokens.operator}`, "x-request-id": "request-7" };
+    const response = await office.handler(new Request("http://host/admin/v1/nothing", { headers }));
+    expect(response?.headers.get("x-request-id")).toBe("request-7");
+    expect(await response?.json()).toMatchObject({ error: { requestId: "request-7" } });
+  });
+});
+
+describe("nobody else is let in", () => {
+  const places = [
+    ...table.map(([, row]) => row),
+    { method: "POST", path: "/admin/v1/nothing" },
+    { method: "GET", path: "/admin/" },
+  ];
+  for (const { method, path } of places) {
+    test(`to ${method} ${path}`, async () => {
+      const { office } = await open();
+      const body = method === "POST" ? {} : undefined;
+      const unknown = await office.send("nobody", method, path, body);
+      expect(unknown.status).toBe(401);
+      expect(unknown.body.error.code).toBe("unauthenticated");
+      expect(unknown.headers.get("www-authenticate")).toBe('Bearer realm="turnpike"');
+      expect(unknown.body.error.requestId).toBe(unknown.headers.get("x-request-id"));
+      const agent = await office.send("agent", method, path, body);
+      expect(agent.status).toBe(403);
+      expect(agent.body.error.code).toBe("permission_denied");
+      expect(agent.headers.get("cache-control")).toBe("no-store");
+    });
+  }
+
+  for (const [name, row] of changing) {
+    test(`and an agent that asks for ${name} changes and records nothing`, async () => {
+      const { office, database } = await open();
+      const tenant = newTenant();
+      const input = await row.input(office, tenant);
+      const before = await stateOf(database, tenant);
+      expect((await office.send("agent", row.method, row.path, input)).status).toBe(403);
+      expect((await office.send("nobody", row.method, row.path, input)).status).toBe(401);
+      expect(await stateOf(database, tenant)).toEqual(before);
+      expect(await changesIn(office, tenant)).toEqual([]);
+    });
+  }
+
+  const headersOf: { name: string; header(office: Office): string }[] = [
+    { name: "another scheme", header: ({ tokens }) => `Basic ${tokens.operator}` },
+    { name: "no scheme", header: ({ tokens }) => tokens.operator },
+    { name: "two tokens", header: ({ tokens }) => `Bearer ${tokens.operator} ${tokens.operator}` },
+    { name: "a wrong secret", header: ({ tokens }) => `Bearer ${tokens.operator.slice(0, -4)}0000` },
+    { name: "an operator's id with an agent's secret", header: mixedToken },
+    { name: "an empty token", header: () => "Bearer " },
+  ];
+  for (const { name, header } of headersOf) {
+    test(`with ${name}`, async () => {
+      const { office } = await open();
+      const request = new Request("http://host/admin/v1/credentials", { headers: { authorization: header(office) } });
+      expect((await office.handler(request))?.status).toBe(401);
+    });
+  }
+
+  test("with an operator's token that expired, or from the very request after it was revoked", async () => {
+    const { office } = await open();
+    const operators = { actor: oona, owner: oona, purposes: ["operate"], admin: true };
+    const made = { namespaceId: "operators", access: operators };
+    const expired = await office.stores.credentials.create({ ...made, expiresAt: "2020-01-01T00:00:00Z" });
+    const revoked = await office.stores.credentials.create(made);
+    const status = async (token: string): Promise<number | undefined> => {
+      const headers = { authorization: `bearer ${token}` };
+      return (await office.handler(new Request("http://host/admin/v1/credentials", { headers })))?.status;
+    };
+    expect([await status(expired.token), await status(revoked.token)]).toEqual([401, 200]);
+    expect((await office.post("/admin/v1/credentials/revoke", { id: revoked.id })).status).toBe(200);
+    expect(await status(revoked.token)).toBe(401);
+  });
+
+  test("with a credential that says in so many words that it is no operator's", async () => {
+    const { office } = await open();
+    const { credentials } = office.stores;
+    const { token } = await credentials.create({ namespaceId: "operators", access: { ...access, admin: false } });
+    const headers = { authorization: `Bearer ${token}` };
+    expect((await office.handler(new Request("http://host/admin/v1/grants", { headers })))?.status).toBe(403);
+  });
+
+  test("while the credentials cannot be read: that is an outage and no refusal", async () => {
+    const database = await openDatabase(":memory:");
+    const office = await openOffice(database);
+    await database.close();
+    const { status, body } = await office.send("operator", "GET", "/admin/v1/credentials");
+    expect([status, body.error.code]).toEqual([503, "authority_unavailable"]);
+    expect(office.errors).toHaveLength(1);
+  });
+});
+
+function mixedToken({ tokens }: Office): string {
+  return `Bearer ${tokens.operator.slice(0, 20)}${tokens.agent.slice(20)}`;
+}
+
+describe("a path knows its verbs alone", () => {
+  const allowed: Readonly<Record<string, string>> = {
+    "/admin/v1/credentials": "GET, POST",
+    "/admin/v1/credentials/revoke": "POST",
+    "/admin/v1/grants": "GET, POST",
+    "/admin/v1/grants/derive": "POST",
+    "/admin/v1/grants/revoke": "POST",
+    "/admin/v1/escalations": "GET",
+    "/admin/v1/escalations/approve": "POST",
+    "/admin/v1/escalations/deny": "POST",
+    "/admin/v1/audit": "GET",
+    "/admin/v1/audit/verify": "GET, POST",
+    "/admin/v1/audit/checkpoints": "GET",
+    "/admin/v1/audit/key": "GET",
+    "/admin/v1/explanations": "POST",
+    "/admin/v1/explanations/denial": "POST",
+    "/admin/v1/namespaces": "GET, POST",
+  };
+  test("and these are all of the paths", () => {
+    expect(new Set(table.map(([, { path }]) => path))).toEqual(new Set(Object.keys(allowed)));
+  });
+  for (const [path, allow] of Object.entries(allowed)) {
+    for (const method of ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
+      if (allow.split(", ").includes(method)) continue;
+      test(`${method} ${path}: 405, and ${allow} is allowed`, async () => {
+        const { office } = await open();
+        const { status, headers, body } = await office.send("operator", method, path);
+        expect([status, headers.get("allow")]).toEqual([405, allow]);
+        expect(body.error.code).toBe("method_not_allowed");
+      });
+    }
+  }
+
+  for (const path of ["/admin/", "/admin/v1", "/admin/v1/grants/", "/admin/v1/Grants", "/admin/v2/grants"]) {
+    test(`there is nothing at ${path}`, async () => {
+      const { office } = await open();
+      const { status, body } = await office.send("operator", "GET", path);
+      expect([status, body.error.code]).toEqual([404, "not_found"]);
+    });
+  }
+
+  for (const path of ["/v1/tools", "/", "/adminx/v1/grants", "/metrics", "/constructor", "/health"]) {
+    test(`${path} is left to others, whoever asks`, async () => {
+      const { office } = await open();
+      expect(await office.handler(new Request(`http://host${path}`))).toBeUndefined();
+    });
+  }
+});
+
+describe("what an operator changes is on the trail of the tenant it concerns", () => {
+  for (const [name, row] of changing) {
+    test(`${name}: before it is done and afterwards, with who did it`, async () => {
+      const { office } = await open();
+      const tenant = newTenant();
+      const { headers } = await sendTo(office, row, await row.input(office, tenant));
+      const events = await changesIn(office, tenant);
+      expect(events.map(({ outcome }) => outcome)).toEqual(["allowed", "succeeded"]);
+      for (const event of events) {
+        expect(AuditEventSchema.safeParse(event)).toMatchObject({ success: true });
+        expect(event).toMatchObject({
+          type: "operator.changed",
+          namespaceId: tenant,
+          action: row.action,
+          actor: { kind: "human", userId: "oona" },
+          owner: { kind: "human", userId: "oona" },
+          metadata: { operator: office.operatorId },
+          traceId: headers.get("x-request-id"),
+        });
+      }
+      expect(new Set(events.map(({ id }) => id)).size).toBe(2);
+    });
+
+    test(`${name}: a sink that refuses means that nothing is done`, async () => {
+      const { office, database } = await open({ audit: { record: fails } });
+      const tenant = newTenant();
+      const input = await row.input(office, tenant);
+      const before = await stateOf(database, tenant);
+      const { status, body } = await sendTo<Refusal>(office, row, input);
+      expect([status, body.error.code]).toEqual([503, "audit_unavailable"]);
+      expect(JSON.stringify(body)).not.toContain("s3cret");
+      expect(await stateOf(database, tenant)).toEqual(before);
+      expect(office.errors).toHaveLength(1);
+    });
+
+    test(`${name}: a sink that refuses only the outcome does not undo it, and the operator of the host is told`, async () => {
+      const kept: string[] = [];
+      const { office } = await open({
+        audit: {
+          record({ outcome }) {
+            if (outcome !== "allowed") return fails();
+            kept.push(outcome);
+            return Promise.resolve();
+          },
+        },
+      });
+      const { status } = await sendTo(office, row, await row.input(office, newTenant()));
+      expect([status, kept]).toEqual([row.status, ["allowed"]]);
+      expect(office.auditErrors).toHaveLength(1);
+    });
+  }
+
+  for (const [name, row] of changing) {
+    const isRepeatable = name === "createCredential" || name === "changeNamespaces";
+    if (isRepeatable) continue;
+    test(`${name}: a second time is a conflict, and the trail does not say that it was done twice`, async () => {
+      const { office } = await open();
+      const tenant = newTenant();
+      const input = await row.input(office, tenant);
+      await sendTo(office, row, input);
+      const again = await sendTo<Refusal>(office, row, input);
+      expect([again.status, again.body.error.code]).toEqual([409, "conflict"]);
+      const outcomes = (await changesIn(office, tenant)).map(({ outcome }) => outcome);
+      expect(outcomes.filter((outcome) => outcome === "succeeded")).toHaveLength(1);
+      expect(office.errors).toEqual([]);
+    });
+  }
+
+  for (const [name, row] of table.filter(([, { action }]) => action === undefined)) {
+    test(`${name} changes and records nothing`, async () => {
+      const { office, database } = await open({ audit: { record: fails } });
+      const tenant = newTenant();
+      const input = await row.input(office, tenant);
+      const [before, events] = [await stateOf(database, tenant), await office.stores.audit.list(tenant, { limit: 9 })];
+      expect((await sendTo(office, row, input)).status).toBe(200);
+      expect(await stateOf(database, tenant)).toEqual(before);
+      expect(await office.stores.audit.list(tenant, { limit: 9 })).toEqual(events);
+    });
+  }
+});
+
+describe("a body that does not fit is refused with its place, and its values are not repeated", () => {
+  const secret = "do-not-repeat-me";
+  const refused = async (row: Row, change: (input: Input) => unknown) => {
+    const { office, database } = await open();
+    const tenant = newTenant();
+    const input = await row.input(office, tenant);
+    const before = await stateOf(database, tenant);
+    const { status, body } = await office.send("operator", "POST", row.path, change(input));
+    expect(status).toBe(400);
+    expect(JSON.stringify(body)).not.toContain(secret);
+    expect(await stateOf(database, tenant)).toEqual(before);
+    expect(await changesIn(office, tenant)).toEqual([]);
+    return body.error;
+  };
+  for (const [name, row] of posts) {
+    for (const key of keysOf(name)) {
+      test(`${name}: ${key} of another type`, async () => {
+        const { code, message } = await refused(row, (input) => ({ ...input, [key]: [secret] }));
+        expect([code, message]).toEqual(["invalid_request", expect.stringContaining(`/${key}`)]);
+      });
+    }
+    test(`${name}: a key that nobody knows`, async () => {
+      const { code, message } = await refused(row, (input) => ({ ...input, surprise: secret }));
+      expect([code, message]).toEqual(["invalid_request", expect.stringContaining("/surprise: expected no such key")]);
+    });
+    test(`${name}: nothing at all in it`, async () => {
+      const { code, message } = await refused(row, () => ({}));
+      expect([code, message]).toEqual(["invalid_request", expect.stringMatching(/^\/\w+: expected \w/)]);
+    });
+    for (const [what, text] of Object.entries({ "no JSON": `{"${secret}`, nothing: "" })) {
+      test(`${name}: ${what}`, async () => {
+        expect(await refused(row, () => text)).toMatchObject({ code: "invalid_json" });
+      });
+    }
+    test(`${name}: a key that would change the prototype`, async () => {
+      const { code } = await refused(row, (input) => `{"__proto__":{},${JSON.stringify(input).slice(1)}`);
+      expect(code).toBe("invalid_request");
+    });
+  }
+});
+
+/** The keys that a body or a query of this route may have. */
+function keysOf(name: AdminRouteName): string[] {
+  const { request, query }: AdminRoute = adminRoutes[name];
+  const schema = request instanceof z.ZodUnion ? request.options[0] : (request ?? query);
+  if (!(schema instanceof z.ZodObject)) throw new Error(`${name} takes no object.`);
+  return Object.keys(schema.shape);
+}
+
+describe("a query that does not fit is refused with its place, and its values are not repeated", () => {
+  const secret = "do-not-repeat-me";
+  const refused = async ({ path }: Row, query: string): Promise<string> => {
+    const { office } = await open();
+    const { status, body } = await office.send("operator", "GET", `${path}?${query}`);
+    expect([status, body.error.code]).toEqual([400, "invalid_request"]);
+    expect(JSON.stringify(body)).not.toContain(secret);
+    return body.error.message;
+  };
+  const free = new Set(["namespaceId", "cursor", "id", "traceId", "resource"]);
+  for (const [name, row] of gets) {
+    const good = async (): Promise<Record<string, string>> => {
+      const { office } = await open();
+      return (await row.input(office, newTenant())) as Record<string, string>;
+    };
+    for (const key of keysOf(name)) {
+      test(`${name}: ${key} that is none`, async () => {
+        const query = queryText({ ...(await good()), [key]: free.has(key) ? "" : secret });
+        expect(await refused(row, query)).toMatch(new RegExp(`^/${key}: expected`));
+      });
+      test(`${name}: ${key} twice`, async () => {
+        const query = `${queryText({ ...(await good()), [key]: secret })}&${key}=${secret}`;
+        expect(await refused(row, query)).toBe(`/${key}: expected one value`);
+      });
+    }
+    test(`${name}: a key that nobody knows`, async () => {
+      expect(await refused(row, queryText({ ...(await good()), surprise: secret }))).toBe(
+        "/surprise: expected no such key",
+      );
+    });
+    test(`${name}: a key that would change the prototype`, async () => {
+      expect(await refused(row, `${queryText(await good())}&__proto__=${secret}`)).toContain("__proto__");
+    });
+  }
+
+  for (const limit of ["0", "-1", "501", "1.5", "all", "", "NaN", "Infinity"]) {
+    test(`a page of ${JSON.stringify(limit)}`, async () => {
+      expect(await refused(rows.listCredentials, queryText({ limit }))).toMatch(/^\/limit: expected/);
+    });
+  }
+
+  test("a repeated key is named as any other place: as a pointer, with an end, and with nothing hidden in it", async () => {
+    const key = `a/b\u0000${"x".repeat(500)}`;
+    const message = await refused(rows.listCredentials, `${queryText({ [key]: 1 })}&${queryText({ [key]: 2 })}`);
+    expect(message).toMatch(/^\/a~1b\\u\{0\}x+/);
+    expect(message.length).toBeLessThan(200);
+  });
+});
+
+describe("secrets", () => {
+  test("no answer but that of createCredential has a token in it, and none has a hash", async () => {
+    const { office, database } = await open();
+    const tenant = newTenant();
+    const made = await sendTo<{ id: string; token: string }>(
+      office,
+      rows.createCredential,
+      await rows.createCredential.input(office, tenant),
+    );
+    expect(made.body.token).toMatch(/^tp_[0-9a-f]{16}_[0-9a-f]{64}$/);
+    const answers: unknown[] = [];
+    for (const [name, row] of table) {
+      if (name === "createCredential") continue;
+      const input = { ...(await row.input(office, newTenant())), ...(name === "listCredentials" && { limit: 500 }) };
+      answers.push((await sendTo(office, row, input)).body);
+    }
+    answers.push((await office.get("/admin/v1/credentials", { namespaceId: tenant })).body);
+    answers.push((await office.get("/admin/v1/credentials", { limit: 500 })).body);
+    answers.push((await office.get("/admin/v1/audit", { namespaceId: tenant })).body);
+    answers.push((await office.get("/admin/v1/audit", { namespaceId: "operators" })).body);
+    answers.push((await office.post("/admin/v1/credentials/revoke", { id: made.body.id })).body);
+    const said = JSON.stringify(answers);
+    const { tokens } = office;
+    for (const token of [made.body.token, tokens.operator, tokens.agent]) expect(said).not.toContain(token.slice(-64));
+    const kept = await database.db.selectFrom("credentials").select("secret_hash").execute();
+    expect(kept.length).toBeGreaterThan(3);
+    for (const { secret_hash: hash } of kept) expect(said + JSON.stringify(made.body)).not.toContain(hash);
+  });
+});
+
+describe("the limit of requests", () => {
+  test("a credential that asks too often is told when to come back, and others are not", async () => {
+    const { office } = await open({ rateLimit: createRateLimit({ perSecond: 0.1, burst: 2 }) });
+    const other = await office.stores.credentials.create({
+      namespaceId: "operators",
+      access: { actor: alice, owner: alice, purposes: ["operate"], admin: true },
+    });
+    const read = (token: string) =>
+      withRequestScope(async (scope) => {
+        const headers = { authorization: `Bearer ${token}` };
+        const response = await office.handler(new Request("http://host/admin/v1/credentials", { headers }));
+        return { status: response?.status, body: await response?.json(), headers: scope.headers };
+      });
+    const answers = [];
+    for (let count = 0; count < 3; count += 1) answers.push(await read(office.tokens.operator));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
+    expect(answers[2]?.body).toMatchObject({ error: { code: "rate_limited" } });
+    expect(answers[2]?.headers.get("retry-after")).toBe("10");
+    expect(answers[0]?.headers.get("ratelimit")).toMatch(/^"default";r=1;/);
+    expect((await read(other.token)).status).toBe(200);
+  });
+
+  test("an agent that knocks too often is told so like anybody else", async () => {
+    const { office } = await open({ rateLimit: createRateLimit({ perSecond: 0.1, burst: 2 }) });
+    const said: number[] = [];
+    while (said.length < 3) said.push((await office.send("agent", "GET", "/admin/v1/credentials")).status);
+    expect(said).toEqual([403, 403, 429]);
+  });
+
+  test("a change beyond the limit is not made and not on the trail", async () => {
+    const { office } = await open({ rateLimit: createRateLimit({ perSecond: 0.1, burst: 1 }) });
+    const tenant = newTenant();
+    await office.get("/admin/v1/credentials");
+    const { status } = await office.post("/admin/v1/grants", grant("grant-1", { namespaceId: tenant }));
+    expect(status).toBe(429);
+    expect(await office.stores.grants.find(tenant, "grant-1")).toBeUndefined();
+    expect(await changesIn(office, tenant)).toEqual([]);
+  });
+});
+
+describe("further pages of the operators", () => {
+  const pages = {
+    "/metrics": () => Promise.resolve(new Response('{"turnpike_up":1}', { headers: { "content-type": "text/plain" } })),
+    "/broken": fails,
+  };
+
+  test("are for operators alone", async () => {
+    const { office } = await open({ pages });
+    const said = [];
+    for (const as of ["nobody", "agent", "operator"] as const)
+      said.push((await office.send(as, "GET", "/metrics")).status);
+    expect(said).toEqual([401, 403, 200]);
+    const { headers, body } = await office.send("operator", "GET", "/metrics");
+    expect([headers.get("content-type"), body]).toEqual(["text/plain", { turnpike_up: 1 }]);
+  });
+
+  test("are only read", async () => {
+    const { office } = await open({ pages });
+    const { status, headers, body } = await office.send("operator", "POST", "/metrics", {});
+    expect([status, headers.get("allow"), body.error.code]).toEqual([405, "GET", "method_not_allowed"]);
+  });
+
+  test("that fail say so without a word of why, and do not call a bug an outage", async () => {
+    const { office } = await open({ pages });
+    const { status, body } = await office.send("operator", "GET", "/broken");
+    expect([status, body.error.code]).toEqual([500, "internal_error"]);
+    expect(JSON.stringify(body)).not.toContain("s3cret");
+    expect(office.errors).toMatchObject([{ message: "s3cret-text-of-the-sink" }]);
+  });
+
+  test("that a database did not answer are unavailable, and worth another try", async () => {
+    const full = Object.assign(new Error("database or disk is full"), { code: "SQLITE_FULL" });
+    const { office } = await open({ pages: { "/full": () => Promise.reject(full) } });
+    const { status, body } = await office.send("operator", "GET", "/full");
+    expect([status, body.error.code]).toEqual([503, "authority_unavailable"]);
+    expect(office.errors).toEqual([full]);
+  });
+
+  test("count against the limit of requests", async () => {
+    const { office } = await open({ pages, rateLimit: createRateLimit({ perSecond: 0.1, burst: 1 }) });
+    await office.send("operator", "GET", "/metrics");
+    expect((await office.send("operator", "GET", "/metrics")).status).toBe(429);
+  });
+
+  test("that are not there are left to others", async () => {
+    const { office } = await open({ pages });
+    expect(await office.handler(new Request("http://host/metrics/"))).toBeUndefined();
+  });
+});
+
+test("the desk's own clock decides, whatever the time is elsewhere", async () => {
+  const { office } = await open();
+  const tenant = newTenant();
+  await office.stores.grants.issue(grant("grant-1", { namespaceId: tenant }));
+  await office.post("/admin/v1/grants/revoke", { namespaceId: tenant, id: "grant-1" });
+  expect((await office.stores.grants.findKept(tenant, "grant-1"))?.revokedAt).toBe(deskTime);
+});

@@ -1,0 +1,70 @@
+import { ServiceHttpError } from "turnpike/http";
+import { CheckpointError } from "../../audit/checkpoint.ts";
+import type { Break } from "../../audit/audit-verify.ts";
+import { invalid, notFound, pageOf, type AdminOperations, type Desk } from "./desk.ts";
+
+type AuditRoute = "listAudit" | "verifyAudit" | "verifyAuditHeads" | "readCheckpoints" | "readAuditKey";
+
+/** Reading and verifying the audit trail. */
+export function auditOperations({ stores: { audit }, checkpoints }: Desk): AdminOperations<AuditRoute> {
+  /** Holds the trail against every head that was signed for it. */
+  const holdAgainstCheckpoints = async (namespaceId: string): Promise<{ count: number; broken?: Break }> => {
+    let count = 0;
+    let broken: Break | undefined;
+    try {
+      await checkpoints.headsOf(namespaceId, async (heads) => {
+        count += heads.filter(({ checkpoint }) => checkpoint !== undefined).length;
+        broken ??= await audit.findBreak(namespaceId, heads);
+      });
+      return { count, ...(broken && { broken }) };
+    } catch (error) {
+      if (error instanceof CheckpointError) return { count: 0, broken: { why: error.message } };
+      throw error;
+    }
+  };
+
+  return {
+    async listAudit({ namespaceId, cursor, limit, ...filter }) {
+      const before = cursor === undefined ? undefined : sequenceOf(cursor);
+      const { items, next } = await pageOf(
+        limit,
+        (most) => audit.list(namespaceId, { ...filter, before, limit: most }),
+        ({ sequence }) => String(sequence),
+      );
+      return { events: items, ...next };
+    },
+    async verifyAudit({ namespaceId }) {
+      const trail = await audit.verify(namespaceId);
+      const held = await holdAgainstCheckpoints(namespaceId);
+      const broken = earlier(trail.broken, held.broken);
+      if (broken === undefined && held.count === 0 && !(await audit.isKnown(namespaceId)))
+        throw notFound("tenant of this name: it has no trail, no grant and no credential");
+      return { isWhole: broken === undefined, ...trail, checkpoints: held.count, ...(broken && { broken }) };
+    },
+    async verifyAuditHeads({ namespaceId, heads }) {
+      const broken = await audit.findBreak(namespaceId, heads);
+      return { isWhole: broken === undefined, ...(broken && { broken }) };
+    },
+    async readCheckpoints({ from }) {
+      try {
+        await checkpoints.write();
+        return await checkpoints.copy(from);
+      } catch (error) {
+        if (!(error instanceof CheckpointError)) throw error;
+        throw new ServiceHttpError(503, "audit_unavailable", error.message, { cause: error });
+      }
+    },
+    readAuditKey: () => Promise.resolve({ id: checkpoints.key.id, publicKey: checkpoints.key.pem }),
+  };
+}
+
+/** The break at the lower row; one without a row is about the checkpoints alone, and comes last. */
+function earlier(one: Break | undefined, other: Break | undefined): Break | undefined {
+  const row = (found: Break | undefined): number => found?.sequence ?? Number.POSITIVE_INFINITY;
+  return row(other) < row(one) ? other : (one ?? other);
+}
+
+function sequenceOf(cursor: string): number {
+  if (/^[1-9]\d{0,14}$/.test(cursor)) return Number(cursor);
+  throw invalid("/cursor: expected the cursor of the page before.");
+}

@@ -1,0 +1,68 @@
+import { errorCodes, type DelegationRule, type Grant } from "turnpike/contracts";
+import { checkGrant, maxDelegationLinks, type GrantCheck } from "turnpike/kernel";
+import type { Stores } from "../../compose/stores.ts";
+
+/** A grant with what the kernel finds of it. */
+export interface CheckedGrant extends GrantCheck {
+  grant: Grant;
+  /** How many uses are counted, of a grant that has so many. */
+  used?: number;
+}
+
+/**
+ * Looks at grants of one tenant as the kernel would at that moment. What the walks up their chains ask for is read before,
+ * for all of the grants at once: a query a link, and one for the uses.
+ */
+export async function checkGrants(
+  { grants: store, usage }: Pick<Stores, "grants" | "usage">,
+  grants: readonly Grant[],
+  now: string,
+): Promise<CheckedGrant[]> {
+  const namespaceId = grants[0]?.namespaceId ?? "";
+  const parents = await readParents(store, namespaceId, grants);
+  const bounded = grants.filter(({ constraints }) => constraints.maxUses !== undefined);
+  const uses = await usage.usedOf(
+    namespaceId,
+    bounded.map(({ id }) => id),
+  );
+  const used = (grantId: string): number => uses.get(grantId) ?? 0;
+  const ports = {
+    grants: { ...store, find: (_namespaceId: string, id: string) => Promise.resolve(parents.get(id)) },
+    usage: { ...usage, used: (_namespaceId: string, id: string) => Promise.resolve(used(id)) },
+  };
+  // What counts, and not the time that operators see: a grant that was revoked is, whatever the clock says.
+  const revoked = grants.filter(({ revokedAt }) => revokedAt !== undefined);
+  const counting = await store.findAll(
+    namespaceId,
+    revoked.map(({ id }) => id),
+  );
+  const check = async (grant: Grant): Promise<CheckedGrant> => ({
+    grant,
+    ...(await checkGrant(ports, counting.get(grant.id) ?? grant, { now })),
+    ...(grant.constraints.maxUses !== undefined && { used: used(grant.id) }),
+  });
+  return Promise.all(grants.map(check));
+}
+
+/** Every grant that a walk from one of these may ask for, by id. */
+async function readParents(
+  store: Stores["grants"],
+  namespaceId: string,
+  grants: readonly Grant[],
+): Promise<Map<string, Grant>> {
+  const known = new Map<string, Grant>();
+  let children: Iterable<Grant> = grants;
+  for (let link = 0; link < maxDelegationLinks; link += 1) {
+    const ids = new Set([...children].flatMap(({ parentId }) => parentId ?? []).filter((id) => !known.has(id)));
+    if (ids.size === 0) break;
+    const found = await store.findAll(namespaceId, [...ids]);
+    for (const [id, grant] of found) known.set(id, grant);
+    children = found.values();
+  }
+  return known;
+}
+
+/** A rule of delegation that is broken, by its name and in words. */
+export function ruleText(rule: DelegationRule): string {
+  return `${rule}. ${errorCodes[rule].meaning}`;
+}

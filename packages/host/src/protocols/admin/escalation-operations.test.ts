@@ -1,0 +1,547 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import type { AgentRef, Grant, TurnResult } from "turnpike/contracts";
+import { defineTool } from "turnpike/kernel";
+import { createTurnExecutor, escalationTool, type RuntimePlugin } from "turnpike/runtime";
+import { databaseKinds, newTenant, openPair, sharedDatabase } from "../../../../../tests/support/databases.ts";
+import {
+  askIn,
+  bob,
+  changesIn,
+  deskTime,
+  escalation,
+  openOffice,
+  readPages,
+  stateOf,
+  wanted,
+  type Office,
+  type Refusal,
+} from "../../../../../tests/support/host/office.ts";
+import { alice, assistant, context, grant } from "../../../../../tests/support/host/world.ts";
+import type { Question } from "../../escalations/escalation-store.ts";
+
+interface Page {
+  escalations: Question[];
+  cursor?: string;
+}
+
+interface Approved {
+  escalation: Question;
+  grant: Grant;
+}
+
+const path = "/admin/v1/escalations";
+const tomorrow = "2026-01-02T12:00:00.000Z";
+const soon = "2026-01-01T13:00:00Z";
+const readDiary = { action: "read", resource: { namespace: "files", path: ["diary"] } };
+
+/** What an answer has to name. */
+function about({ namespaceId, id, ask }: Question) {
+  return { namespaceId, id, ask };
+}
+
+/** Asks for several places, a second after each other; the oldest question is first. */
+async function askMany(
+  { stores }: Office,
+  namespaceId: string,
+  places: readonly string[],
+  from = 0,
+): Promise<Question[]> {
+  const asked: Question[] = [];
+  for (const [index, place] of places.entries()) {
+    const requestedAt = `2026-01-01T12:00:${String(from + index).padStart(2, "0")}.000Z`;
+    const [capability] = wanted.capabilities;
+    const capabilities = [{ ...capability, resource: { namespace: "files", path: [place] } }];
+    asked.push(await askIn(stores, namespaceId, escalation({ requestedAt }, { capabilities })));
+  }
+  return asked;
+}
+
+function idsOf(pages: readonly Page[]): string[] {
+  return pages.flatMap(({ escalations }) => escalations.map(({ id }) => id));
+}
+
+describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
+  const open = sharedDatabase(kind);
+  const office = async (): Promise<Office> => openOffice(await open());
+
+  describe("the queue", () => {
+    test("shows a question with everything that its answer is about", async () => {
+      const desk = await office();
+      const namespaceId = newTenant();
+      await desk.stores.escalations.add(context({ namespaceId, executionId: "turn-1" }), escalation());
+      const { status, body } = await desk.get<Page>(path, { namespaceId });
+      expect([status, body]).toEqual([
+        200,
+        {
+          escalations: [
+            {
+              id: expect.stringMatching(/^\S+$/),
+              namespaceId,
+              status: "pending",
+              ask: expect.stringMatching(/^[0-9a-f]{64}$/),
+              requester: assistant,
+              reviewer: alice,
+              authority: alice,
+              purpose: "support",
+              reason: "May I read the diary?",
+              requestedAuthority: escalation().requestedAuthority,
+              traceId: "trace-1",
+              executionId: "turn-1",
+              requestedAt: "2026-01-01T12:00:00.000Z",
+              expiresAt: "2026-01-02T12:00:00.000Z",
+            },
+          ],
+        },
+      ]);
+    });
+
+    test("is filtered by what became of its questions, newest first, and by tenant", async () => {
+      const desk = await office();
+      const namespaceId = newTenant();
+      const [approved, denied, expired, pending] = await askMany(desk, namespaceId, ["a", "b", "c", "d"]);
+      if (!approved || !denied || !expired || !pending) throw new Error("A question is missing.");
+      await askMany(desk, newTenant(), ["e"]);
+      await desk.post(`${path}/approve`, { ...about(approved), expiresAt: "2026-03-01T00:00:00Z" });
+      await desk.post(`${path}/deny`, { ...about(denied), reason: "No." });
+      desk.time.now = "2026-01-02T12:00:02.999Z";
+      const rows: Record<string, string[]> = {
+        approved: [approved.id],
+        denied: [denied.id],
+        expired: [expired.id],
+        pending: [pending.id],
+      };
+      for (const [status, ids] of Object.entries(rows)) {
+        const { body } = await desk.get<Page>(path, { namespaceId, status });
+        expect(idsOf([body])).toEqual(ids);
+        expect(body.escalations[0]?.status).toBe(status);
+      }
+      const all = (await desk.get<Page>(path, { namespaceId })).body;
+      expect(idsOf([all])).toEqual([pending.id, expired.id, denied.id, approved.id]);
+      expect(all.escalations.map(({ status }) => status)).toEqual(["pending", "expired", "denied", "approved"]);
+    });
+
+    test("shows one question by its id, in its tenant alone, and not against another filter", async () => {
+      const desk = await office();
+      const [namespaceId, other] = [newTenant(), newTenant()];
+      const [question] = await askMany(desk, namespaceId, ["a", "b"]);
+      const id = question?.id ?? "";
+      const found = async (query: Record<string, string>) => idsOf([(await desk.get<Page>(path, query)).body]);
+      expect(await found({ namespaceId, id })).toEqual([id]);
+      expect(await found({ namespaceId, id, status: "pending" })).toEqual([id]);
+      expect(await found({ namespaceId: other, id })).toEqual([]);
+      expect(await found({ namespaceId, id: "q0" })).toEqual([]);
+      expect(await found({ namespaceId, id, status: "denied" })).toEqual([]);
+    });
+
+    for (const [key, value] of [
+      ["id", "nul\0"],
+      ["cursor", "nul\0"],
+      ["cursor", "%"],
+      ["id", "' or 1=1 --"],
+    ] as const) {
+      test(`no question has the ${key} ${JSON.stringify(value)}`, async () => {
+        const desk = await office();
+        const { status, body } = await desk.get<Page>(path, { namespaceId: newTenant(), [key]: value });
+        expect([status, body]).toEqual([200, { escalations: [] }]);
+      });
+    }
+
+    for (const limit of [1, 2, 3, 5]) {
+      test(`in pages of ${limit} neither repeats nor skips, whatever is asked between them`, async () => {
+        const desk = await office();
+        const namespaceId = newTenant();
+        const asked = await askMany(desk, namespaceId, ["a", "b", "c", "d", "e"]);
+        const pages = await readPages<Page>(desk, path, { namespaceId, limit }, async (page) => {
+          await askMany(desk, namespaceId, [`late-${page}`], 10 + page);
+        });
+        expect(idsOf(pages)).toEqual(asked.map(({ id }) => id).toReversed());
+      });
+    }
+
+    test("of one status goes on behind a question that was answered between two pages", async () => {
+      const desk = await office();
+      const namespaceId = newTenant();
+      const asked = await askMany(desk, namespaceId, ["a", "b", "c", "d"]);
+      const query = { namespaceId, limit: 1, status: "pending" };
+      const pages = await readPages<Page>(desk, path, query, async (page) => {
+        const answered = asked.at(-page);
+        if (answered !== undefined) await desk.post(`${path}/deny`, { ...about(answered), reason: "No." });
+      });
+      expect(idsOf(pages)).toEqual(asked.map(({ id }) => id).toReversed());
+    });
+  });
+
+  describe("an approval", () => {
+    test("issues exactly what was asked, for the one purpose, until it ends; and the question is closed", async () => {
+      const desk = await office();
+      const namespaceId = newTenant();
+      const question = await askIn(desk.stores, namespaceId);
+      const sent = { ...about(question), expiresAt: soon, maxUses: 1 };
+      const { status, body } = await desk.post<Approved>(`${path}/approve`, sent);
+      expect(status).toBe(200);
+      expect(body.grant).toMatchObject({
+        namespaceId,
+        subject: assistant,
+        issuer: alice,
+        capabilities: [{ resource: { namespace: "files", path: ["diary"] }, actions: ["read"], scope: "exact" }],
+        constraints: { purposes: ["support"], expiresAt: "2026-01-01T13:00:00Z", maxUses: 1 },
+        issuedAt: "2026-01-01T12:00:00.000Z",
+      });
+      expect(body.grant.capabilities).toHaveLength(1);
+      expect(body.grant).not.toHaveProperty("parentId");
+      expect(body.escalation).toEqual({
+        ...question,
+        status: "approved",
+        decidedAt: deskTime,
+        decidedBy: desk.operatorId,
+        grantId: body.grant.id,
+      });
+      expect(await desk.stores.grants.list(namespaceId, { limit: 9 })).toEqual([body.grant]);
+      expect((await desk.get<Page>(path, { namespaceId })).body.escalations).toEqual([body.escalation]);
+      expect((await changesIn(desk, namespaceId)).at(-1)).toMatchObject({
+        action: "escalation.approve",
+        receiver: assistant,
+        grantId: body.grant.id,
+        metadata: { question: question.id },
+      });
+    });
+
+    test("is bound to the ask: for something else it is a conflict, and nothing happens", async () => {
+      const desk = await office();
+      const namespaceId = newTenant();
+      const [first, second] = await askMany(desk, namespaceId, ["a", "b"]);
+      const before = await stateOf(await open(), namespaceId);
+      for (const ask of [second?.ask, "0".repeat(64), "nul\0"]) {
+        const sent = { namespaceId, id: first?.id, ask };
+        for (const [verb, more] of [
+          ["approve", { expiresAt: soon }],
+          ["deny", { reason: "No." }],
+        ] as const) {
+          const { status, body } = await desk.post<Refusal>(`${path}/${verb}`, { ...sent, ...more });
+          expect([status, body.error.code]).toEqual([409, "conflict"]);
+          expect(body.error.message).toContain("/ask");
+        }
+      }
+      expect(await stateOf(await open(), namespaceId)).toEqual(before);
+    });
+
+    const tampered: { name: string; change(question: Question): unknown }[] = [
+      {
+        name: "asks for another place",
+        change: (question) => ({
+          ...question,
+          requestedAuthority: {
+            ...question.requestedAuthority,
+            capabilities: [{ resource: { namespace: "files", path: [] }, actions: ["*"], scope: "descendants" }],
+          },
+        }),
+      },
+      {
+        name: "asks for more uses",
+        change: (question) => ({
+          ...question,
+          requestedAuthority: { ...question.requestedAuthority, constraints: { maxUses: 999 } },
+        }),
+      },
+      { name: "is somebody else's", change: (question) => ({ ...question, requester: bob }) },
+      { name: "is on somebody else's authority", change: (question) => ({ ...question, authority: bob }) },
+      { name: "is for another purpose", change: (question) => ({ ...question, purpose: "spying" }) },
+      { name: "is another tenant's", change: (question) => ({ ...question, namespaceId: "elsewhere" }) },
+      {
+        name: "asks for another place and says so",
+        change: ({ requestedAuthority, ...question }) => ({ ...question, ask: "0".repeat(64), requestedAuthority }),
+      },
+    ];
+    for (const { name, change } of tampered) {
+      test(`of a question that was changed in the database and now ${name} is refused`, async () => {
+        const desk = await office();
+        const namespaceId = newTenant();
+        const question = await askIn(desk.stores, namespaceId);
+        const row = (await open()).db.updateTable("escalations").where("namespace_id", "=", namespaceId);
+        await row.set({ content: JSON.stringify(change(question)) }).execute();
+        const { status } = await desk.post(`${path}/approve`, { ...about(question), expiresAt: soon });
+        expect(status).toBe(409);
+        expect(await desk.stores.grants.list(namespaceId, { limit: 9 })).toEqual([]);
+        expect(await desk.stores.grants.list("elsewhere", { limit: 9 })).toEqual([]);
+      });
+    }
+
+    const rows: { name: string; asked?: object | "nothing"; terms: object }[] = [
+      { name: "that has ended already", terms: { expiresAt: deskTime } },
+      { name: "that ended long ago", terms: { expiresAt: "2020-01-01T00:00:00Z" } },
+      { name: "for more uses than were asked for", terms: { expiresAt: soon, maxUses: 3 } },
+      { name: "of a question that asks for nothing", asked: "nothing", terms: { expiresAt: soon } },
+      {
+        name: "of an ask whose own end has come",
+        asked: { ...wanted, constraints: { expiresAt: deskTime } },
+        terms: { expiresAt: soon },
+      },
+      {
+        name: "that ends before what was asked for begins",
+        asked: { ...wanted, constraints: { notBefore: "2026-01-01T14:00:00Z" } },
+        terms: { expiresAt: soon },
+      },
+      {
+        name: "that ends when what was asked for begins",
+        asked: { ...wanted, constraints: { notBefore: soon } },
+        terms: { expiresAt: soon },
+      },
+      {
+        name: "of an ask for other purposes than that of the turn",
+        asked: { ...wanted, constraints: { purposes: ["billing"] } },
+        terms: { expiresAt: soon },
+      },
+    ];
+    for (const { name, asked, terms } of rows) {
+      test(`${name} is refused, and the question stays open`, async () => {
+        const desk = await office();
+        const namespaceId = newTenant();
+        const made = asked === "nothing" ? withoutAsk() : escalation({}, asked);
+        const question = await askIn(desk.stores, namespaceId, made);
+        const before = await stateOf(await open(), namespaceId);
+        const { status, body } = await desk.post<Refusal>(`${path}/approve`, { ...about(question), ...terms });
+        expect([status, body.error?.code]).toEqual([400, "invalid_request"]);
+        expect(await stateOf(await open(), namespaceId)).toEqual(before);
+        expect(desk.errors).toEqual([]);
+      });
+    }
+
+    test("never lasts longer or counts more than was asked for", async () => {
+      const desk = await office();
+      const namespaceId = newTenant();
+      const constraints = { maxUses: 2, expiresAt: "2026-01-01T12:30:00Z", delegationDepth: 1 };
+      const question = await askIn(desk.stores, namespaceId, escalation({}, { ...wanted, constraints }));
+      const { body } = await desk.post<Approved>(`${path}/approve`, { ...about(question), expiresAt: soon });
+      expect(body.grant.constraints).toEqual({ ...constraints, purposes: ["support"] });
+    });
+
+    test("counts in its tenant, for its purpose and its holder, over its owner's places, and until it ends", async () => {
+      const desk = await office();
+      const namespaceId = newTenant();
+      const question = await askIn(desk.stores, namespaceId);
+      const own = context({ namespaceId, now: deskTime });
+      const isAllowed = async (changes: object = {}, request: object = {}) =>
+        (await desk.kernel.authorize({ ...own, ...changes }, { ...readDiary, ...request })).allowed;
+      expect(await isAllowed()).toBe(false);
+      await desk.post(`${path}/approve`, { ...about(question), expiresAt: soon });
+      expect(await isAllowed()).toBe(true);
+      expect(await isAllowed({ now: "2026-01-01T12:59:59.999Z" })).toBe(true);
+      expect(await isAllowed({ now: "2026-01-01T13:00:00.000Z" })).toBe(false);
+      expect(await isAllowed({ now: "2026-01-01T11:59:59.999Z" })).toBe(false);
+      expect(await isAllowed({ purpose: "billing" })).toBe(false);
+      expect(await isAllowed({ actor: bob })).toBe(false);
+      expect(await isAllowed({ authority: bob })).toBe(false);
+      expect(await isAllowed({ namespaceId: newTenant() })).toBe(false);
+      expect(await isAllowed({}, { action: "write" })).toBe(false);
+      expect(await isAllowed({}, { resource: { namespace: "files", path: ["diary", "below"] } })).toBe(false);
+    });
+
+    test("over one owner's places says nothing about another's, though it is asked on the same authority", async () => {
+      const desk = await office();
+      const namespaceId = newTenant();
+      const question = await askIn(desk.stores, namespaceId);
+      await desk.post(`${path}/approve`, { ...about(question), expiresAt: soon });
+      const ofBob = context({ namespaceId, now: deskTime, owner: bob });
+      expect(await desk.kernel.authorize(ofBob, readDiary)).toMatchObject({ allowed: false });
+    });
+  });
+
+  describe("a question is answered once", () => {
+    const answers = { approve: { expiresAt: soon }, deny: { reason: "The diary stays private." } } as const;
+    for (const first of ["approve", "deny"] as const) {
+      for (const second of ["approve", "deny"] as const) {
+        test(`${second} after ${first} is a conflict that says what was answered`, async () => {
+          const desk = await office();
+          const namespaceId = newTenant();
+          const question = await askIn(desk.stores, namespaceId);
+          const sent = about(question);
+          expect((await desk.post(`${path}/${first}`, { ...sent, ...answers[first] })).status).toBe(200);
+          const before = await stateOf(await open(), namespaceId);
+          const { status, body } = await desk.post<Refusal>(`${path}/${second}`, { ...sent, ...answers[second] });
+          expect([status, body.error.code]).toEqual([409, "conflict"]);
+          expect(body.error.message).toContain(first === "approve" ? "approved" : "denied");
+          expect(body.error.message).toContain("2026-01-01T12:00:00.000Z");
+          expect(await stateOf(await open(), namespaceId)).toEqual(before);
+        });
+      }
+    }
+
+    test("a denial keeps its reason, issues nothing, and its words are not on the trail", async () => {
+      const desk = await office();
+      const namespaceId = newTenant();
+      const question = await askIn(desk.stores, namespaceId);
+      const { status, body } = await desk.post(`${path}/deny`, { ...about(question), ...answers.deny });
+      expect([status, body]).toEqual([
+        200,
+        {
+          escalation: {
+            ...question,
+            status: "denied",
+            answer: "The diary stays private.",
+            decidedAt: deskTime,
+            decidedBy: desk.operatorId,
+          },
+        },
+      ]);
+      expect(await desk.stores.grants.list(namespaceId, { limit: 9 })).toEqual([]);
+      const events = await changesIn(desk, namespaceId);
+      expect(events.at(-1)).toMatchObject({ action: "escalation.deny", receiver: assistant });
+      expect(JSON.stringify(events)).not.toContain("diary");
+    });
+
+    test("a question that asks for no authority can be denied", async () => {
+      const desk = await office();
+      const question = await askIn(desk.stores, newTenant(), withoutAsk());
+      expect((await desk.post(`${path}/deny`, { ...about(question), reason: "No." })).status).toBe(200);
+    });
+
+    for (const verb of ["approve", "deny"] as const) {
+      test(`until it expires: ${verb} is in time one moment before and a conflict from then on`, async () => {
+        const desk = await office();
+        const namespaceId = newTenant();
+        const [first, second] = await askMany(desk, namespaceId, ["a", "b"]);
+        if (!first || !second) throw new Error("A question is missing.");
+        desk.time.now = tomorrow;
+        const terms = { approve: { expiresAt: "2026-02-01T00:00:00Z" }, deny: answers.deny }[verb];
+        const late = await desk.post<Refusal>(`${path}/${verb}`, { ...about(first), ...terms });
+        expect([late.status, late.body.error.code]).toEqual([409, "conflict"]);
+        expect(late.body.error.message).toContain("expired");
+        expect((await desk.post(`${path}/${verb}`, { ...about(second), ...terms })).status).toBe(200);
+        expect(await desk.stores.grants.list(namespaceId, { limit: 9 })).toHaveLength(verb === "approve" ? 1 : 0);
+      });
+
+      test(`and only where it was asked: ${verb} of nothing, or of another tenant's, is not found`, async () => {
+        const desk = await office();
+        const [tenant, other] = [newTenant(), newTenant()];
+        const { id, ask } = await askIn(desk.stores, other);
+        for (const sent of [
+          { id, ask },
+          { id: "q0", ask },
+          { id: "nul\0", ask },
+        ]) {
+          const body = { namespaceId: tenant, ...sent, ...answers[verb] };
+          const answer = await desk.post<Refusal>(`${path}/${verb}`, body);
+          expect([answer.status, answer.body.error.code]).toEqual([404, "not_found"]);
+        }
+        expect((await desk.stores.escalations.find(other, id, deskTime))?.status).toBe("pending");
+      });
+    }
+
+    test("of many answers at once one counts", async () => {
+      const desk = await office();
+      const namespaceId = newTenant();
+      const question = await askIn(desk.stores, namespaceId);
+      const verbs = ["approve", "deny", "approve", "approve", "deny"] as const;
+      const said = await Promise.all(
+        verbs.map((verb) => desk.post(`${path}/${verb}`, { ...about(question), ...answers[verb] })),
+      );
+      expect(said.map(({ status }) => status).toSorted()).toEqual([200, 409, 409, 409, 409]);
+      const won = verbs[said.findIndex(({ status }) => status === 200)];
+      expect(await desk.stores.grants.list(namespaceId, { limit: 9 })).toHaveLength(won === "approve" ? 1 : 0);
+      expect(desk.errors).toEqual([]);
+    });
+  });
+
+  test("what a turn asks for and an operator approves, the agent's next turn finds; once it is used up, no more", async () => {
+    const reads: string[] = [];
+    const readTool = defineTool({
+      name: "files.peek",
+      description: "Reads the diary.",
+      namespace: "files",
+      readWrite: "read",
+      input: z.strictObject({}),
+      requires: readDiary,
+      run: () => reads.push("diary"),
+    });
+    const desk = await openOffice(await open(), { kernel: { tools: [readTool, escalationTool()] } });
+    const namespaceId = newTenant();
+    const may = (id: string, namespace: string, place: string[], action: string) =>
+      grant(id, {
+        namespaceId,
+        capabilities: [{ resource: { namespace, path: place }, actions: [action], scope: "exact" }],
+      });
+    await desk.stores.grants.issue(may("run", "service.execution", ["agent", "assistant"], "invoke"));
+    await desk.stores.grants.issue(may("ask", "service", ["escalation"], "request"));
+    const turns = createTurnExecutor({ kernel: desk.kernel, runtime: peeking, clock: () => desk.time.now });
+    const run = (executionId: string): Promise<TurnResult> => turns.execute(turnOf(namespaceId, executionId));
+
+    expect((await run("turn-1")).status).toBe("escalated");
+    const [question] = (await desk.get<Page>(path, { namespaceId, status: "pending" })).body.escalations;
+    if (question === undefined) throw new Error("Nothing was asked.");
+    expect(question).toMatchObject({ requester: assistant, reviewer: alice, executionId: "turn-1" });
+    expect((await run("turn-2")).status).toBe("escalated");
+    expect((await desk.get<Page>(path, { namespaceId })).body.escalations).toHaveLength(1);
+
+    const approval = { ...about(question), expiresAt: soon, maxUses: 1 };
+    expect((await desk.post(`${path}/approve`, approval)).status).toBe(200);
+    expect(await run("turn-3")).toMatchObject({ status: "succeeded", output: "succeeded" });
+    expect(reads).toHaveLength(1);
+    expect((await run("turn-4")).status).toBe("escalated");
+    const again = (await desk.get<Page>(path, { namespaceId, status: "pending" })).body.escalations;
+    expect(again).toHaveLength(1);
+    expect(again[0]?.id).not.toBe(question.id);
+    expect(reads).toHaveLength(1);
+  });
+});
+
+/** A question in words alone. */
+function withoutAsk() {
+  const { requestedAuthority: _asked, ...question } = escalation();
+  return question;
+}
+
+/** Reads the diary when it may, and asks for it when it may not. */
+const peeking: RuntimePlugin = {
+  manifest: { id: "peeking", version: "1" },
+  async run({ tools }, host) {
+    if (!tools.some(({ name }) => name === "files.peek"))
+      return { type: "escalate", reason: "May I read the diary?", requestedAuthority: wanted };
+    const call = { id: "call-1", tool: "files.peek", arguments: {}, requestedAt: deskTime, traceId: "trace-1" };
+    return { type: "complete", output: (await host.invokeTool(call)).status };
+  },
+};
+
+function turnOf(namespaceId: string, executionId: string) {
+  const trusted = context({ namespaceId, now: deskTime, enabledToolNamespaces: ["files", "service"] });
+  const message = {
+    version: 1 as const,
+    id: `message-${executionId}`,
+    createdAt: deskTime,
+    traceId: "trace-1",
+    purpose: "support",
+    sender: alice,
+    receiver: assistant,
+    payload: "What is in the diary?",
+  };
+  return { version: 1 as const, executionId, agent: assistant as AgentRef, message, context: trusted };
+}
+
+describe("two operators at once, on hosts that share a PostgreSQL", () => {
+  test("answer a question once: one of two approvals wins, and the other one is told what became of it", async () => {
+    const desks = await Promise.all((await openPair()).map((database) => openOffice(database)));
+    for (let round = 0; round < 10; round += 1) {
+      const namespaceId = newTenant();
+      const [here] = desks;
+      if (here === undefined) throw new Error("There is no desk.");
+      const question = await askIn(here.stores, namespaceId);
+      const sent = { ...about(question), expiresAt: soon };
+      const said = await Promise.all(desks.map(({ post }) => post<Refusal>(`${path}/approve`, sent)));
+      expect(said.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+      expect(said.find(({ status }) => status === 409)?.body.error.code).toBe("conflict");
+      const issued = await Promise.all(desks.map(({ stores }) => stores.grants.list(namespaceId, { limit: 9 })));
+      expect(issued.map((grants) => grants.length)).toEqual([1, 1]);
+    }
+    expect(desks.flatMap(({ errors }) => errors)).toEqual([]);
+  });
+
+  test("what is asked and approved through one is found by the agent on the other with his next call", async () => {
+    const [here, there] = await Promise.all((await openPair()).map((database) => openOffice(database)));
+    if (!here || !there) throw new Error("A desk is missing.");
+    const own = context({ now: deskTime });
+    expect((await there.kernel.authorize(own, readDiary)).allowed).toBe(false);
+    const question = await askIn(there.stores, "tenant-1");
+    await here.post(`${path}/approve`, { ...about(question), expiresAt: soon });
+    expect((await there.kernel.authorize(own, readDiary)).allowed).toBe(true);
+  });
+});

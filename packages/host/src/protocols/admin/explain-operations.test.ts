@@ -1,0 +1,387 @@
+import { describe, expect, test } from "vitest";
+import type { AuditEvent, Capability, Grant, PrincipalRef } from "turnpike/contracts";
+import { databaseKinds, newTenant, sharedDatabase } from "../../../../../tests/support/databases.ts";
+import {
+  bob,
+  deskTime,
+  openOffice,
+  type Office,
+  type OfficeOptions,
+  type Refusal,
+} from "../../../../../tests/support/host/office.ts";
+import { alice, assistant, auditEvent, context, grant } from "../../../../../tests/support/host/world.ts";
+
+interface Explained {
+  decision: { allowed: boolean; reasonCode: string; matchedGrantId?: string };
+  access: { actor: PrincipalRef; owner: PrincipalRef; authority: PrincipalRef };
+  request?: object;
+  policy: string;
+  grants: { grant: Grant; failed?: string; rule?: string }[];
+  recorded?: AuditEvent;
+  suggestion?: Omit<Grant, "id" | "issuedAt">;
+  obstacle?: string;
+}
+
+const path = "/admin/v1/explanations";
+const denialPath = "/admin/v1/explanations/denial";
+
+/** What the assistant would do, on Alice's authority, with what is hers. */
+const act = {
+  actor: assistant,
+  owner: alice,
+  authority: alice,
+  purpose: "support",
+  action: "read",
+  resource: { namespace: "files", path: ["notes", "today"] },
+};
+
+async function explain({ post }: Office, body: object, at = path): Promise<Explained> {
+  const { status, body: explained } = await post<Explained>(at, body);
+  expect(status).toBe(200);
+  return explained;
+}
+
+/** Each grant that was looked at, with the first thing it lacks. */
+function looksOf({ grants }: Explained): Record<string, string | undefined> {
+  return Object.fromEntries(grants.map(({ grant: { id }, failed, rule }) => [id, rule ?? failed]));
+}
+
+describe.each(databaseKinds)("explanations at the desk on %s", (kind) => {
+  const open = sharedDatabase(kind);
+  const office = async (options?: OfficeOptions): Promise<Office> => openOffice(await open(), options);
+
+  test("an act that is allowed names the grant that carries it, and suggests nothing", async () => {
+    const desk = await office();
+    const namespaceId = newTenant();
+    const held = grant("grant-1", { namespaceId });
+    await desk.stores.grants.issue(held);
+    const { actor, owner, authority, purpose, action, resource } = act;
+    expect(await explain(desk, { namespaceId, ...act })).toEqual({
+      decision: { allowed: true, reasonCode: "allowed", matchedGrantId: "grant-1" },
+      access: { namespaceId, actor, owner, authority, purpose },
+      request: { action, resource },
+      policy: "not-asked",
+      grants: [{ grant: held }],
+    });
+  });
+
+  test("an act that is denied names every grant that was looked at and the first condition it fails", async () => {
+    const desk = await office();
+    const namespaceId = newTenant();
+    const [first] = grant("any").capabilities;
+    const place = { namespace: "files", path: ["letters"] };
+    const held = [
+      grant("another-action", {
+        capabilities: [{ resource: { namespace: "files", path: ["notes"] }, actions: ["list"], scope: "descendants" }],
+      }),
+      grant("another-path", { capabilities: [{ resource: place, actions: ["read"], scope: "descendants" }] }),
+      grant("another-purpose", { constraints: { purposes: ["billing"] } }),
+      grant("another-owner", {
+        capabilities: [
+          { resource: { namespace: "files", path: ["notes"], owner: bob }, actions: ["read"], scope: "descendants" },
+        ],
+      }),
+      grant("expired", { constraints: { expiresAt: deskTime } }),
+      grant("future", { issuedAt: "2026-01-01T12:00:00.001Z" }),
+      grant("orphan", { parentId: "nowhere" }),
+      grant("revoked", { revokedAt: deskTime }),
+      grant("spent", { constraints: { maxUses: 1 } }),
+    ];
+    for (const one of held) await desk.stores.grants.issue({ ...one, namespaceId });
+    await desk.stores.grants.issue(grant("not-hers", { namespaceId, issuer: bob, capabilities: first ? [first] : [] }));
+    await desk.stores.usage.consume(namespaceId, "spent", 1);
+    const explained = await explain(desk, { namespaceId, ...act });
+    expect(explained.decision).toEqual({ allowed: false, reasonCode: "delegation_chain_invalid" });
+    expect(looksOf(explained)).toEqual({
+      "another-action": "action",
+      "another-path": "path",
+      "another-purpose": "purpose",
+      "another-owner": "owner",
+      expired: "expired",
+      future: "not-issued",
+      orphan: "parent_missing",
+      revoked: "revoked",
+      spent: "grant_exhausted",
+    });
+  });
+
+  test("who says nothing of owner and authority asks for the actor's own", async () => {
+    const { owner: _owner, authority: _authority, ...asked } = act;
+    const { access } = await explain(await office(), { namespaceId: newTenant(), ...asked });
+    expect(access).toMatchObject({ actor: assistant, owner: assistant, authority: assistant });
+    const ofBob = await explain(await office(), { namespaceId: newTenant(), ...asked, owner: bob });
+    expect(ofBob.access).toMatchObject({ actor: assistant, owner: bob, authority: bob });
+  });
+
+  test("the host's policy has its word in it", async () => {
+    const desk = await office({ kernel: { policy: { narrow: () => ({ metadata: { why: "holiday" } }) } } });
+    const namespaceId = newTenant();
+    await desk.stores.grants.issue(grant("grant-1", { namespaceId }));
+    const explained = await explain(desk, { namespaceId, ...act });
+    expect([explained.decision.reasonCode, explained.policy, looksOf(explained)]).toEqual([
+      "host_policy_denied",
+      "denied",
+      { "grant-1": "host_policy_denied" },
+    ]);
+  });
+
+  test("explaining takes no use and leaves no trace", async () => {
+    const desk = await office();
+    const namespaceId = newTenant();
+    await desk.stores.grants.issue(grant("once", { namespaceId, constraints: { maxUses: 1 } }));
+    for (let time = 0; time < 3; time += 1)
+      expect((await explain(desk, { namespaceId, ...act })).decision.allowed).toBe(true);
+    expect(await desk.stores.usage.used(namespaceId, "once")).toBe(0);
+    expect(await desk.stores.audit.list(namespaceId, { limit: 9 })).toEqual([]);
+  });
+
+  describe("the suggestion", () => {
+    const wide: Capability = {
+      resource: { namespace: "files", path: ["notes"] },
+      actions: ["read"],
+      scope: "descendants",
+    };
+    const rows: { name: string; held: Grant[]; isSpent?: boolean }[] = [
+      { name: "nothing was granted", held: [] },
+      { name: "a grant was revoked", held: [grant("old", { revokedAt: deskTime })] },
+      { name: "a grant was used up", held: [grant("old", { constraints: { maxUses: 1 } })], isSpent: true },
+      { name: "a chain is broken", held: [grant("old", { parentId: "nowhere", capabilities: [wide] })] },
+    ];
+    for (const { name, held, isSpent } of rows) {
+      test(`is a grant that allows exactly this when ${name}`, async () => {
+        const desk = await office();
+        const namespaceId = newTenant();
+        for (const one of held) await desk.stores.grants.issue({ ...one, namespaceId });
+        if (isSpent === true) await desk.stores.usage.consume(namespaceId, "old", 1);
+        const { suggestion } = await explain(desk, { namespaceId, ...act });
+        expect(suggestion).toEqual({
+          namespaceId,
+          subject: assistant,
+          issuer: alice,
+          capabilities: [
+            {
+              resource: { namespace: "files", path: ["notes", "today"], owner: alice },
+              actions: ["read"],
+              scope: "exact",
+            },
+          ],
+          constraints: { purposes: ["support"] },
+        });
+        const issued = { ...suggestion, id: "suggested", issuedAt: deskTime };
+        expect((await desk.post("/admin/v1/grants", issued)).status).toBe(201);
+        const again = await explain(desk, { namespaceId, ...act });
+        expect(again.decision).toMatchObject({ allowed: true, matchedGrantId: "suggested" });
+        for (const other of [
+          { resource: { namespace: "files", path: ["notes", "today", "below"] } },
+          { resource: { namespace: "files", path: ["notes"] } },
+          { action: "list" },
+          { purpose: "billing" },
+          { owner: bob, authority: alice },
+        ]) {
+          expect((await explain(desk, { namespaceId, ...act, ...other })).decision.allowed).toBe(false);
+        }
+      });
+    }
+
+    /** What Bob holds of what is Alice's. */
+    const held = grant("held", {
+      subject: bob,
+      constraints: { delegationDepth: 2, expiresAt: "2026-06-01T00:00:00Z", purposes: ["support", "billing"] },
+    });
+    const onBobs = { ...act, authority: bob };
+
+    test("is passed on from what its issuer holds, when they do not own the place", async () => {
+      const desk = await office();
+      const namespaceId = newTenant();
+      await desk.stores.grants.issue({ ...held, namespaceId });
+      const { suggestion, obstacle } = await explain(desk, { namespaceId, ...onBobs });
+      const capability = { resource: { ...act.resource, owner: alice }, actions: ["read"], scope: "exact" };
+      expect([suggestion, obstacle]).toEqual([
+        {
+          namespaceId,
+          subject: assistant,
+          issuer: bob,
+          parentId: "held",
+          capabilities: [capability],
+          constraints: { delegationDepth: 0, expiresAt: "2026-06-01T00:00:00Z", purposes: ["support"] },
+        },
+        undefined,
+      ]);
+      const issued = { ...suggestion, id: "suggested", issuedAt: deskTime };
+      expect((await desk.post("/admin/v1/grants", issued)).status).toBe(201);
+      const again = await explain(desk, { namespaceId, ...onBobs });
+      expect(again.decision).toMatchObject({ allowed: true, matchedGrantId: "suggested" });
+      for (const other of [{ purpose: "billing" }, { owner: bob }, { authority: alice }])
+        expect((await explain(desk, { namespaceId, ...onBobs, ...other })).decision.allowed).toBe(false);
+    });
+
+    const elsewhere = { resource: { namespace: "files", path: ["letters"] }, actions: ["read"], scope: "descendants" };
+    const delegable = { delegationDepth: 2 };
+    const hopeless: { name: string; held: Grant[] }[] = [
+      { name: "hold nothing", held: [] },
+      { name: "may not pass it on", held: [{ ...held, constraints: {} }] },
+      { name: "may use it so many times", held: [{ ...held, constraints: { ...delegable, maxUses: 5 } }] },
+      {
+        name: "may do it for something else",
+        held: [{ ...held, constraints: { ...delegable, purposes: ["billing"] } }],
+      },
+      { name: "hold another place", held: [{ ...held, capabilities: [elsewhere as Capability] }] },
+      { name: "held it once", held: [{ ...held, revokedAt: deskTime }] },
+      { name: "hold it by a chain that is broken", held: [{ ...held, issuer: assistant, parentId: "nowhere" }] },
+      {
+        name: "hold it at the end of the longest chain",
+        held: Array.from({ length: 17 }, (_, place) => ({
+          ...held,
+          id: `link-${place}`,
+          issuer: place === 0 ? alice : assistant,
+          subject: place === 16 ? bob : assistant,
+          constraints: { delegationDepth: 20 - place },
+          ...(place > 0 && { parentId: `link-${place - 1}` }),
+        })),
+      },
+    ];
+    for (const row of hopeless) {
+      test(`is never a new grant from somebody who does not own the place, when they ${row.name}`, async () => {
+        const desk = await office();
+        const namespaceId = newTenant();
+        for (const one of row.held) await desk.stores.grants.issue({ ...one, namespaceId });
+        const { suggestion, obstacle, decision } = await explain(desk, { namespaceId, ...onBobs });
+        expect(decision.allowed).toBe(false);
+        expect(suggestion).toBeUndefined();
+        expect(obstacle).toBe(
+          "human:bob cannot grant this: it is human:alice's, and human:bob holds no grant for it that may be passed on. " +
+            "human:alice has to grant it to human:bob first, to be passed on (a delegation depth of at least 1), " +
+            "or to agent:assistant, who then acts on the authority of human:alice.",
+        );
+      });
+    }
+
+    test("is not made for every action at once: that would be more than one act", async () => {
+      const explained = await explain(await office(), { namespaceId: newTenant(), ...act, action: "*" });
+      expect(explained.decision.allowed).toBe(false);
+      expect(explained).not.toHaveProperty("suggestion");
+    });
+
+    const useless: { name: string; options?: OfficeOptions; changes?: object; reasonCode: string }[] = [
+      {
+        name: "the host's policy refuses",
+        options: { kernel: { policy: { narrow: () => ({}) } } },
+        reasonCode: "host_policy_denied",
+      },
+      {
+        name: "the grants cannot be read",
+        options: { kernel: { grants: { load: () => Promise.reject(new Error("down")) } } },
+        reasonCode: "authority_unavailable",
+      },
+      {
+        name: "the place is another owner's than the one who is acted for",
+        changes: { resource: { namespace: "files", path: ["notes", "today"], owner: bob } },
+        reasonCode: "invalid_request",
+      },
+    ];
+    for (const { name, options, changes, reasonCode } of useless) {
+      test(`is not made when ${name}: no grant would change that`, async () => {
+        const desk = await office(options);
+        const namespaceId = newTenant();
+        await desk.stores.grants.issue(grant("grant-1", { namespaceId }));
+        const explained = await explain(desk, { namespaceId, ...act, ...changes });
+        expect(explained.decision).toEqual({ allowed: false, reasonCode });
+        expect(explained).not.toHaveProperty("suggestion");
+      });
+    }
+  });
+
+  describe("of a trace", () => {
+    const resource = { namespace: "files", path: ["diary"] };
+    const denied: Partial<AuditEvent> = {
+      type: "authorization.checked",
+      outcome: "denied",
+      reason: "no_matching_grant",
+    };
+
+    test("the last denial is explained, with what was recorded of it and how it would be decided now", async () => {
+      const desk = await office();
+      const namespaceId = newTenant();
+      const own = context({ namespaceId, traceId: "trace-7" });
+      await desk.kernel.authorize(own, { action: "read", resource: { namespace: "files", path: ["letters"] } });
+      await desk.kernel.authorize(own, { action: "read", resource });
+      await desk.kernel.authorize({ ...own, traceId: "trace-8" }, { action: "list", resource });
+      const explained = await explain(desk, { namespaceId, traceId: "trace-7" }, denialPath);
+      expect(explained).toMatchObject({
+        decision: { allowed: false, reasonCode: "no_matching_grant" },
+        access: { namespaceId, actor: assistant, owner: alice, authority: alice, purpose: "support" },
+        request: { action: "read", resource },
+        recorded: { type: "authorization.checked", traceId: "trace-7", resource },
+        suggestion: { capabilities: [{ actions: ["read"] }] },
+      });
+      await desk.stores.grants.issue({ ...(explained.suggestion as Grant), id: "now", issuedAt: deskTime });
+      const again = await explain(desk, { namespaceId, traceId: "trace-7" }, denialPath);
+      expect(again.decision).toEqual({ allowed: true, reasonCode: "allowed", matchedGrantId: "now" });
+      expect(again.recorded).toMatchObject({ outcome: "denied", reason: "no_matching_grant" });
+    });
+
+    test("the decision is explained and not the outcome that followed it", async () => {
+      const desk = await office();
+      const namespaceId = newTenant();
+      const events = [
+        auditEvent("other", { ...denied, operationId: "call-1", resource, action: "list" }),
+        auditEvent("decision", { ...denied, operationId: "call-2", resource, action: "read" }),
+        auditEvent("outcome", { outcome: "denied", operationId: "call-2", reason: "no_matching_grant" }),
+      ];
+      for (const event of events) await desk.stores.audit.record({ ...event, namespaceId });
+      const { recorded } = await explain(desk, { namespaceId, traceId: "trace-1" }, denialPath);
+      expect(recorded?.id).toBe("decision");
+    });
+
+    test("a call of a tool that is not visible has no decision, and is shown as it was recorded", async () => {
+      const desk = await office();
+      const namespaceId = newTenant();
+      const events = [
+        auditEvent("decision", { ...denied, operationId: "call-1", resource, action: "read" }),
+        auditEvent("hidden", {
+          outcome: "denied",
+          operationId: "call-2",
+          tool: "files.read",
+          reason: "tool_unavailable",
+        }),
+      ];
+      for (const event of events) await desk.stores.audit.record({ ...event, namespaceId });
+      const explained = await explain(desk, { namespaceId, traceId: "trace-1" }, denialPath);
+      expect(explained).toMatchObject({
+        decision: { allowed: false, reasonCode: "tool_unavailable" },
+        recorded: { id: "hidden" },
+        grants: [],
+      });
+      expect(explained).not.toHaveProperty("suggestion");
+    });
+
+    test("several principals were denied in, one has to be named", async () => {
+      const desk = await office();
+      const namespaceId = newTenant();
+      const own = context({ namespaceId, traceId: "trace-1" });
+      await desk.kernel.authorize(own, { action: "read", resource });
+      await desk.kernel.authorize({ ...own, actor: alice }, { action: "delete", resource });
+      const unclear = await desk.post<Refusal>(denialPath, { namespaceId, traceId: "trace-1" });
+      expect([unclear.status, unclear.body.error.code]).toEqual([409, "conflict"]);
+      const named = await explain(desk, { namespaceId, traceId: "trace-1", actor: assistant }, denialPath);
+      expect(named).toMatchObject({ access: { actor: assistant }, request: { action: "read" } });
+    });
+
+    const nothing: { name: string; traceId: string }[] = [
+      { name: "nobody knows", traceId: "trace-9" },
+      { name: "has allowed acts alone", traceId: "trace-2" },
+      { name: "belongs to another tenant", traceId: "trace-3" },
+      { name: "no column can hold as it is", traceId: "nul\0" },
+    ];
+    for (const { name, traceId } of nothing) {
+      test(`that ${name} is not found`, async () => {
+        const desk = await office();
+        const [tenant, other] = [newTenant(), newTenant()];
+        await desk.stores.audit.record(auditEvent("1", { namespaceId: tenant, traceId: "trace-2" }));
+        await desk.stores.audit.record(auditEvent("1", { ...denied, namespaceId: other, traceId: "trace-3" }));
+        const { status, body } = await desk.post<Refusal>(denialPath, { namespaceId: tenant, traceId });
+        expect([status, body.error.code]).toEqual([404, "not_found"]);
+      });
+    }
+  });
+});

@@ -1,0 +1,89 @@
+import { principalKey, type AccessContext, type AuditEvent, type AuthorizationRequest } from "turnpike/contracts";
+import { z } from "zod";
+import type { AdminInput } from "../../management/admin-routes.ts";
+import type { AdminExplanation } from "../../management/admin-schemas.ts";
+import { conflict, notFound, type AdminOperations, type Desk } from "./desk.ts";
+import { suggestGrant } from "./suggest-grant.ts";
+
+type Access = AdminExplanation["access"];
+type GivenAccess = Pick<AdminInput<"explain">, keyof Access>;
+
+/** Reasons that a grant would take away. */
+const lacksGrant: ReadonlySet<string> = new Set(["no_matching_grant", "grant_exhausted", "delegation_chain_invalid"]);
+
+/** Why acts are allowed or denied. */
+export function explainOperations(desk: Desk): AdminOperations<"explain" | "explainDenial"> {
+  return {
+    explain: ({ resource, action, ...access }) => explainAct(desk, accessOf(access), { resource, action }),
+    async explainDenial(input) {
+      const recorded = await lastDenial(desk, input);
+      const { resource, action } = recorded;
+      const request = resource && action ? { resource, action } : undefined;
+      const access = accessOf(recorded);
+      const explanation = request ? await explainAct(desk, access, request) : await retell(desk, access, recorded);
+      const toolNamespace = desk.toolNamespaces.find((name) => recorded.tool?.startsWith(`${name}.`));
+      return { ...explanation, recorded, ...(toolNamespace !== undefined && { toolNamespace }) };
+    },
+  };
+}
+
+async function explainAct(desk: Desk, access: Access, request: AuthorizationRequest): Promise<AdminExplanation> {
+  const { kernel, stores, clock } = desk;
+  const { grants } = stores;
+  const context: AccessContext = {
+    ...access,
+    now: clock().toISOString(),
+    traceId: crypto.randomUUID(),
+    enabledToolNamespaces: [],
+  };
+  const { decision, policy, grants: considered } = await kernel.explain(context, request);
+  const ids = considered.map(({ grantId }) => grantId);
+  const found = await grants.findAllKept(access.namespaceId, ids);
+  const shown = considered.flatMap(({ grantId, failed, chain }) => {
+    const grant = found.get(grantId);
+    if (grant === undefined) return [];
+    return [{ grant, ...(failed && { failed }), ...(chain?.kind === "invalid" && { rule: chain.rule }) }];
+  });
+  // A grant of "*" would cover every action: more than this one.
+  const isGrantable = lacksGrant.has(decision.reasonCode) && request.action !== "*";
+  const advice = isGrantable && (await suggestGrant(desk, access, request));
+  return { decision, access, request, policy, grants: shown, ...advice };
+}
+
+const RetoldSchema = z.object({
+  grants: z.array(z.object({ grantId: z.string(), failed: z.string().optional(), rule: z.string().optional() })),
+});
+
+/** A denial without a decision, as the trail has it: the grants that were looked at then, as they are now. */
+async function retell({ stores: { grants } }: Desk, access: Access, recorded: AuditEvent): Promise<AdminExplanation> {
+  const { reason: reasonCode = "tool_unavailable", metadata } = recorded;
+  const { data } = RetoldSchema.safeParse(metadata);
+  const shown: AdminExplanation["grants"] = [];
+  for (const { grantId, failed, rule } of data?.grants ?? []) {
+    const grant = await grants.findKept(access.namespaceId, grantId);
+    if (grant !== undefined) shown.push({ grant, ...(failed && { failed }), ...(rule && { rule }) });
+  }
+  return { decision: { allowed: false, reasonCode }, access, policy: "not-asked", grants: shown };
+}
+
+function accessOf({ namespaceId, actor, owner = actor, authority = owner, purpose }: GivenAccess): Access {
+  return { namespaceId, actor, owner, authority, purpose };
+}
+
+/** The decision says more than the outcome that followed it; a call of a tool that is not visible has no decision. */
+async function lastDenial(
+  { stores: { audit } }: Desk,
+  { namespaceId, traceId, actor }: AdminInput<"explainDenial">,
+): Promise<AuditEvent> {
+  const rows = await audit.list(namespaceId, { traceId, actor, outcome: "denied", limit: 50 });
+  const events = rows.map(({ event }) => event);
+  const [latest] = events;
+  if (latest === undefined) throw notFound("denial on the trail of this trace");
+  // Whoever calls chooses the trace: another's denial must not pass for this one.
+  if (new Set(events.map((event) => principalKey(event.actor))).size > 1)
+    throw conflict("/actor: several principals were denied in this trace. Name one.");
+  const { operationId, messageId } = latest;
+  const isItsDecision = (event: AuditEvent): boolean =>
+    event.type === "authorization.checked" && event.operationId === operationId && event.messageId === messageId;
+  return events.find(isItsDecision) ?? latest;
+}

@@ -1,0 +1,115 @@
+import { parseInstant, type Grant } from "turnpike/contracts";
+import { deriveGrant, type GrantState } from "turnpike/kernel";
+import { columnText } from "../../storage/column-text.ts";
+import { GrantIdTaken } from "../../grants/grant-store.ts";
+import type { GrantEntry } from "../../management/admin-schemas.ts";
+import { checkGrants, ruleText, type CheckedGrant } from "./check-grants.ts";
+import { conflict, invalid, notFound, type AdminOperations, type Desk } from "./desk.ts";
+
+/** Issuing, deriving, listing and revoking grants. */
+export function grantOperations({
+  stores,
+  clock,
+}: Desk): AdminOperations<"createGrant" | "deriveGrant" | "listGrants" | "revokeGrant"> {
+  const { grants } = stores;
+  const issue = async (grant: Grant): Promise<Grant> => {
+    try {
+      await grants.issue(grant);
+      return grant;
+    } catch (error) {
+      if (error instanceof GrantIdTaken) throw conflict("/id: expected an id that no grant of this tenant has.");
+      throw error;
+    }
+  };
+  /** Refuses a grant that would be refused for its chain as soon as somebody uses it. */
+  const requireChain = async (grant: Grant): Promise<void> => {
+    const now = clock().toISOString();
+    for (const at of isBefore(grant.issuedAt, now) ? [grant.issuedAt, now] : [grant.issuedAt]) {
+      const [{ chain } = { chain: undefined }] = await checkGrants(stores, [grant], at);
+      if (chain?.kind === "invalid") throw invalid(`/parentId: this grant would never count: ${ruleText(chain.rule)}`);
+      if (chain?.kind !== "valid") throw conflict("/parentId: one of the grants above this one cannot be read.");
+    }
+  };
+  return {
+    async createGrant(grant, operator) {
+      await requireChain(grant);
+      return operator.change(changeOf("grant.create", grant), () => issue(grant));
+    },
+    async deriveGrant({ namespaceId, parentId, id, subject, capabilities, constraints }, operator) {
+      const parent = await grants.find(namespaceId, parentId);
+      if (parent === undefined) throw notFound("grant of this id to derive from");
+      const ask = { id, subject, capabilities: capabilities ?? parent.capabilities, issuedAt: clock().toISOString() };
+      const derived = deriveGrant(parent, constraints === undefined ? ask : { ...ask, constraints });
+      if (!derived.ok) throw invalid(`This cannot be derived: ${ruleText(derived.reason)}`);
+      await requireChain(derived.grant);
+      return operator.change(changeOf("grant.derive", derived.grant), () => issue(derived.grant));
+    },
+    async listGrants({ namespaceId, subject, issuer, state, resource, cursor, limit }) {
+      const found: GrantEntry[] = [];
+      // Where only some are shown, more are read at once to find them.
+      const most = state === undefined && resource === undefined ? limit + 1 : filteredPage;
+      let after = cursor;
+      for (;;) {
+        const read = await grants.list(namespaceId, { subject, issuer, after, limit: most });
+        const wanted = read.filter((grant) => resource === undefined || isOver(grant, resource));
+        for (const entry of (await checkGrants(stores, wanted, clock().toISOString())).map(entryOf)) {
+          if (state !== undefined && entry.state !== state) continue;
+          const last = found.at(-1);
+          if (found.length === limit && last !== undefined) return { grants: found, cursor: columnText(last.grant.id) };
+          found.push(entry);
+        }
+        if (read.length < most) return { grants: found };
+        after = read.at(-1)?.id;
+      }
+    },
+    async revokeGrant({ namespaceId, id }, operator) {
+      const grant = await grants.findKept(namespaceId, id);
+      if (grant === undefined) throw notFound("grant of this id in this tenant");
+      return operator.change(changeOf("grant.revoke", grant), async () => {
+        if (!(await grants.revoke(namespaceId, id, clock().toISOString())))
+          throw conflict(
+            `This grant was revoked before${grant.revokedAt === undefined ? "" : `, ${grant.revokedAt}`}.`,
+          );
+        return { revoked: id, descendants: await grants.descendants(namespaceId, id) };
+      });
+    },
+  };
+}
+
+function changeOf(action: AdminChange, { namespaceId, id, subject, parentId }: Grant) {
+  return { namespaceId, action, grantId: id, receiver: subject, ...(parentId && { metadata: { parentId } }) };
+}
+
+const filteredPage = 500;
+
+type AdminChange = "grant.create" | "grant.derive" | "grant.revoke";
+
+function isOver({ capabilities }: Grant, namespace: string): boolean {
+  return capabilities.some(({ resource }) => resource.namespace === namespace);
+}
+
+const stateNames: Readonly<Record<GrantState, GrantEntry["state"]>> = {
+  live: "live",
+  "not-issued": "future",
+  "not-yet-valid": "future",
+  expired: "expired",
+  revoked: "revoked",
+  invalid: "invalid",
+  exhausted: "exhausted",
+  unknown: "unknown",
+  // No purpose is asked for, so none can be the wrong one.
+  purpose: "unknown",
+};
+
+function entryOf({ grant, state, chain, used }: CheckedGrant): GrantEntry {
+  return {
+    grant,
+    state: stateNames[state],
+    ...(state === "invalid" && chain.kind === "invalid" && { rule: chain.rule }),
+    ...(used !== undefined && { used }),
+  };
+}
+
+function isBefore(one: string, other: string): boolean {
+  return (parseInstant(one) ?? 0) < (parseInstant(other) ?? 0);
+}

@@ -1,0 +1,58 @@
+import { principalKey, samePrincipal, type AuthorizationRequest, type Capability } from "turnpike/contracts";
+import { deriveGrant } from "turnpike/kernel";
+import type { AdminExplanation } from "../../management/admin-schemas.ts";
+import { checkGrants } from "./check-grants.ts";
+import type { Desk } from "./desk.ts";
+
+type Access = AdminExplanation["access"];
+type Suggestion = NonNullable<AdminExplanation["suggestion"]>;
+
+/**
+ * The grant that would allow one act at one place of one owner, for one purpose, and nothing more. Its issuer either owns
+ * the place or passes on what they hold; when they can do neither, what would have to happen first is said instead.
+ */
+export async function suggestGrant(
+  desk: Desk,
+  access: Access,
+  { resource, action }: AuthorizationRequest,
+): Promise<{ suggestion: Suggestion } | { obstacle: string }> {
+  const { namespaceId, actor: subject, authority: issuer, owner, purpose } = access;
+  const capability: Capability = { resource: { ...resource, owner }, actions: [action], scope: "exact" };
+  if (samePrincipal(issuer, owner))
+    return {
+      suggestion: { namespaceId, subject, issuer, capabilities: [capability], constraints: { purposes: [purpose] } },
+    };
+  const suggestion = await passedOn(desk, access, capability);
+  return suggestion === undefined ? { obstacle: obstacleText(access) } : { suggestion };
+}
+
+/** The grant as a child of one that the issuer holds and may pass on; undefined when there is none. */
+async function passedOn(
+  { stores, clock }: Desk,
+  { namespaceId, actor, authority, owner, purpose }: Access,
+  capability: Capability,
+): Promise<Suggestion | undefined> {
+  const now = clock().toISOString();
+  const scope = { namespaceId, actor: authority, owner, purpose, now, traceId: crypto.randomUUID() };
+  const held = await stores.grants.load(scope, new AbortController().signal);
+  const children = held.flatMap((parent) => {
+    const constraints = { purposes: [purpose], delegationDepth: 0 };
+    const ask = { id: crypto.randomUUID(), subject: actor, capabilities: [capability], constraints, issuedAt: now };
+    const derived = deriveGrant(parent, ask);
+    return derived.ok ? [derived.grant] : [];
+  });
+  const checked = await checkGrants(stores, children, now);
+  const live = checked.find(({ state }) => state === "live")?.grant;
+  if (live === undefined) return undefined;
+  const { id: _id, issuedAt: _issuedAt, ...suggestion } = live;
+  return suggestion;
+}
+
+function obstacleText({ actor, authority, owner }: Access): string {
+  const [receiver, issuer, holder] = [principalKey(actor), principalKey(authority), principalKey(owner)];
+  return (
+    `${issuer} cannot grant this: it is ${holder}'s, and ${issuer} holds no grant for it that may be passed on. ` +
+    `${holder} has to grant it to ${issuer} first, to be passed on (a delegation depth of at least 1), ` +
+    `or to ${receiver}, who then acts on the authority of ${holder}.`
+  );
+}

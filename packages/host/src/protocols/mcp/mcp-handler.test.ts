@@ -1,0 +1,157 @@
+import { describe, expect, test } from "vitest";
+import { eventually } from "../../../../../tests/support/host-calls.ts";
+import { around, hole, hostileParts, leastCpuMs, maxCpuMs } from "../../../../../tests/support/hostile-bodies.ts";
+import { connectClient } from "../../../../../tests/support/mcp/world.ts";
+import { servedWorld, type ServedWorld } from "../../../../../tests/support/mcp/served-world.ts";
+
+const url = "http://turnpike.test/mcp";
+
+function post(
+  world: ServedWorld,
+  body: unknown,
+  headers: Record<string, string> = {},
+  signal: AbortSignal | null = null,
+): Promise<Response> {
+  return world.serve(
+    new Request(url, {
+      method: "POST",
+      headers: {
+        authorization: "Bearer assistant",
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        ...headers,
+      },
+      body: typeof body === "string" ? body : JSON.stringify(body),
+      signal,
+    }),
+  );
+}
+
+const list = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+
+describe("a request", () => {
+  test("without a credential is 401 in the service's own words", async () => {
+    const response = await servedWorld().serve(
+      new Request(url, { method: "POST", headers: { "x-request-id": "r-1" } }),
+    );
+    expect(response.status).toBe(401);
+    expect(Object.fromEntries(response.headers)).toEqual({
+      "cache-control": "no-store",
+      "content-type": "application/json",
+      "www-authenticate": 'Bearer realm="turnpike"',
+      "x-request-id": "r-1",
+    });
+    expect(await response.json()).toEqual({
+      error: { code: "unauthenticated", message: "Send a valid credential.", requestId: "r-1" },
+    });
+  });
+
+  test("is answered without a session, under its id, and not to be stored", async () => {
+    const response = await post(servedWorld(), list, { "x-request-id": "r-2" });
+    expect(response.status).toBe(200);
+    expect(response.headers.get("x-request-id")).toBe("r-2");
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(response.headers.get("mcp-session-id")).toBeNull();
+    expect(await response.text()).toContain('"notes.read"');
+  });
+
+  for (const method of ["GET", "DELETE", "PUT"]) {
+    test(`by ${method} is 405, as there is no session to watch or to end`, async () => {
+      const headers = { authorization: "Bearer assistant", accept: "text/event-stream" };
+      const response = await servedWorld().serve(new Request(url, { method, headers }));
+      expect([response.status, response.headers.get("allow")]).toEqual([405, "POST"]);
+      expect(response.headers.get("cache-control")).toBe("no-store");
+    });
+  }
+
+  for (const row of [
+    { name: "no origin", headers: {}, status: 200 },
+    { name: "a page on this machine", headers: { origin: "http://localhost:6274" }, status: 200 },
+    { name: "another page", headers: { origin: "https://evil.example" }, status: 403 },
+    { name: "a page whose name leads here", headers: { origin: "http://turnpike.test" }, status: 403 },
+    { name: "a name that begins well", headers: { origin: "http://localhost.evil.example" }, status: 403 },
+    { name: "a page without an origin", headers: { origin: "null" }, status: 403 },
+  ]) {
+    test(`of ${row.name} answers ${row.status}`, async () => {
+      const world = servedWorld();
+      const response = await post(world, list, row.headers as Record<string, string>);
+      await response.text();
+      expect(response.status).toBe(row.status);
+      expect(world.audit.events).toHaveLength(row.status === 200 ? 1 : 0);
+    });
+  }
+
+  for (const row of [
+    { name: "that is no JSON", body: "{", status: 400, says: '"code":"invalid_json"' },
+    { name: "that is empty", body: "", status: 400, says: '"code":"invalid_json"' },
+    { name: "of several messages", body: [list, list], status: 400, says: "expected one message a request" },
+    { name: "with a key __proto__", body: '{"__proto__":{}}', status: 400, says: "expected no __proto__ key" },
+    { name: "too deep", body: "[".repeat(65) + "]".repeat(65), status: 400, says: "at most 64 levels" },
+    {
+      name: "of too many parts",
+      body: { ...list, params: Array(100_000).fill(0) },
+      status: 400,
+      says: "at most 100000 values",
+    },
+    { name: "that is no message", body: { hello: 1 }, status: 400, says: "not a valid JSON-RPC message" },
+    {
+      name: "of another type",
+      body: list,
+      headers: { "content-type": "text/plain" },
+      status: 415,
+      says: "application/json",
+    },
+  ]) {
+    test(`with a body ${row.name} answers ${row.status}`, async () => {
+      const response = await post(servedWorld(), row.body, row.headers ?? {});
+      expect(response.status).toBe(row.status);
+      expect(await response.text()).toContain(row.says);
+    });
+  }
+
+  for (const row of [
+    { name: "message", body: hole },
+    { name: "parameters", body: { ...list, params: hole } },
+    { name: "arguments", body: { ...list, method: "tools/call", params: { name: "notes.read", arguments: hole } } },
+    { name: "cursor", body: { ...list, method: "resources/list", params: { cursor: hole } } },
+    { name: "id", body: { ...list, id: hole } },
+  ]) {
+    test(`is cheap to answer, whatever its ${row.name}`, { timeout: 60_000 }, async () => {
+      const world = servedWorld();
+      for (const { name, text } of hostileParts) {
+        const spent = await leastCpuMs(async () => (await post(world, around(row.body, text))).text());
+        expect([name, spent < maxCpuMs]).toEqual([name, true]);
+      }
+    });
+  }
+
+  test("for another path is somebody else's", async () => {
+    for (const path of ["/", "/mcp/", "/mcpx", "/v1/tools"]) {
+      expect((await servedWorld().serve(new Request(`http://turnpike.test${path}`))).status).toBe(418);
+    }
+  });
+
+  test("to be told of changes is refused, so that no stream outlives a credential", async () => {
+    const client = await connectClient(url, "assistant", { mode: "auto", serve: servedWorld().serve });
+    await expect(client.listen({ toolsListChanged: true })).rejects.toThrow("Subscription limit reached");
+  });
+
+  test("that is given up stops what it asked for", async () => {
+    const signals: AbortSignal[] = [];
+    const world = servedWorld({
+      changeApi: (api) => ({
+        ...api,
+        invokeTool(_context, _call, options) {
+          if (options?.signal !== undefined) signals.push(options.signal);
+          return new Promise(() => {});
+        },
+      }),
+    });
+    const gone = new AbortController();
+    const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "notes.read" } };
+    await post(world, body, {}, gone.signal);
+    await eventually(() => expect(signals).toMatchObject([{ aborted: false }]));
+    gone.abort();
+    expect(signals).toMatchObject([{ aborted: true }]);
+  });
+});

@@ -1,0 +1,134 @@
+import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError } from "@modelcontextprotocol/server";
+import type { ListResourcesResult, ReadResourceResult, Resource } from "@modelcontextprotocol/server";
+import type { AccessContext, JsonObject, JsonValue, ReachEntry, ResourceResult } from "turnpike/contracts";
+import type { ServiceApi } from "turnpike/http";
+import { z } from "zod";
+import { fromFileUri, toFileUri } from "./file-uri.ts";
+import { toProtocolError } from "./public-error.ts";
+
+const namespace = "files";
+const pageSize = 200;
+
+// What the provider of `files` answers with, as far as it matters here. Paths begin at the owner's root.
+const ListingSchema = z.object({ entries: z.array(z.object({ path: z.string() })), cursor: z.string().optional() });
+const FileSchema = z.object({ content: z.string() });
+
+const CursorSchema = z.object({ path: z.array(z.string()), scope: z.string(), inside: z.string().optional() });
+
+/** Whose files, and how they are asked for. */
+export interface FileAccess {
+  api: ServiceApi;
+  context: AccessContext;
+  signal: AbortSignal;
+}
+
+/** One page of the files that the context may read: a folder it may list after the other, wherever its grants begin. */
+export async function listFiles(access: FileAccess, cursor: string | undefined): Promise<ListResourcesResult> {
+  const places = await reachOf(access);
+  const folders = outermost(places.filter((place) => allows(place, "list")));
+  const { folder, inside } = cursor === undefined ? { folder: folders[0], inside: undefined } : resume(folders, cursor);
+  const paths = cursor === undefined ? singleFiles(places) : [];
+  if (folder === undefined) return { resources: toResources(paths) };
+
+  const input = { limit: pageSize, ...(inside !== undefined && { cursor: inside }) };
+  const result = await operate(access, "list", folder.path, input);
+  // A grant may be there before its folder is.
+  const listing = ListingSchema.parse(isNotFound(result) ? { entries: [] } : outputOf(result));
+  paths.push(...listing.entries.map(({ path }) => path.split("/")).filter((path) => isReadable(places, path)));
+  const following = listing.cursor === undefined ? folders[folders.indexOf(folder) + 1] : folder;
+  return {
+    resources: toResources(paths),
+    ...(following && { nextCursor: writeCursor(following, listing.cursor) }),
+  };
+}
+
+/** One file, if the context may read it. */
+export async function readFile(access: FileAccess, uri: string): Promise<ReadResourceResult> {
+  const path = fromFileUri(uri);
+  if (path === undefined) throw new ResourceNotFoundError(uri);
+  const result = await operate(access, "read", path);
+  if (isNotFound(result)) throw new ResourceNotFoundError(uri);
+  const { content } = FileSchema.parse(outputOf(result));
+  return { contents: [{ uri, mimeType: "text/plain", text: content }] };
+}
+
+async function reachOf({ api, context, signal }: FileAccess): Promise<ReachEntry[]> {
+  const reached = await api.reach(context, { signal });
+  if (reached.status === "computed") return reached.reach.filter((entry) => entry.namespace === namespace);
+  throw toProtocolError({ code: reached.reasonCode, message: "What may be read cannot be said right now." }, "failed");
+}
+
+function operate(
+  { api, context, signal }: FileAccess,
+  action: "list" | "read",
+  path: string[],
+  input?: JsonObject,
+): Promise<ResourceResult> {
+  const operation = { operationId: crypto.randomUUID(), action, resource: { namespace, path } };
+  return api.invokeResource(context, { ...operation, ...(input && { input }) }, { signal });
+}
+
+function isNotFound(result: ResourceResult): boolean {
+  return result.status === "failed" && result.error.code === "not_found";
+}
+
+function outputOf(result: ResourceResult): JsonValue {
+  if (result.status === "succeeded") return result.output;
+  throw toProtocolError(result.error, result.status === "denied" ? "refused" : "failed");
+}
+
+function allows({ actions }: ReachEntry, action: string): boolean {
+  return actions.includes(action) || actions.includes("*");
+}
+
+function covers({ path, scope }: ReachEntry, other: readonly string[]): boolean {
+  if (scope === "exact" && path.length !== other.length) return false;
+  return path.length <= other.length && path.every((step, place) => step === other[place]);
+}
+
+function isReadable(places: readonly ReachEntry[], path: readonly string[]): boolean {
+  return places.some((place) => allows(place, "read") && covers(place, path));
+}
+
+/** Without the places that lie in another one, whose files would come twice. */
+function outermost(places: readonly ReachEntry[]): ReachEntry[] {
+  const isInside = (place: ReachEntry, other: ReachEntry): boolean =>
+    other !== place && other.scope === "descendants" && covers(other, place.path);
+  return places.filter((place) => !places.some((other) => isInside(place, other)));
+}
+
+/** Files that may be read one by one, where no folder that may be listed shows them. */
+function singleFiles(places: readonly ReachEntry[]): string[][] {
+  const isListed = ({ path }: ReachEntry): boolean =>
+    places.some((other) => allows(other, "list") && other.scope === "descendants" && covers(other, path));
+  return places
+    .filter((place) => place.scope === "exact" && allows(place, "read") && !allows(place, "list") && !isListed(place))
+    .map(({ path }) => path);
+}
+
+function toResources(paths: readonly (readonly string[])[]): Resource[] {
+  return paths.flatMap((path) => {
+    const uri = toFileUri(path);
+    return uri === undefined ? [] : [{ uri, name: path.join("/") }];
+  });
+}
+
+/** A place to go on at: which folder, and where in it. Whoever invents one gets what the grants allow there. */
+function writeCursor({ path, scope }: ReachEntry, inside: string | undefined): string {
+  return Buffer.from(JSON.stringify({ path, scope, inside })).toString("base64url");
+}
+
+function resume(folders: readonly ReachEntry[], cursor: string): { folder: ReachEntry; inside: string | undefined } {
+  const at = readCursor(cursor);
+  const folder = folders.find(({ path, scope }) => scope === at?.scope && path.join("/") === at.path.join("/"));
+  if (folder !== undefined) return { folder, inside: at?.inside };
+  throw new ProtocolError(ProtocolErrorCode.InvalidParams, "The cursor leads nowhere.", { code: "invalid_request" });
+}
+
+function readCursor(cursor: string): z.infer<typeof CursorSchema> | undefined {
+  try {
+    return CursorSchema.parse(JSON.parse(Buffer.from(cursor, "base64url").toString()));
+  } catch {
+    return undefined;
+  }
+}

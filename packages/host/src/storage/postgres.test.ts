@@ -1,0 +1,169 @@
+import { once } from "node:events";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { sql } from "kysely";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { newLocation, openHost, openPair } from "../../../../tests/support/databases.ts";
+import { opening, otherProcess } from "../../../../tests/support/host/other-process.ts";
+import { createReplayStore } from "../ledger/replay-store.ts";
+import type { Database } from "./database.ts";
+import { openDatabase } from "./open-database.ts";
+
+test("hosts that run see each other alive; a host that never was is not", async () => {
+  const [here, there] = await openPair();
+  expect(await here.isAlive(here.hostId)).toBe(true);
+  expect(await here.isAlive(there.hostId)).toBe(true);
+  expect(await there.isAlive(here.hostId)).toBe(true);
+  expect(await here.isAlive(there.hostId + 1000)).toBe(false);
+});
+
+test("a host that closed is not alive any more", async () => {
+  const [here, there] = await openPair();
+  await there.close();
+  expect(await diesOut(here, there.hostId)).toBe(true);
+});
+
+test("a host that was killed is not alive, and what it had running is interrupted", async () => {
+  const location = await newLocation("postgres");
+  const other = await otherProcess(opening(location));
+  expect(other.said).toBe("opened as 1");
+  const here = await openHost(location);
+  const key = { namespaceId: "tenant-1", actor: "agent:a", kind: "turn", scope: "", id: "turn-1" } as const;
+  const { namespaceId, ...rest } = key;
+  const left = { namespace_id: namespaceId, ...rest, fingerprint: "one", host_id: 1, result: null, finished_at: null };
+  await here.db.insertInto("replay").values(left).execute();
+  const replay = createReplayStore(here);
+  expect(await replay.begin(key, "one")).toEqual({ kind: "running" });
+  await other.kill();
+  expect(await diesOut(here, 1)).toBe(true);
+  expect(await replay.begin(key, "one")).toEqual({ kind: "interrupted" });
+});
+
+test("a host with the same id on another database of the server is somebody else", async () => {
+  const elsewhere = await openHost(await newLocation("postgres"));
+  const [here, there] = await openPair();
+  expect(elsewhere.hostId).toBe(here.hostId);
+  await here.close();
+  expect(await diesOut(there, here.hostId)).toBe(true);
+});
+
+test("64-bit counts are numbers", async () => {
+  const { db } = await openHost(await newLocation("postgres"));
+  const { rows } = await sql`select 9007199254740991::bigint as most, count(*) as none from uses`.execute(db);
+  expect(rows).toEqual([{ most: 9007199254740991, none: 0 }]);
+});
+
+test("a host whose connections break is alive again and works once the server is back", async () => {
+  const location = await newLocation("postgres");
+  const door = await doorTo(location);
+  const cut = await openHost(door.location);
+  const watching = await openHost(location);
+  door.shut();
+  await expect(sql`select 1`.execute(cut.db)).rejects.toThrow(Error);
+  door.open();
+  await vi.waitFor(() => sql`select 1`.execute(cut.db), room);
+  await vi.waitFor(async () => expect(await watching.isAlive(cut.hostId)).toBe(true), room);
+});
+
+test("a host lives on when the server goes away in the middle of a transaction", async () => {
+  const door = await doorTo(await newLocation("postgres"));
+  const other = await otherProcess(`
+    const { db } = await openDatabase(${JSON.stringify(door.location)});
+    const transaction = db.transaction().execute(async (within) => {
+      await within.selectFrom("uses").selectAll().execute();
+      console.log("in a transaction");
+      for (;;) {
+        await new Promise((resolve) => setImmediate(resolve));
+        await within.selectFrom("uses").selectAll().execute();
+      }
+    });
+    await transaction.catch(() => {});
+    setTimeout(() => console.log("lives"), 100);`);
+  expect(other.said).toBe("in a transaction");
+  door.shut();
+  expect(await other.next()).toBe("lives");
+});
+
+test("a transaction that loses its connection fails with that, and not with the rollback that fails too", async () => {
+  const door = await doorTo(await newLocation("postgres"));
+  const { db } = await openHost(door.location);
+  const failed = new Error("what made it fail");
+  const transaction = db.transaction().execute(async (within) => {
+    await sql`select 1`.execute(within);
+    door.shut();
+    await sql`select 1`.execute(within).catch(() => {});
+    throw failed;
+  });
+  await expect(transaction).rejects.toBe(failed);
+});
+
+test("while the server is away a host waits a second before it knocks again", async () => {
+  const door = await doorTo(await newLocation("postgres"));
+  await openHost(door.location);
+  const waits = hastenTimers(1000);
+  const before = door.knocks();
+  door.shut();
+  await vi.waitFor(() => expect(door.knocks() - before).toBeGreaterThanOrEqual(5), room);
+  expect(waits()).toBeGreaterThanOrEqual(door.knocks() - before - 1);
+});
+
+test("a server that accepts and never answers is an outage after five seconds", async () => {
+  const silent = createServer((socket) => void socket.on("error", () => {}).resume());
+  silent.listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  onTestFinished(() => void silent.close());
+  const { port } = silent.address() as AddressInfo;
+  const waits = hastenTimers(5000);
+  await expect(openDatabase(`postgres://user:secret@127.0.0.1:${port}/none`)).rejects.toThrow(/timeout/);
+  expect(waits()).toBeGreaterThanOrEqual(1);
+});
+
+/** Lets timers of so many milliseconds fire at once, and counts them: what is waited for is known without waiting. */
+function hastenTimers(ms: number): () => number {
+  const real = globalThis.setTimeout;
+  let count = 0;
+  const hasten = (run: (...args: unknown[]) => void, delay?: number, ...args: unknown[]): NodeJS.Timeout => {
+    count += delay === ms ? 1 : 0;
+    return real(run, delay === ms ? 20 : delay, ...args);
+  };
+  const spy = vi.spyOn(globalThis, "setTimeout").mockImplementation(hasten as typeof setTimeout);
+  onTestFinished(() => spy.mockRestore());
+  return () => count;
+}
+
+/** Time enough on a busy machine. */
+const room = { timeout: 15_000, interval: 10 };
+
+/** The server notices with a moment's delay that a connection is gone. */
+function diesOut(database: Database, hostId: number): Promise<boolean> {
+  return vi.waitUntil(async () => !(await database.isAlive(hostId)), room);
+}
+
+/** A way to a server that can be shut: what goes through breaks, and what knocks is turned away. */
+async function doorTo(location: string) {
+  const url = new URL(location);
+  const port = Number(url.port);
+  const through = new Set<Socket>();
+  let [isOpen, knocks] = [true, 0];
+  const door = createServer((near) => {
+    knocks += 1;
+    near.on("error", () => {});
+    if (!isOpen) return void near.destroy();
+    const far = connect(port, "127.0.0.1");
+    far.on("error", () => near.destroy());
+    for (const socket of [near, far]) through.add(socket.on("close", () => through.delete(socket)));
+    near.pipe(far).pipe(near);
+  });
+  door.listen(0, "127.0.0.1");
+  await once(door, "listening");
+  onTestFinished(() => void door.close());
+  url.port = String((door.address() as AddressInfo).port);
+  return {
+    location: url.href,
+    shut() {
+      isOpen = false;
+      for (const socket of through) socket.destroy();
+    },
+    open: () => void (isOpen = true),
+    knocks: () => knocks,
+  };
+}

@@ -1,0 +1,77 @@
+import { principalKey, type NamespaceUpdate, type PrincipalRef } from "turnpike/contracts";
+import { KernelError, type ToolNamespaceSettingsStore } from "turnpike/kernel";
+import { columnText } from "../storage/column-text.ts";
+import type { Database } from "../storage/database.ts";
+import type { ReadCache } from "../storage/read-cache.ts";
+import type { Revisions } from "../storage/revisions.ts";
+
+/** Which tool namespaces are on, for each actor of each tenant. */
+export interface NamespaceSettingsStore extends ToolNamespaceSettingsStore {
+  enabled(namespaceId: string, actor: PrincipalRef): Promise<readonly string[]>;
+  /** Applies a patch, unless the selection is another than the expected one: then nothing changes, and undefined. */
+  change(
+    of: { namespaceId: string; actor: PrincipalRef },
+    update: NamespaceUpdate,
+    expected?: readonly string[],
+  ): Promise<readonly string[] | undefined>;
+}
+
+/** As many as an access context holds. */
+const maxEnabled = 256;
+
+/** Patches run one after the other for an actor: the first write of a patch locks its row. */
+export function createNamespaceSettingsStore(
+  { db }: Database,
+  cache: ReadCache,
+  revisions: Revisions,
+): NamespaceSettingsStore {
+  const change: NamespaceSettingsStore["change"] = (
+    { namespaceId, actor },
+    { enable = [], disable = [] },
+    expected,
+  ) => {
+    const mine = { namespace_id: columnText(namespaceId), actor: columnText(principalKey(actor)) };
+    return revisions.write(async (transaction) => {
+      const row = await transaction
+        .insertInto("namespace_settings")
+        .values({ ...mine, enabled: "[]" })
+        .onConflict((conflict) =>
+          conflict
+            .columns(["namespace_id", "actor"])
+            .doUpdateSet((old) => ({ enabled: old.ref("namespace_settings.enabled") })),
+        )
+        .returning("enabled")
+        .executeTakeFirstOrThrow();
+      if (expected !== undefined && row.enabled !== JSON.stringify(expected)) return undefined;
+      const selection = new Set([...(JSON.parse(row.enabled) as string[]), ...enable]);
+      for (const namespace of disable) selection.delete(namespace);
+      if (selection.size > maxEnabled) throw new KernelError("invalid_request");
+      const enabled = [...selection].toSorted();
+      await transaction
+        .updateTable("namespace_settings")
+        .set({ enabled: JSON.stringify(enabled) })
+        .where("namespace_id", "=", mine.namespace_id)
+        .where("actor", "=", mine.actor)
+        .execute();
+      return enabled;
+    });
+  };
+  return {
+    enabled(namespaceId, actor) {
+      const key = columnText(principalKey(actor));
+      return cache.get(JSON.stringify(["settings", namespaceId, key]), async () => {
+        const row = await db
+          .selectFrom("namespace_settings")
+          .select("enabled")
+          .where("namespace_id", "=", columnText(namespaceId))
+          .where("actor", "=", key)
+          .executeTakeFirst();
+        return Object.freeze(row === undefined ? [] : (JSON.parse(row.enabled) as string[]));
+      });
+    },
+    change,
+    async applyUpdate(context, update) {
+      return (await change(context, update)) ?? [];
+    },
+  };
+}

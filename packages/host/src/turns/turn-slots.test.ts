@@ -1,0 +1,187 @@
+import { sql } from "kysely";
+import { describe, expect, test, vi } from "vitest";
+import { databaseKinds, newLocation, openFresh, openHost, openPair } from "../../../../tests/support/databases.ts";
+import { opening, otherProcess } from "../../../../tests/support/host/other-process.ts";
+import { failingAt } from "../../../../tests/support/host/watched-database.ts";
+import type { Database } from "../storage/database.ts";
+import { openTurnSlots } from "./turn-limit.ts";
+import { turnLimitsOf, type Admission, type TurnLimits, type TurnSlots } from "./turn-slots.ts";
+import { loadConfig } from "../compose/config.ts";
+
+const limits: TurnLimits = { all: 4, tenant: 3, credential: 2 };
+const ignore = (): void => {};
+
+/** What became of turns, in the order in which they were asked for: `tenant/credential`. */
+function admitAll(slots: TurnSlots, owners: readonly string[]): Promise<Admission[]> {
+  return Promise.all(
+    owners.map((owner) => {
+      const [namespaceId = "", credentialId = ""] = owner.split("/");
+      return slots.admit({ namespaceId, credentialId });
+    }),
+  );
+}
+
+const said = (admission: Admission): string => (admission.kind === "admitted" ? "runs" : admission.by);
+
+const rows: { name: string; owners: string[]; said: string[] }[] = [
+  {
+    name: "one credential gets its share and no more",
+    owners: ["a/1", "a/1", "a/1"],
+    said: ["runs", "runs", "credential"],
+  },
+  {
+    name: "one tenant gets its share, however many credentials it has",
+    owners: ["a/1", "a/2", "a/3", "a/4", "b/1"],
+    said: ["runs", "runs", "runs", "tenant", "runs"],
+  },
+  {
+    name: "everybody together gets as many as there are",
+    owners: ["a/1", "b/1", "c/1", "d/1", "e/1"],
+    said: ["runs", "runs", "runs", "runs", "all"],
+  },
+  {
+    name: "a credential of the same name in another tenant is another one",
+    owners: ["a/1", "a/1", "b/1", "b/1"],
+    said: ["runs", "runs", "runs", "runs"],
+  },
+];
+
+describe.each(databaseKinds)("places for turns on %s", (kind) => {
+  for (const row of rows) {
+    test(row.name, async () => {
+      const slots = await openTurnSlots(await openFresh(kind), limits, ignore);
+      expect((await admitAll(slots, row.owners)).map(said)).toEqual(row.said);
+    });
+  }
+
+  test("a turn that ended makes room for one more, and only for one", async () => {
+    const slots = await openTurnSlots(await openFresh(kind), limits, ignore);
+    const [first] = await admitAll(slots, ["a/1", "a/1"]);
+    if (first?.kind === "admitted") await first.release();
+    expect((await admitAll(slots, ["a/1", "a/1"])).map(said)).toEqual(["runs", "credential"]);
+  });
+});
+
+for (const [name, flags, expected] of [
+  ["64 turns, three quarters for a tenant and half for a credential", {}, { all: 64, tenant: 48, credential: 32 }],
+  ["shares of what is configured", { "limits.concurrentTurns": "10" }, { all: 10, tenant: 7, credential: 5 }],
+  ["at least one for everybody", { "limits.concurrentTurns": "1" }, { all: 1, tenant: 1, credential: 1 }],
+  [
+    "what is configured for tenants and credentials",
+    { "limits.tenantTurns": "60", "limits.credentialTurns": "3" },
+    { all: 64, tenant: 60, credential: 3 },
+  ],
+] as const) {
+  test(`the limits are ${name}`, () => {
+    expect(turnLimitsOf(loadConfig({ file: undefined, env: {}, flags }).limits)).toEqual(expected);
+  });
+}
+
+describe("hosts that share a PostgreSQL", () => {
+  const rowsOf = ({ db }: Database) => db.selectFrom("running_turns").select("host_id").execute();
+
+  test("never exceed a limit together, however many turns begin at once", async () => {
+    const hosts = await openPair();
+    const slots = await Promise.all(
+      hosts.map((host) => openTurnSlots(host, { all: 9, tenant: 6, credential: 4 }, ignore)),
+    );
+    const alone = Array.from({ length: 10 }, () => "a/1");
+    const mixed = Array.from({ length: 30 }, (_, place) => `${place % 3 === 0 ? "b" : "a"}/${place % 2}`);
+    for (const [owners, most] of [alone, mixed, alone, mixed].map((each) => [each, each === alone ? 4 : 9] as const)) {
+      const admissions = (await Promise.all(slots.map((one) => admitAll(one, owners)))).flat();
+      const running = [...owners, ...owners].filter((_, place) => admissions[place]?.kind === "admitted");
+      expect(running).toHaveLength(most);
+      expect(running.filter((owner) => owner.startsWith("a/")).length).toBeLessThanOrEqual(6);
+      for (const owner of new Set(running)) {
+        expect(running.filter((one) => one === owner).length).toBeLessThanOrEqual(4);
+      }
+      await Promise.all(admissions.map((one) => one.kind === "admitted" && one.release()));
+    }
+    expect(await rowsOf(hosts[0])).toEqual([]);
+  });
+
+  test("do not count the turns of a host that died, and the next one that starts removes them", async () => {
+    const location = await newLocation("postgres");
+    const other = await otherProcess(opening(location));
+    expect(other.said).toBe("opened as 1");
+    const here = await openHost(location);
+    const left = ["x", "y"].map((id) => ({ id, host_id: 1, namespace_id: "a", credential_id: "1" }));
+    const slots = await openTurnSlots(here, limits, ignore);
+    await here.db.insertInto("running_turns").values(left).execute();
+    expect((await admitAll(slots, ["a/1"])).map(said)).toEqual(["credential"]);
+    await other.kill();
+    await vi.waitUntil(async () => !(await here.isAlive(1)), { timeout: 10_000 });
+    expect((await admitAll(slots, ["a/1"])).map(said)).toEqual(["runs"]);
+    await openTurnSlots(here, limits, ignore);
+    expect(await rowsOf(here)).toEqual([{ host_id: here.hostId }]);
+  });
+
+  test(
+    "refuse when the count cannot be taken, whichever statement fails, and no place is lost",
+    { timeout: 60_000 },
+    async () => {
+      const database = await openFresh("postgres");
+      for (const when of ["before", "after"] as const) {
+        // The first statement removes what dead hosts left; then begin, two for the lock, count, insert and commit.
+        for (const place of when === "before" ? [2, 3, 4, 5, 6, 7] : [3, 4, 5, 6, 7]) {
+          const slots = await openTurnSlots(failingAt(database, place, when), limits, ignore);
+          await expect(slots.admit({ namespaceId: "a", credentialId: "1" })).rejects.toThrow("injected");
+          await vi.waitUntil(async () => (await rowsOf(database)).length === 0, { timeout: 10_000 });
+        }
+      }
+    },
+  );
+
+  test("remove the row of a turn that ended while the database was away", async () => {
+    const database = await openFresh("postgres");
+    const errors: unknown[] = [];
+    // The eighth statement is the one that gives the place back.
+    const slots = await openTurnSlots(failingAt(database, 8, "before"), limits, (error) => void errors.push(error));
+    const [admission] = await admitAll(slots, ["a/1"]);
+    expect(await rowsOf(database)).toHaveLength(1);
+    if (admission?.kind === "admitted") await admission.release();
+    expect(errors).toMatchObject([{ message: expect.stringContaining("injected") as string }]);
+    await vi.waitUntil(async () => (await rowsOf(database)).length === 0, { timeout: 10_000 });
+  });
+
+  test("do not wait long for one that stopped while it held the lock, and lose one connection to it at most", async () => {
+    const [here, there] = await openPair();
+    const slots = await openTurnSlots(here, limits, ignore);
+    await there.db.transaction().execute(async (transaction) => {
+      await sql`select pg_advisory_xact_lock(7444, 0)`.execute(transaction);
+      const asked = Promise.allSettled(
+        Array.from({ length: 20 }, () => slots.admit({ namespaceId: "a", credentialId: "1" })),
+      );
+      const waiting = async () => {
+        const locks = sql<{
+          count: number;
+        }>`select count(*) as count from pg_locks where locktype = 'advisory' and not granted`;
+        return (await locks.execute(there.db)).rows[0]?.count;
+      };
+      await vi.waitUntil(async () => (await waiting()) === 1, { timeout: 10_000 });
+      // Not the 15 s that a statement has.
+      expect((await asked).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => "rejected"));
+    });
+    expect((await admitAll(slots, ["a/1"])).map(said)).toEqual(["runs"]);
+  });
+
+  test("go on soon after one of them stopped while it held the lock", { timeout: 60_000 }, async () => {
+    const location = await newLocation("postgres");
+    const here = await openHost(location);
+    const other = await otherProcess(`
+      const { openTurnSlots } = await import(${JSON.stringify(new URL("../../dist/turns/turn-limit.js", import.meta.url).href)});
+      const stop = ({ query }) => {
+        if (!query.sql.includes("pg_advisory_xact_lock")) return;
+        console.log("holds the lock");
+        for (;;);
+      };
+      const database = await openDatabase(${JSON.stringify(location)}, stop);
+      const slots = await openTurnSlots(database, { all: 4, tenant: 4, credential: 4 }, () => {});
+      await slots.admit({ namespaceId: "a", credentialId: "1" });`);
+    expect(other.said).toBe("holds the lock");
+    const slots = await openTurnSlots(here, limits, ignore);
+    await vi.waitFor(async () => expect((await admitAll(slots, ["a/1"])).map(said)).toEqual(["runs"]), {
+      timeout: 30_000,
+    });
+  });
+});

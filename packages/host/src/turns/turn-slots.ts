@@ -1,0 +1,57 @@
+import type { Config } from "../compose/config.ts";
+
+/** Whose turn it is: a tenant's, by one of its credentials. */
+export interface TurnOwner {
+  namespaceId: string;
+  credentialId: string;
+}
+
+/** How many turns run at once: of everybody, of one tenant, of one credential. */
+export interface TurnLimits {
+  all: number;
+  tenant: number;
+  credential: number;
+}
+
+/** Whether a turn may run. `release` never throws, and has to be called when the turn has ended. */
+export type Admission = { kind: "admitted"; release(): Promise<void> } | { kind: "refused"; by: keyof TurnLimits };
+
+/** The places for turns, on all hosts that share a database. */
+export interface TurnSlots {
+  /** Takes a place if there is one. INVARIANT: no limit is ever exceeded. Throws when that cannot be known. */
+  admit(owner: TurnOwner): Promise<Admission>;
+}
+
+/** One tenant leaves a quarter of all places to the others, and one credential half of them. */
+export function turnLimitsOf(limits: Config["limits"]): TurnLimits {
+  const { concurrentTurns: all, tenantTurns, credentialTurns } = limits;
+  const share = (part: number): number => Math.max(1, Math.floor(all * part));
+  return { all, tenant: tenantTurns ?? share(3 / 4), credential: credentialTurns ?? share(1 / 2) };
+}
+
+/** The places of one process. */
+export function localTurnSlots(limits: TurnLimits): TurnSlots {
+  const running = new Set<TurnOwner>();
+  return {
+    admit(owner) {
+      const by = reachedLimit([...running], owner, limits);
+      if (by !== undefined) return Promise.resolve({ kind: "refused", by });
+      const mine = { ...owner };
+      running.add(mine);
+      return Promise.resolve({ kind: "admitted", release: () => Promise.resolve(void running.delete(mine)) });
+    },
+  };
+}
+
+/** The limit that one more turn would exceed; undefined when there is room. */
+export function reachedLimit(
+  running: readonly TurnOwner[],
+  { namespaceId, credentialId }: TurnOwner,
+  limits: TurnLimits,
+): keyof TurnLimits | undefined {
+  const ofTenant = running.filter((turn) => turn.namespaceId === namespaceId);
+  const ofCredential = ofTenant.filter((turn) => turn.credentialId === credentialId);
+  if (running.length >= limits.all) return "all";
+  if (ofTenant.length >= limits.tenant) return "tenant";
+  return ofCredential.length >= limits.credential ? "credential" : undefined;
+}

@@ -1,3 +1,4 @@
+import type { Question } from "../../../packages/host/src/management/records.ts";
 /** An operators' office on a database: a desk whose clock stands still, tokens, and ways to ask as anybody. */
 import type { AccessContext, AuditEvent, Escalation, PrincipalRef } from "turnpike/contracts";
 import { createKernel, type AuditSink, type Kernel, type KernelOptions } from "turnpike/kernel";
@@ -8,7 +9,6 @@ import { createCheckpoints, type Checkpoints } from "../../../packages/host/src/
 import { openSigningKey } from "../../../packages/host/src/audit/signing-key.ts";
 import { createAdminHandler, type AdminPorts } from "../../../packages/host/src/protocols/admin/admin-handler.ts";
 import type { Database } from "../../../packages/host/src/storage/database.ts";
-import type { Question } from "../../../packages/host/src/escalations/escalation-store.ts";
 import { createRateLimit, type RateLimit } from "../../../packages/host/src/access/rate-limit.ts";
 import { openStores, type Stores } from "../../../packages/host/src/compose/stores.ts";
 import { access, alice, assistant, context } from "./world.ts";

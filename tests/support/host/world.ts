@@ -1,6 +1,6 @@
+import type { CredentialAccess } from "../../../packages/host/src/management/records.ts";
 import type { AccessContext, AuditEvent, Grant, PrincipalRef } from "turnpike/contracts";
 import type { GrantScope } from "turnpike/kernel";
-import type { CredentialAccess } from "../../../packages/host/src/access/credential-store.ts";
 
 export const now = "2026-01-01T12:00:00Z";
 export const alice: PrincipalRef = { kind: "human", userId: "alice" };

@@ -11,7 +11,7 @@ async function firstStart() {
   const stores = openStores(await openFresh("sqlite"));
   const config = loadConfig({ env: {}, flags: { database: join(temporaryFolder(), "turnpike.db") } });
   await ensureAdminToken(stores, config);
-  const file = adminTokenFile(config);
+  const file = adminTokenFile(config.database);
   return { stores, config, file, read: () => readFileSync(file, "utf8").trim() };
 }
 

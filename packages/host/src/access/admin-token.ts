@@ -1,23 +1,19 @@
+import type { CredentialRecord } from "../management/records.ts";
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { principalKey } from "turnpike/contracts";
-import type { Config } from "../compose/config.ts";
-import { isPostgres } from "../storage/location.ts";
-import { freshCredentialId, operatorsTenant, type CredentialRecord, type CredentialStore } from "./credential-store.ts";
+import { writePrivate } from "../base/private-file.ts";
+import { dataFolder } from "../storage/location.ts";
+import { freshCredentialId, operatorsTenant, type CredentialStore } from "./credential-store.ts";
 import { createOperator, type Operator } from "./operator.ts";
-import type { Stores } from "../compose/stores.ts";
+import type { AuditSink } from "turnpike/kernel";
 
 const operator = { kind: "service", serviceId: "operator" } as const;
 const host = { kind: "service", serviceId: "host" } as const;
 
-/** The folder beside the database where the host keeps what only its owner may read. */
-export function dataFolder({ database }: Pick<Config, "database">): string {
-  return isPostgres(database) ? ".turnpike" : dirname(database);
-}
-
 /** Where the operator's token is kept. */
-export function adminTokenFile(config: Pick<Config, "database">): string {
-  return join(dataFolder(config), "admin-token");
+export function adminTokenFile(database: string): string {
+  return join(dataFolder(database), "admin-token");
 }
 
 /** Where an operator finds their token after a start. */
@@ -32,12 +28,12 @@ export type OperatorToken =
  * a new one is wanted, which replaces those that the host made before. Without a token file nothing but its hash is kept.
  */
 export async function ensureAdminToken(
-  stores: Stores,
-  config: Config,
+  stores: { credentials: CredentialStore; audit: AuditSink },
+  config: { database: string; admin: { tokenFile: boolean } },
   { isNewWanted = false }: { isNewWanted?: boolean } = {},
 ): Promise<OperatorToken> {
   const { credentials, audit } = stores;
-  const file = adminTokenFile(config);
+  const file = adminTokenFile(config.database);
   const isThere = existsSync(file);
   const kept = await credentials.verify(isThere ? readFileSync(file, "utf8").trim() : "", new Date());
   const isKept = kept?.access.admin === true;
@@ -96,12 +92,4 @@ async function goodOperators(credentials: CredentialStore): Promise<CredentialRe
     const isOver = revokedAt !== undefined || (expiresAt !== undefined && Date.parse(expiresAt) <= Date.now());
     return access.admin === true && !isOver;
   });
-}
-
-/** Writes a file for its owner's eyes alone, also when it was there before with other permissions. */
-export function writePrivate(file: string, text: string): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  writeFileSync(file, "", { mode: 0o600 });
-  chmodSync(file, 0o600);
-  writeFileSync(file, text);
 }

@@ -1,9 +1,9 @@
+import { parsePrincipal } from "turnpike/contracts";
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { databaseKinds, newTenant, openPair, sharedDatabase } from "../../../../tests/support/databases.ts";
 import { access, now } from "../../../../tests/support/host/world.ts";
 import { recordStatements } from "../../../../tests/support/host/watched-database.ts";
-import { parsePrincipal } from "./credential-store.ts";
 import { openStores } from "../compose/stores.ts";
 
 const at = (time: string): Date => new Date(time);

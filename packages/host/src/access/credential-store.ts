@@ -13,24 +13,10 @@ import type { Database } from "../storage/database.ts";
 import type { Schema } from "../storage/schema.ts";
 import type { ReadCache } from "../storage/read-cache.ts";
 import type { Revisions } from "../storage/revisions.ts";
-
-export const CredentialAccessSchema = z.strictObject({
-  actor: PrincipalRefSchema,
-  owner: PrincipalRefSchema,
-  authority: PrincipalRefSchema.optional(),
-  purposes: boundedArray(PurposeSchema, { min: 1, max: 64 }),
-  senders: boundedArray(PrincipalRefSchema, { min: 1, max: 256 }).optional(),
-  admin: z.boolean().optional(),
-});
+import { CredentialAccessSchema, type CredentialAccess, type CredentialRecord } from "../management/records.ts";
 
 /** The tenant of the operators' own credentials; nothing else lives there. */
 export const operatorsTenant = "operators";
-
-/**
- * Who the bearer of a credential is and what it may declare. The first purpose is the default one; `senders` are those
- * whose messages it may start turns with, anybody's when absent.
- */
-export type CredentialAccess = z.infer<typeof CredentialAccessSchema>;
 
 /** A credential that was presented and is good now. */
 export interface Credential {
@@ -63,18 +49,6 @@ export interface CredentialStore {
   /** Revokes a credential at once and for good; false when there is none to revoke. */
   revoke(id: string, at: string): Promise<boolean>;
 }
-
-export const CredentialRecordSchema = z.strictObject({
-  id: IdentifierSchema,
-  namespaceId: IdentifierSchema,
-  access: CredentialAccessSchema,
-  createdAt: TimestampSchema,
-  expiresAt: TimestampSchema.optional(),
-  revokedAt: TimestampSchema.optional(),
-});
-
-/** What an operator may know of a credential. */
-export type CredentialRecord = z.infer<typeof CredentialRecordSchema>;
 
 interface Stored extends Credential {
   secretHash: Buffer;
@@ -198,18 +172,4 @@ function hash(secret: string): Buffer {
 
 function isGood({ expiresAt, isRevoked }: Stored, now: Date): boolean {
   return !isRevoked && (expiresAt === null || Date.parse(expiresAt) > now.getTime());
-}
-
-/** Splits `human:alice` into a principal; undefined when it is none. */
-export function parsePrincipal(text: string): PrincipalRef | undefined {
-  const colon = text.indexOf(":");
-  const [kind, id] = [text.slice(0, colon), text.slice(colon + 1)];
-  const idKeys: Record<string, string> = {
-    human: "userId",
-    agent: "agentId",
-    group: "conversationId",
-    service: "serviceId",
-  };
-  const parsed = PrincipalRefSchema.safeParse({ kind, [idKeys[kind] ?? "id"]: id });
-  return parsed.success ? parsed.data : undefined;
 }

@@ -2,7 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../../../tests/support/databases.ts";
-import { ConfigError, loadConfig } from "../compose/config.ts";
+import { ConfigError } from "../base/config-error.ts";
+import { loadConfig } from "../compose/config.ts";
 
 const jwt = { jwks: "keys.json", issuer: "https://id.example", audience: "turnpike" };
 

@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import { errors, jwtVerify, type JWTPayload, type JWTVerifyResult } from "jose";
-import { IdentifierSchema, PurposeSchema } from "turnpike/contracts";
-import { parsePrincipal, type Credential } from "./credential-store.ts";
+import { IdentifierSchema, parsePrincipal, PurposeSchema } from "turnpike/contracts";
+import type { Credential } from "./credential-store.ts";
 import type { JwtConfig } from "./jwt-config.ts";
 import { openKeySet, type Keys, type MonotonicClock } from "./key-set.ts";
 

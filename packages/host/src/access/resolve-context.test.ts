@@ -1,3 +1,4 @@
+import type { CredentialAccess } from "../management/records.ts";
 import { describe, expect, test } from "vitest";
 import { DiscoveryContextSchema } from "turnpike/contracts";
 import { ServiceHttpError } from "turnpike/http";
@@ -6,7 +7,6 @@ import { identityProvider, noon, trusting } from "../../../../tests/support/host
 import { access, alice, assistant, context, neverAborted } from "../../../../tests/support/host/world.ts";
 import { createRateLimit } from "./rate-limit.ts";
 import { withRequestScope, type RequestScope } from "../front/request-scope.ts";
-import type { CredentialAccess } from "./credential-store.ts";
 import { openStores } from "../compose/stores.ts";
 import { createJwtVerifier, type JwtVerifier } from "./jwt.ts";
 import { createContextResolver } from "./resolve-context.ts";

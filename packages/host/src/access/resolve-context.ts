@@ -1,8 +1,14 @@
-import { fromHeaderValue, IdentifierSchema, toHeaderValue, type DiscoveryContext } from "turnpike/contracts";
+import {
+  type DiscoveryContext,
+  fromHeaderValue,
+  IdentifierSchema,
+  parsePrincipal,
+  toHeaderValue,
+} from "turnpike/contracts";
 import { ServiceHttpError } from "turnpike/http";
 import type { RateLimit } from "./rate-limit.ts";
 import { requestScope } from "../front/request-scope.ts";
-import { parsePrincipal, type Credential, type CredentialStore } from "./credential-store.ts";
+import type { Credential, CredentialStore } from "./credential-store.ts";
 import type { NamespaceSettingsStore } from "../tool-namespaces/namespace-settings-store.ts";
 import { callerByCredential, callerByJwt, type Caller } from "./caller.ts";
 import type { JwtVerifier } from "./jwt.ts";

@@ -1,13 +1,16 @@
 import { basename, join } from "node:path";
-import { dataFolder } from "../access/admin-token.ts";
-import type { Config } from "../compose/config.ts";
-import { isPostgres } from "../storage/location.ts";
+import type { z } from "zod";
+import { dataFolder, isPostgres } from "../storage/location.ts";
+import type { AuditSettingsSchema } from "./audit-settings.ts";
 
-type Settings = Pick<Config, "database" | "audit">;
+interface Settings {
+  database: string;
+  audit: z.infer<typeof AuditSettingsSchema>;
+}
 
 /** Where the key is that checkpoints are signed with. */
 export function auditKeyFile(config: Settings): string {
-  return config.audit.keyFile ?? join(dataFolder(config), "audit-key.pem");
+  return config.audit.keyFile ?? join(dataFolder(config.database), "audit-key.pem");
 }
 
 /** Where checkpoints are kept: under the database's own name, since several may have their files in one folder. */
@@ -15,5 +18,7 @@ export function checkpointFile(config: Settings): string {
   const { database, audit } = config;
   const [, inUrl] = /^\w+:\/\/[^/?]*\/([^/?]+)/.exec(database) ?? [];
   const name = isPostgres(database) ? (inUrl ?? "postgres") : basename(database);
-  return audit.checkpointFile ?? join(dataFolder(config), `${name.replaceAll(/[^\w.-]/g, "_")}.checkpoints.jsonl`);
+  return (
+    audit.checkpointFile ?? join(dataFolder(config.database), `${name.replaceAll(/[^\w.-]/g, "_")}.checkpoints.jsonl`)
+  );
 }

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { origin, type TenantHead } from "./chain.ts";
 import type { SigningKey, VerifyingKey } from "./signing-key.ts";
 import type { SignedHead } from "./audit-verify.ts";
+import { HashSchema, StrandHeadSchema } from "../management/records.ts";
 
 /** A checkpoint, or a file of them, that is not what it has to be; the words are for the operator. */
 export class CheckpointError extends Error {
@@ -12,14 +13,6 @@ export class CheckpointError extends Error {
 
 /** The number of heads in one line; more go into several, so that nobody waits long while one is made. */
 export const headsPerLine = 500;
-
-const HashSchema = z.string().regex(/^[0-9a-f]{64}$/);
-
-export const StrandHeadSchema = z.strictObject({
-  strand: z.int().min(0),
-  sequence: z.int().min(1),
-  hash: HashSchema,
-});
 
 const CheckpointSchema = z.strictObject({
   version: z.literal(1),

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { AuditEventTypeSchema, AuditOutcomeSchema, type AuditEvent } from "turnpike/contracts";
 import type { AdminOutput } from "../management/admin-routes.ts";
-import { askHost } from "../management/admin-client.ts";
+import { askHost } from "./ask-host.ts";
 import { copyCheckpoints, holdAgainstFile, type HeldAgainst } from "./checkpoint-copies.ts";
 import { asOperator, withPages, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { renderTable, withMore } from "./table.ts";

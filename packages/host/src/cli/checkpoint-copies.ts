@@ -11,8 +11,8 @@ import {
 import { appendLines, isThere, readCheckpoints } from "../audit/checkpoint-file.ts";
 import { parseVerifyingKey, readVerifyingKey, type VerifyingKey } from "../audit/signing-key.ts";
 import type { SignedHead } from "../audit/audit-verify.ts";
-import { ConfigError } from "../compose/config.ts";
-import { askHost } from "../management/admin-client.ts";
+import { ConfigError } from "../base/config-error.ts";
+import { askHost } from "./ask-host.ts";
 import type { OperatorFlags } from "./connection.ts";
 
 /** How an operator's command is told which key to trust. */

@@ -13,7 +13,8 @@ import { jsonText } from "./table.ts";
 import { addToolsCommands } from "./tools-commands.ts";
 import { addTurnCommand } from "./turn-command.ts";
 import { addWhyCommand } from "./why-command.ts";
-import { ConfigError, loadConfig, withoutSecrets, type Settings } from "../compose/config.ts";
+import { ConfigError } from "../base/config-error.ts";
+import { loadConfig, withoutSecrets, type Settings } from "../compose/config.ts";
 import type { Finding } from "../compose/doctor.ts";
 import { version } from "../base/version.ts";
 
@@ -73,7 +74,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
       const config = loadConfig(sourcesOf({ ...flags, set }));
       if (flags.printConfig === true) print(JSON.stringify(withoutSecrets(config), null, 2));
       else {
-        const { runHost } = await import("../compose/run-host.ts");
+        const { runHost } = await import("./run-host.ts");
         const isNewOperatorTokenWanted = flags.newOperatorToken === true;
         await runHost(config, { isDemo: flags.demo === true, isNewOperatorTokenWanted }, print);
       }

@@ -1,6 +1,7 @@
+import type { CredentialRecord } from "../management/records.ts";
 import type { Command } from "commander";
-import { operatorsTenant, type CredentialRecord } from "../access/credential-store.ts";
-import { askHost } from "../management/admin-client.ts";
+import { operatorsTenant } from "../access/credential-store.ts";
+import { askHost } from "./ask-host.ts";
 import { asOperator, withPages, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { renderTable, withMore } from "./table.ts";
 import { principalText, readExpiry, readPrincipal } from "./tokenize.ts";

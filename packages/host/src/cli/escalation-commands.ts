@@ -1,7 +1,7 @@
+import { QuestionStatusSchema, type Question } from "../management/records.ts";
 import type { Command } from "commander";
-import { ConfigError } from "../compose/config.ts";
-import { QuestionStatusSchema, type Question } from "../escalations/escalation-store.ts";
-import { askHost } from "../management/admin-client.ts";
+import { ConfigError } from "../base/config-error.ts";
+import { askHost } from "./ask-host.ts";
 import { asOperator, sameHost, withPages, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { oneLine, renderTable, withMore } from "./table.ts";
 import {

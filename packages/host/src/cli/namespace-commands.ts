@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Settings } from "../management/admin-schemas.ts";
-import { askHost } from "../management/admin-client.ts";
+import { askHost } from "./ask-host.ts";
 import { asOperator, type OperatorFlags, type Show } from "./connection.ts";
 import { renderTable } from "./table.ts";
 import { readPrincipal } from "./tokenize.ts";

@@ -1,14 +1,14 @@
 import {
-  parseInstant,
-  principalId,
   type Capability,
   type Constraints,
+  parseInstant,
+  parsePrincipal,
+  principalId,
   type PrincipalRef,
   type ResourceRef,
 } from "turnpike/contracts";
-import { ConfigError } from "../compose/config.ts";
+import { ConfigError } from "../base/config-error.ts";
 import { unprintable } from "../base/hidden-text.ts";
-import { parsePrincipal } from "../access/credential-store.ts";
 
 /** A principal as people write it: `human:alice`. */
 export function principalText(principal: PrincipalRef): string {

@@ -2,7 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../../../../tests/support/databases.ts";
-import { ConfigError, environmentName, loadConfig, withoutSecrets } from "./config.ts";
+import { ConfigError } from "../base/config-error.ts";
+import { environmentName, loadConfig, withoutSecrets } from "./config.ts";
 
 function file(content: unknown): string {
   const path = join(temporaryFolder(), "turnpike.config.json");

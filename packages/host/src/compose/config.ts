@@ -2,21 +2,19 @@ import { existsSync, readFileSync } from "node:fs";
 import { describeExpectation, TurnOptionsSchema } from "turnpike/contracts";
 import { z } from "zod";
 import { JwtConfigSchema } from "../access/jwt-config.ts";
+import { ConfigError } from "../base/config-error.ts";
 import { isLoopback } from "../base/loopback.ts";
+import { positive } from "../base/positive.ts";
+import { AuditSettingsSchema } from "../audit/audit-settings.ts";
+import { ListenSchema, TlsSchema, wireLimits } from "../front/front-settings.ts";
+import { LogSettingsSchema } from "../observe/log.ts";
+import { turnLimits } from "../turns/turn-slots.ts";
 import { RuntimeConfigSchema } from "../turns/runtimes/model/runtime-config.ts";
 import { McpConfigSchema, withoutMcpSecrets } from "../mcp-servers/mcp-config.ts";
 
-const positive = z.int().min(1);
-
 const ConfigSchema = z.strictObject({
-  listen: z
-    .strictObject({
-      host: z.string().min(1).default("127.0.0.1"),
-      port: z.int().min(0).max(65_535).default(8787),
-      insecure: z.boolean().default(false).describe("listen beyond loopback without TLS"),
-    })
-    .prefault({}),
-  tls: z.strictObject({ certFile: z.string().min(1), keyFile: z.string().min(1) }).optional(),
+  listen: ListenSchema.prefault({}),
+  tls: TlsSchema.optional(),
   database: z.string().min(1).default(".turnpike/turnpike.db").describe("postgres:// URL, or path of an SQLite file"),
   admin: z
     .strictObject({ tokenFile: z.boolean().default(true).describe("keep the operator's token in a file") })
@@ -25,20 +23,12 @@ const ConfigSchema = z.strictObject({
   mcp: McpConfigSchema.optional(),
   limits: z
     .strictObject({
-      bodyBytes: positive.default(1_048_576),
-      headers: positive.default(100),
+      ...wireLimits,
+      ...turnLimits,
       requestsPerSecond: positive.default(50),
       burst: positive.default(100),
-      concurrentTurns: positive.default(64),
-      tenantTurns: positive.optional(),
-      credentialTurns: positive.optional(),
       openEscalations: positive.default(100),
       unreadMessages: positive.default(10_000),
-      headersMs: positive.default(10_000),
-      bodyMs: positive.default(60_000),
-      idleMs: positive.default(65_000),
-      sockets: positive.default(10_000),
-      shutdownMs: positive.default(30_000),
     })
     .prefault({}),
   turns: TurnOptionsSchema.prefault({}),
@@ -52,23 +42,12 @@ const ConfigSchema = z.strictObject({
   runtime: RuntimeConfigSchema.default({ kind: "none" }),
   replay: z.strictObject({ keepResultsDays: positive.default(7) }).prefault({}),
   escalations: z.strictObject({ expireHours: positive.default(24) }).prefault({}),
-  audit: z
-    .strictObject({
-      keyFile: z.string().min(1).optional().describe("private key that checkpoints are signed with"),
-      checkpointFile: z.string().min(1).optional(),
-      checkpointSeconds: positive.max(86_400).default(60),
-    })
-    .prefault({}),
-  log: z.strictObject({ level: z.enum(["debug", "info", "warn", "error", "silent"]).default("info") }).prefault({}),
+  audit: AuditSettingsSchema.prefault({}),
+  log: LogSettingsSchema.prefault({}),
 });
 
 /** Everything that can be configured. */
 export type Config = z.infer<typeof ConfigSchema>;
-
-/** A mistake in the configuration, in words for whoever made it. */
-export class ConfigError extends Error {
-  override readonly name = "ConfigError";
-}
 
 /** A setting by its dotted key, such as `listen.port`. */
 export type Settings = Readonly<Record<string, string>>;

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { sql } from "kysely";
 import { isKeySetUrl } from "../access/jwt-config.ts";
 import { readKeySet } from "../access/key-set.ts";
-import { adminTokenFile, dataFolder } from "../access/admin-token.ts";
+import { adminTokenFile } from "../access/admin-token.ts";
+import { dataFolder } from "../storage/location.ts";
 import { auditKeyFile } from "../audit/audit-files.ts";
 import { loadConfig, type Config } from "./config.ts";
 import { isPostgres } from "../storage/location.ts";
@@ -83,7 +84,11 @@ function checkClock(now: string | Date | undefined): Finding {
 
 function secretFiles(config: Config): string[] {
   const { database, tls } = config;
-  const own = [adminTokenFile(config), join(dataFolder(config), "demo-tokens.json"), auditKeyFile(config)];
+  const own = [
+    adminTokenFile(config.database),
+    join(dataFolder(config.database), "demo-tokens.json"),
+    auditKeyFile(config),
+  ];
   return [...(isPostgres(database) ? [] : [database]), ...own, ...(tls === undefined ? [] : [tls.keyFile])];
 }
 

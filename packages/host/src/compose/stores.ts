@@ -3,7 +3,7 @@ import { createAuditStore, type AuditStore } from "../audit/audit-store.ts";
 import { createCredentialStore, type CredentialStore } from "../access/credential-store.ts";
 import { createEscalationStore, type EscalationStore } from "../escalations/escalation-store.ts";
 import { createFileStore, type FileStore } from "../files/file-store.ts";
-import { createGrantStore, type GrantStore } from "../grants/grant-store.ts";
+import { createGrantStore, insertGrant, type GrantStore } from "../grants/grant-store.ts";
 import {
   createNamespaceSettingsStore,
   type NamespaceSettingsStore,
@@ -51,6 +51,10 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
     replay: createReplayStore(database),
     files: createFileStore(database),
     messages: createMessageStore(database, { maxUnacknowledged: unreadMessages }),
-    escalations: createEscalationStore(database, revisions, { keepMs: questionMs, maxOpen: openEscalations }),
+    escalations: createEscalationStore(database, revisions, {
+      keepMs: questionMs,
+      maxOpen: openEscalations,
+      issueGrant: insertGrant,
+    }),
   };
 }

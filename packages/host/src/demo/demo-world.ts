@@ -1,8 +1,19 @@
+import type { CredentialAccess } from "../management/records.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { principalId, type Capability, type Grant, type PrincipalRef } from "turnpike/contracts";
-import { writePrivate } from "../access/admin-token.ts";
-import type { Stores } from "../compose/stores.ts";
-import type { CredentialAccess } from "../access/credential-store.ts";
+import type { CredentialStore } from "../access/credential-store.ts";
+import { writePrivate } from "../base/private-file.ts";
+import type { FileStore } from "../files/file-store.ts";
+import type { GrantStore } from "../grants/grant-store.ts";
+import type { NamespaceSettingsStore } from "../tool-namespaces/namespace-settings-store.ts";
+
+/** Where the demo's world is kept. */
+interface Stores {
+  credentials: CredentialStore;
+  files: FileStore;
+  grants: GrantStore;
+  settings: NamespaceSettingsStore;
+}
 
 /** The tokens of the demo, kept beside its database so that a restart shows the same ones. */
 export interface DemoTokens {

@@ -1,8 +1,8 @@
+import type { Question } from "../management/records.ts";
 import { describe, expect, test } from "vitest";
 import { GrantSchema, type AuthorityRequest, type Constraints } from "turnpike/contracts";
 import { alice, assistant } from "../../../../tests/support/host/world.ts";
 import { approvedGrant, type ApprovalTerms } from "./approved-grant.ts";
-import type { Question } from "./escalation-store.ts";
 
 const at = "2026-01-01T12:00:00.000Z";
 const terms: ApprovalTerms = { at, expiresAt: "2026-01-01T13:00:00Z" };

@@ -1,5 +1,5 @@
+import type { Question } from "../management/records.ts";
 import { parseInstant, type Grant } from "turnpike/contracts";
-import type { Question } from "./escalation-store.ts";
 
 /** How an operator narrows what they approve. */
 export interface ApprovalTerms {

@@ -1,3 +1,4 @@
+import type { Question } from "../management/records.ts";
 import { describe, expect, test } from "vitest";
 import type { AccessContext, Escalation } from "turnpike/contracts";
 import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../../../tests/support/databases.ts";
@@ -6,7 +7,7 @@ import { failingAt, recordStatements } from "../../../../tests/support/host/watc
 import { alice, context, grant, neverAborted, scope } from "../../../../tests/support/host/world.ts";
 import type { Database } from "../storage/database.ts";
 import { openStores, type Stores } from "../compose/stores.ts";
-import type { Answer, Question } from "./escalation-store.ts";
+import type { Answer } from "./escalation-store.ts";
 
 const keepMs = 3_600_000;
 const lastMoment = "2026-01-01T12:59:59.999Z";

@@ -19,35 +19,9 @@ import { z } from "zod";
 import { columnText } from "../storage/column-text.ts";
 import type { Database } from "../storage/database.ts";
 import type { Schema } from "../storage/schema.ts";
-import { insertGrant } from "../grants/grant-store.ts";
 import type { Revisions } from "../storage/revisions.ts";
+import type { Question } from "../management/records.ts";
 
-export const QuestionStatusSchema = z.enum(["pending", "approved", "denied", "expired"]);
-
-export const QuestionSchema = z.strictObject({
-  id: IdentifierSchema,
-  namespaceId: IdentifierSchema,
-  status: QuestionStatusSchema,
-  /** The hash of what is asked: an answer has to name it, so that nobody approves what he has not seen. */
-  ask: IdentifierSchema,
-  requester: PrincipalRefSchema,
-  reviewer: PrincipalRefSchema,
-  authority: PrincipalRefSchema,
-  purpose: PurposeSchema,
-  reason: z.string(),
-  requestedAuthority: AuthorityRequestSchema.optional(),
-  traceId: IdentifierSchema,
-  executionId: IdentifierSchema.optional(),
-  requestedAt: TimestampSchema,
-  expiresAt: TimestampSchema,
-  decidedAt: TimestampSchema.optional(),
-  decidedBy: IdentifierSchema.optional(),
-  answer: z.string().optional(),
-  grantId: IdentifierSchema.optional(),
-});
-
-/** A question that a turn ended with, and what became of it. */
-export type Question = z.infer<typeof QuestionSchema>;
 type QuestionStatus = Question["status"];
 
 /** An operator's answer. */
@@ -82,9 +56,11 @@ export interface EscalationStore extends EscalationQueue {
 }
 
 /** How long a question waits before nobody can answer it any more, and how many of one actor wait at a time. */
-export interface EscalationLimits {
+export interface EscalationOptions {
   keepMs: number;
   maxOpen: number;
+  /** Keeps the grant of an approval, in the transaction of the answer. */
+  issueGrant(transaction: Transaction<Schema>, grant: Grant): Promise<void>;
 }
 
 /** The advisory lock under which one actor's questions are counted; its second half is the actor. */
@@ -94,7 +70,7 @@ const actorLock = 7445;
 export function createEscalationStore(
   { db, kind }: Database,
   revisions: Revisions,
-  { keepMs, maxOpen }: EscalationLimits,
+  { keepMs, maxOpen, issueGrant }: EscalationOptions,
 ): EscalationStore {
   /** Every answer ends a revision, whose row it locks first: two answers come one after the other. */
   const answer = (given: Answer, change: Partial<Question>, grant?: Grant): Promise<Answered> =>
@@ -105,7 +81,7 @@ export function createEscalationStore(
       if (question.ask !== given.ask || askOf(question) !== given.ask) return { kind: "other-ask" };
       if (question.status !== "pending") return { kind: "closed", question };
       const decided = { ...question, ...change, decidedAt: given.at, decidedBy: given.by };
-      if (grant !== undefined) await insertGrant(transaction, grant);
+      if (grant !== undefined) await issueGrant(transaction, grant);
       await transaction
         .updateTable("escalations")
         .set({ status: decided.status, content: JSON.stringify(decided) })

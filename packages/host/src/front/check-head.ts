@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Config } from "../compose/config.ts";
+import type { WireLimits } from "./front-settings.ts";
 
 const knownMethods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
@@ -37,7 +37,7 @@ export interface Refusal {
 /** Refuses what proxies and servers are known to read differently; undefined for a plain request. */
 export function checkHead(
   { method = "", url = "", rawHeaders, headers }: IncomingMessage,
-  limits: Pick<Config["limits"], "headers">,
+  limits: Pick<WireLimits, "headers">,
 ): Refusal | undefined {
   const names = rawHeaders.filter((_, place) => place % 2 === 0).map((name) => name.toLowerCase());
   if (names.length > limits.headers) return invalid(`A request has at most ${limits.headers} headers.`, 431);

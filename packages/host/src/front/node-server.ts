@@ -4,7 +4,7 @@ import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { NodeRequest, sendNodeResponse } from "srvx/node";
 import { errorCodes } from "turnpike/contracts";
-import type { Config } from "../compose/config.ts";
+import type { FrontSettings, WireLimits } from "./front-settings.ts";
 import { checkHead, type Refusal } from "./check-head.ts";
 import { readLimited, tooLarge } from "./read-limited.ts";
 import { refuse, refuseBroken, type Exchange, type OnRefused } from "./refuse.ts";
@@ -20,7 +20,7 @@ export interface RunningServer {
 
 /** Serves a Fetch handler over sockets, within the limits. */
 export async function startServer(
-  config: Config,
+  config: FrontSettings,
   handler: (request: Request) => Promise<Response>,
   onRefused: OnRefused,
 ): Promise<RunningServer> {
@@ -92,7 +92,7 @@ export async function startServer(
 async function serve(
   exchange: Exchange,
   handler: (request: Request) => Promise<Response>,
-  limits: Config["limits"],
+  limits: WireLimits,
   onRefused: OnRefused,
 ): Promise<void> {
   const { incoming, outgoing } = exchange;
@@ -114,7 +114,7 @@ const unreadable = { status: 400, code: "invalid_request", message: "The target 
 const unexpected = { status: 417, code: "invalid_request", message: "Only 100-continue can be expected here." };
 
 /** Why the request is refused by its head alone; undefined when it is not. */
-function refusalOf(incoming: IncomingMessage, limits: Config["limits"]): Refusal | undefined {
+function refusalOf(incoming: IncomingMessage, limits: WireLimits): Refusal | undefined {
   const length = Number(incoming.headers["content-length"] ?? 0);
   return checkHead(incoming, limits) ?? (length > limits.bodyBytes ? tooLarge(limits.bodyBytes) : undefined);
 }
@@ -127,7 +127,7 @@ function requestOf(incoming: IncomingMessage, outgoing: ServerResponse, bodyByte
   return URL.canParse(request.url) ? request : undefined;
 }
 
-function readPair({ certFile, keyFile }: NonNullable<Config["tls"]>): { cert: Buffer; key: Buffer } {
+function readPair({ certFile, keyFile }: NonNullable<FrontSettings["tls"]>): { cert: Buffer; key: Buffer } {
   return { cert: readFileSync(certFile), key: readFileSync(keyFile) };
 }
 

@@ -1,3 +1,4 @@
+import { QuestionSchema, QuestionStatusSchema, CredentialAccessSchema, CredentialRecordSchema } from "./records.ts";
 import {
   AuditEventSchema,
   AuditEventTypeSchema,
@@ -12,8 +13,6 @@ import {
   TimestampSchema,
 } from "turnpike/contracts";
 import { z } from "zod";
-import { QuestionSchema, QuestionStatusSchema } from "../escalations/escalation-store.ts";
-import { CredentialAccessSchema, CredentialRecordSchema } from "../access/credential-store.ts";
 import {
   AccessSchema,
   AuditKeySchema,

@@ -1,16 +1,16 @@
+import { StrandHeadSchema } from "./records.ts";
 import {
   AuditEventSchema,
   AuthorizationRequestSchema,
   GrantSchema,
   IdentifierSchema,
   parseInstant,
+  parsePrincipal,
   PrincipalRefSchema,
   PurposeSchema,
   TimestampSchema,
 } from "turnpike/contracts";
 import { z } from "zod";
-import { StrandHeadSchema } from "../audit/checkpoint.ts";
-import { parsePrincipal } from "../access/credential-store.ts";
 
 /** A principal as `kind:id`, the way it is written in query strings. */
 export const PrincipalTextSchema = z

@@ -1,8 +1,7 @@
-import { IdentifierSchema, PathSegmentSchema } from "turnpike/contracts";
+import { IdentifierSchema, parsePrincipal, PathSegmentSchema } from "turnpike/contracts";
 import { z } from "zod";
 import { EnvironmentNameSchema } from "../base/environment-name.ts";
 import { isLoopback } from "../base/loopback.ts";
-import { parsePrincipal } from "../access/credential-store.ts";
 
 const PrincipalTextSchema = z
   .string()

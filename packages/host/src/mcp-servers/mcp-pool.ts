@@ -1,6 +1,6 @@
 import { principalKey, type DiscoveryContext } from "turnpike/contracts";
 import type { ToolProvider } from "turnpike/kernel";
-import { ConfigError } from "../compose/config.ts";
+import { ConfigError } from "../base/config-error.ts";
 import { foreignErrorFacts, type Log } from "../observe/log.ts";
 import { openHttpChannel } from "./http-channel.ts";
 import { impossibleUsers } from "./isolation.ts";

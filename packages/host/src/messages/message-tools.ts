@@ -1,21 +1,21 @@
 import { createHash } from "node:crypto";
 import {
+  type AccessContext,
+  type AuthorizationRequest,
   IdentifierSchema,
   JsonValueSchema,
+  type MessageEnvelope,
   MessageEnvelopeSchema,
+  parsePrincipal,
   PathSegmentSchema,
   principalId,
   principalKey,
-  TimestampSchema,
-  type AccessContext,
-  type AuthorizationRequest,
-  type MessageEnvelope,
   type PrincipalRef,
+  TimestampSchema,
   type ToolCall,
 } from "turnpike/contracts";
 import { defineTool, ToolError, type ToolHandler } from "turnpike/kernel";
 import { z } from "zod";
-import { parsePrincipal } from "../access/credential-store.ts";
 import { readCursor, writeCursor } from "./inbox-cursor.ts";
 import type { Inbox, MessageStore, ReceivedMessage } from "./message-store.ts";
 import { refusals } from "./message-transport.ts";

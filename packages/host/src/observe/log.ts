@@ -1,6 +1,13 @@
 import { pino } from "pino";
 import type { PortFailure } from "turnpike/kernel";
-import type { Config } from "../compose/config.ts";
+import { z } from "zod";
+
+export const LogSettingsSchema = z.strictObject({
+  level: z.enum(["debug", "info", "warn", "error", "silent"]).default("info"),
+});
+
+/** What is logged. */
+export type LogSettings = z.infer<typeof LogSettingsSchema>;
 
 /** Where the host writes what happens: JSON lines, and never a token, an argument or a payload. */
 export interface Log {
@@ -10,7 +17,7 @@ export interface Log {
 }
 
 /** Logs to standard error, so that standard output stays the command's. */
-export function createLog({ level }: Config["log"]): Log {
+export function createLog({ level }: LogSettings): Log {
   return pino({ level, base: null }, pino.destination({ fd: 2, sync: true }));
 }
 

@@ -1,4 +1,11 @@
+import { dirname } from "node:path";
+
 /** Whether a database is a PostgreSQL by URL; anything else is the path of an SQLite file. */
 export function isPostgres(location: string): boolean {
   return /^postgres(ql)?:\/\//.test(location);
+}
+
+/** The folder beside the database where the host keeps what only its owner may read. */
+export function dataFolder(location: string): string {
+  return isPostgres(location) ? ".turnpike" : dirname(location);
 }

@@ -1,4 +1,16 @@
-import type { Config } from "../compose/config.ts";
+import { z } from "zod";
+import { positive } from "../base/positive.ts";
+
+/** The settings that limit turns. */
+export const turnLimits = {
+  concurrentTurns: positive.default(64),
+  tenantTurns: positive.optional(),
+  credentialTurns: positive.optional(),
+};
+
+const TurnLimitsSchema = z.strictObject(turnLimits);
+
+type TurnLimitSettings = z.infer<typeof TurnLimitsSchema>;
 
 /** Whose turn it is: a tenant's, by one of its credentials. */
 export interface TurnOwner {
@@ -23,7 +35,7 @@ export interface TurnSlots {
 }
 
 /** One tenant leaves a quarter of all places to the others, and one credential half of them. */
-export function turnLimitsOf(limits: Config["limits"]): TurnLimits {
+export function turnLimitsOf(limits: TurnLimitSettings): TurnLimits {
   const { concurrentTurns: all, tenantTurns, credentialTurns } = limits;
   const share = (part: number): number => Math.max(1, Math.floor(all * part));
   return { all, tenant: tenantTurns ?? share(3 / 4), credential: credentialTurns ?? share(1 / 2) };

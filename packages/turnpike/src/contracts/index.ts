@@ -86,6 +86,7 @@ export {
 } from "./namespace.ts";
 export {
   AgentRefSchema,
+  parsePrincipal,
   PrincipalRefSchema,
   principalId,
   principalKey,

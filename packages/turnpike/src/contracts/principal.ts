@@ -40,3 +40,14 @@ export function principalKey(principal: PrincipalRef): string {
 export function samePrincipal(one: PrincipalRef, other: PrincipalRef): boolean {
   return one.kind === other.kind && principalId(one) === principalId(other);
 }
+
+const idKeys = { human: "userId", agent: "agentId", group: "conversationId", service: "serviceId" } as const;
+
+/** Splits `human:alice`, as people and headers write a principal; undefined when it is none. */
+export function parsePrincipal(text: string): PrincipalRef | undefined {
+  const colon = text.indexOf(":");
+  const kind = text.slice(0, colon);
+  if (!Object.hasOwn(idKeys, kind)) return undefined;
+  const parsed = PrincipalRefSchema.safeParse({ kind, [idKeys[kind as keyof typeof idKeys]]: text.slice(colon + 1) });
+  return parsed.success ? parsed.data : undefined;
+}

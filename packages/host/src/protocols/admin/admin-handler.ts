@@ -5,7 +5,7 @@ import { requireOperator, type OperatorPorts } from "./require-operator.ts";
 import { adminRoutes, type AdminRoute, type AdminRouteName } from "../../management/admin-routes.ts";
 import { auditOperations } from "./audit-operations.ts";
 import { credentialOperations } from "./credential-operations.ts";
-import type { AdminOperations, Desk } from "./desk.ts";
+import type { AdminOperations, AdminServices } from "./desk.ts";
 import { escalationOperations } from "./escalation-operations.ts";
 import { explainOperations } from "./explain-operations.ts";
 import { grantOperations } from "./grant-operations.ts";
@@ -24,7 +24,10 @@ const unavailable = new ServiceHttpError(503, "authority_unavailable", "The stor
 const failed = new ServiceHttpError(500, "internal_error", errorCodes.internal_error.meaning);
 
 /** Answers operators; undefined for paths that are not theirs. Only an operator's credential is let in. */
-export function createAdminHandler(desk: Desk, ports: AdminPorts): (request: Request) => Promise<Response | undefined> {
+export function createAdminHandler(
+  desk: AdminServices,
+  ports: AdminPorts,
+): (request: Request) => Promise<Response | undefined> {
   const { pages = {} } = ports;
   const operations: AdminOperations = {
     ...credentialOperations(desk),

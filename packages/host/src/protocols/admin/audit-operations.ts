@@ -1,12 +1,12 @@
 import { ServiceHttpError } from "turnpike/http";
 import { CheckpointError } from "../../audit/checkpoint.ts";
 import type { Break } from "../../audit/audit-verify.ts";
-import { invalid, notFound, pageOf, type AdminOperations, type Desk } from "./desk.ts";
+import { invalid, notFound, pageOf, type AdminOperations, type AdminServices } from "./desk.ts";
 
 type AuditRoute = "listAudit" | "verifyAudit" | "verifyAuditHeads" | "readCheckpoints" | "readAuditKey";
 
 /** Reading and verifying the audit trail. */
-export function auditOperations({ stores: { audit }, checkpoints }: Desk): AdminOperations<AuditRoute> {
+export function auditOperations({ stores: { audit }, checkpoints }: AdminServices): AdminOperations<AuditRoute> {
   /** Holds the trail against every head that was signed for it. */
   const holdAgainstCheckpoints = async (namespaceId: string): Promise<{ count: number; broken?: Break }> => {
     let count = 0;

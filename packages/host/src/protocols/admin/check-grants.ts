@@ -1,6 +1,6 @@
 import { errorCodes, type DelegationRule, type Grant } from "turnpike/contracts";
 import { checkGrant, maxDelegationLinks, type GrantCheck } from "turnpike/kernel";
-import type { Stores } from "../../compose/stores.ts";
+import type { AdminStores } from "./desk.ts";
 
 /** A grant with what the kernel finds of it. */
 export interface CheckedGrant extends GrantCheck {
@@ -14,7 +14,7 @@ export interface CheckedGrant extends GrantCheck {
  * for all of the grants at once: a query a link, and one for the uses.
  */
 export async function checkGrants(
-  { grants: store, usage }: Pick<Stores, "grants" | "usage">,
+  { grants: store, usage }: Pick<AdminStores, "grants" | "usage">,
   grants: readonly Grant[],
   now: string,
 ): Promise<CheckedGrant[]> {
@@ -46,7 +46,7 @@ export async function checkGrants(
 
 /** Every grant that a walk from one of these may ask for, by id. */
 async function readParents(
-  store: Stores["grants"],
+  store: AdminStores["grants"],
   namespaceId: string,
   grants: readonly Grant[],
 ): Promise<Map<string, Grant>> {

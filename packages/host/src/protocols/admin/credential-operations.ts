@@ -1,12 +1,12 @@
 import { principalKey } from "turnpike/contracts";
 import { freshCredentialId, isKept, operatorsTenant } from "../../access/credential-store.ts";
-import { conflict, invalid, notFound, pageOf, type AdminOperations, type Desk } from "./desk.ts";
+import { conflict, invalid, notFound, pageOf, type AdminOperations, type AdminServices } from "./desk.ts";
 
 /** Making, listing and revoking credentials. */
 export function credentialOperations({
   stores: { credentials },
   clock,
-}: Desk): AdminOperations<"createCredential" | "listCredentials" | "revokeCredential"> {
+}: AdminServices): AdminOperations<"createCredential" | "listCredentials" | "revokeCredential"> {
   return {
     async createCredential({ namespaceId, access, expiresAt }, operator) {
       if ((access.admin === true) !== (namespaceId === operatorsTenant))

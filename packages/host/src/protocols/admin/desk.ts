@@ -1,13 +1,28 @@
 import type { Kernel } from "turnpike/kernel";
 import { ServiceHttpError } from "turnpike/http";
 import type { Checkpoints } from "../../audit/checkpoints.ts";
-import type { Stores } from "../../compose/stores.ts";
+import type { AuditStore } from "../../audit/audit-store.ts";
+import type { CredentialStore } from "../../access/credential-store.ts";
+import type { EscalationStore } from "../../escalations/escalation-store.ts";
+import type { GrantStore } from "../../grants/grant-store.ts";
+import type { HostUsageStore } from "../../ledger/usage-store.ts";
+import type { NamespaceSettingsStore } from "../../tool-namespaces/namespace-settings-store.ts";
 import type { AdminInput, AdminOutput, AdminRouteName } from "../../management/admin-routes.ts";
 import type { Operator } from "../../access/operator.ts";
 
+/** What operators look at and change. */
+export interface AdminStores {
+  audit: AuditStore;
+  credentials: CredentialStore;
+  escalations: EscalationStore;
+  grants: GrantStore;
+  settings: NamespaceSettingsStore;
+  usage: HostUsageStore;
+}
+
 /** What operators' operations work with. */
-export interface Desk {
-  stores: Stores;
+export interface AdminServices {
+  stores: AdminStores;
   checkpoints: Checkpoints;
   kernel: Kernel;
   /** The tool namespaces that this host can switch on. */

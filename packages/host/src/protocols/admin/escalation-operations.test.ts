@@ -1,3 +1,4 @@
+import type { Question } from "../../management/records.ts";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { AgentRef, Grant, TurnResult } from "turnpike/contracts";
@@ -18,7 +19,6 @@ import {
   type Refusal,
 } from "../../../../../tests/support/host/office.ts";
 import { alice, assistant, context, grant } from "../../../../../tests/support/host/world.ts";
-import type { Question } from "../../escalations/escalation-store.ts";
 
 interface Page {
   escalations: Question[];

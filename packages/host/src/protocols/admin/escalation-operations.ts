@@ -1,13 +1,14 @@
+import type { Question } from "../../management/records.ts";
 import { approvedGrant } from "../../escalations/approved-grant.ts";
-import type { Answered, Question } from "../../escalations/escalation-store.ts";
+import type { Answered } from "../../escalations/escalation-store.ts";
 import { GrantIdTaken } from "../../grants/grant-store.ts";
-import { conflict, invalid, notFound, pageOf, type AdminOperations, type Desk } from "./desk.ts";
+import { conflict, invalid, notFound, pageOf, type AdminOperations, type AdminServices } from "./desk.ts";
 
 /** Reading and answering the questions that turns ended with. */
 export function escalationOperations({
   stores: { escalations },
   clock,
-}: Desk): AdminOperations<"listEscalations" | "approveEscalation" | "denyEscalation"> {
+}: AdminServices): AdminOperations<"listEscalations" | "approveEscalation" | "denyEscalation"> {
   const find = async (namespaceId: string, id: string, ask: string, at: string): Promise<Question> => {
     const question = await escalations.find(namespaceId, id, at);
     if (question === undefined) throw notFound("question of this id in this tenant");

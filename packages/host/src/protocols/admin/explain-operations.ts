@@ -2,7 +2,7 @@ import { principalKey, type AccessContext, type AuditEvent, type AuthorizationRe
 import { z } from "zod";
 import type { AdminInput } from "../../management/admin-routes.ts";
 import type { AdminExplanation } from "../../management/admin-schemas.ts";
-import { conflict, notFound, type AdminOperations, type Desk } from "./desk.ts";
+import { conflict, notFound, type AdminOperations, type AdminServices } from "./desk.ts";
 import { suggestGrant } from "./suggest-grant.ts";
 
 type Access = AdminExplanation["access"];
@@ -12,7 +12,7 @@ type GivenAccess = Pick<AdminInput<"explain">, keyof Access>;
 const lacksGrant: ReadonlySet<string> = new Set(["no_matching_grant", "grant_exhausted", "delegation_chain_invalid"]);
 
 /** Why acts are allowed or denied. */
-export function explainOperations(desk: Desk): AdminOperations<"explain" | "explainDenial"> {
+export function explainOperations(desk: AdminServices): AdminOperations<"explain" | "explainDenial"> {
   return {
     explain: ({ resource, action, ...access }) => explainAct(desk, accessOf(access), { resource, action }),
     async explainDenial(input) {
@@ -27,7 +27,11 @@ export function explainOperations(desk: Desk): AdminOperations<"explain" | "expl
   };
 }
 
-async function explainAct(desk: Desk, access: Access, request: AuthorizationRequest): Promise<AdminExplanation> {
+async function explainAct(
+  desk: AdminServices,
+  access: Access,
+  request: AuthorizationRequest,
+): Promise<AdminExplanation> {
   const { kernel, stores, clock } = desk;
   const { grants } = stores;
   const context: AccessContext = {
@@ -55,7 +59,11 @@ const RetoldSchema = z.object({
 });
 
 /** A denial without a decision, as the trail has it: the grants that were looked at then, as they are now. */
-async function retell({ stores: { grants } }: Desk, access: Access, recorded: AuditEvent): Promise<AdminExplanation> {
+async function retell(
+  { stores: { grants } }: AdminServices,
+  access: Access,
+  recorded: AuditEvent,
+): Promise<AdminExplanation> {
   const { reason: reasonCode = "tool_unavailable", metadata } = recorded;
   const { data } = RetoldSchema.safeParse(metadata);
   const shown: AdminExplanation["grants"] = [];
@@ -72,7 +80,7 @@ function accessOf({ namespaceId, actor, owner = actor, authority = owner, purpos
 
 /** The decision says more than the outcome that followed it; a call of a tool that is not visible has no decision. */
 async function lastDenial(
-  { stores: { audit } }: Desk,
+  { stores: { audit } }: AdminServices,
   { namespaceId, traceId, actor }: AdminInput<"explainDenial">,
 ): Promise<AuditEvent> {
   const rows = await audit.list(namespaceId, { traceId, actor, outcome: "denied", limit: 50 });

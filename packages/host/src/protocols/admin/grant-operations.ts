@@ -4,13 +4,13 @@ import { columnText } from "../../storage/column-text.ts";
 import { GrantIdTaken } from "../../grants/grant-store.ts";
 import type { GrantEntry } from "../../management/admin-schemas.ts";
 import { checkGrants, ruleText, type CheckedGrant } from "./check-grants.ts";
-import { conflict, invalid, notFound, type AdminOperations, type Desk } from "./desk.ts";
+import { conflict, invalid, notFound, type AdminOperations, type AdminServices } from "./desk.ts";
 
 /** Issuing, deriving, listing and revoking grants. */
 export function grantOperations({
   stores,
   clock,
-}: Desk): AdminOperations<"createGrant" | "deriveGrant" | "listGrants" | "revokeGrant"> {
+}: AdminServices): AdminOperations<"createGrant" | "deriveGrant" | "listGrants" | "revokeGrant"> {
   const { grants } = stores;
   const issue = async (grant: Grant): Promise<Grant> => {
     try {

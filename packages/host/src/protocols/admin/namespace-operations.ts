@@ -1,7 +1,7 @@
 import { sha256, type PrincipalRef } from "turnpike/contracts";
 import { KernelError } from "turnpike/kernel";
 import type { Settings } from "../../management/admin-schemas.ts";
-import { conflict, invalid, type AdminOperations, type Desk } from "./desk.ts";
+import { conflict, invalid, type AdminOperations, type AdminServices } from "./desk.ts";
 
 const tooMany = "/update/enable: expected at most 256 tool namespaces to be on.";
 
@@ -9,7 +9,7 @@ const tooMany = "/update/enable: expected at most 256 tool namespaces to be on."
 export function namespaceOperations({
   stores: { settings },
   toolNamespaces,
-}: Desk): AdminOperations<"readNamespaces" | "changeNamespaces"> {
+}: AdminServices): AdminOperations<"readNamespaces" | "changeNamespaces"> {
   const shown = (namespaceId: string, actor: PrincipalRef, enabled: readonly string[]): Settings => {
     const known = [...new Set([...toolNamespaces, ...enabled])].toSorted();
     return { namespaceId, actor, enabled: [...enabled], known, version: versionOf(enabled) };

@@ -2,7 +2,7 @@ import { principalKey, samePrincipal, type AuthorizationRequest, type Capability
 import { deriveGrant } from "turnpike/kernel";
 import type { AdminExplanation } from "../../management/admin-schemas.ts";
 import { checkGrants } from "./check-grants.ts";
-import type { Desk } from "./desk.ts";
+import type { AdminServices } from "./desk.ts";
 
 type Access = AdminExplanation["access"];
 type Suggestion = NonNullable<AdminExplanation["suggestion"]>;
@@ -12,7 +12,7 @@ type Suggestion = NonNullable<AdminExplanation["suggestion"]>;
  * the place or passes on what they hold; when they can do neither, what would have to happen first is said instead.
  */
 export async function suggestGrant(
-  desk: Desk,
+  desk: AdminServices,
   access: Access,
   { resource, action }: AuthorizationRequest,
 ): Promise<{ suggestion: Suggestion } | { obstacle: string }> {
@@ -28,7 +28,7 @@ export async function suggestGrant(
 
 /** The grant as a child of one that the issuer holds and may pass on; undefined when there is none. */
 async function passedOn(
-  { stores, clock }: Desk,
+  { stores, clock }: AdminServices,
   { namespaceId, actor, authority, owner, purpose }: Access,
   capability: Capability,
 ): Promise<Suggestion | undefined> {

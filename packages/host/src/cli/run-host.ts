@@ -1,14 +1,16 @@
 import { join } from "node:path";
-import { dataFolder, type OperatorToken } from "../access/admin-token.ts";
-import { commandLine } from "../cli/tokenize.ts";
-import { ConfigError, type Config } from "./config.ts";
+import type { OperatorToken } from "../access/admin-token.ts";
+import { dataFolder } from "../storage/location.ts";
+import { commandLine } from "./tokenize.ts";
+import { ConfigError } from "../base/config-error.ts";
+import type { Config } from "../compose/config.ts";
 import { isPostgres } from "../storage/location.ts";
 import { demoScreen } from "../demo/demo-screen.ts";
 import { openDemoWorld } from "../demo/demo-world.ts";
 import { createLog } from "../observe/log.ts";
 import { serversAsOwnUser } from "../mcp-servers/isolation.ts";
 import { openRuntimes } from "../turns/runtimes/open-runtime.ts";
-import { startHost, type Host } from "./compose.ts";
+import { startHost, type Host } from "../compose/compose.ts";
 
 /** What `serve` was told beside the configuration. */
 export interface RunOptions {
@@ -42,7 +44,7 @@ export async function runHost(config: Config, options: RunOptions, print: (text:
 }
 
 function tokenFile(config: Config): string {
-  return join(dataFolder(config), "demo-tokens.json");
+  return join(dataFolder(config.database), "demo-tokens.json");
 }
 
 /** How an operator's command finds this host and its token. */

@@ -1,0 +1,40 @@
+import { readFileSync } from "node:fs";
+import { adminTokenFile } from "../access/admin-token.ts";
+import { AdminClientError, createAdminClient } from "../management/admin-client.ts";
+import type { AdminOutput, AdminRouteName } from "../management/admin-routes.ts";
+import type { OperatorFlags } from "./connection.ts";
+import { readToken } from "./tokenize.ts";
+
+/** What an operator may do next about a refusal. */
+const nextSteps: Readonly<Record<string, string>> = {
+  unauthenticated: "Set TURNPIKE_ADMIN_TOKEN, or name the host's database with --database.",
+  permission_denied: "Use an operator's token: the one in `admin-token` beside the host's database.",
+  not_found: "The matching `list` command shows what there is.",
+  conflict: "Look again with the matching `list` command.",
+  rate_limited: "Wait a moment and try again.",
+};
+
+/** Asks a running host as its operator. Throws words for the person at the terminal. */
+export async function askHost<Name extends AdminRouteName>(
+  flags: OperatorFlags,
+  name: Name,
+  input: Readonly<Record<string, unknown>>,
+): Promise<AdminOutput<Name>> {
+  try {
+    return await createAdminClient({ url: flags.url, token: operatorToken(flags) }).ask(name, input);
+  } catch (error) {
+    const next = error instanceof AdminClientError ? nextSteps[error.code] : undefined;
+    throw next === undefined ? error : new Error(`${(error as Error).message}\n${next}`, { cause: error });
+  }
+}
+
+function operatorToken({ database }: OperatorFlags): string {
+  const given = process.env["TURNPIKE_ADMIN_TOKEN"];
+  if (given !== undefined) return readToken("TURNPIKE_ADMIN_TOKEN", given);
+  const file = adminTokenFile(database);
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (cause) {
+    throw new Error(`There is no operator's token: set TURNPIKE_ADMIN_TOKEN, or run this where ${file} is.`, { cause });
+  }
+}

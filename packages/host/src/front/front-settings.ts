@@ -1,0 +1,32 @@
+import { z } from "zod";
+import { positive } from "../base/positive.ts";
+
+export const ListenSchema = z.strictObject({
+  host: z.string().min(1).default("127.0.0.1"),
+  port: z.int().min(0).max(65_535).default(8787),
+  insecure: z.boolean().default(false).describe("listen beyond loopback without TLS"),
+});
+
+export const TlsSchema = z.strictObject({ certFile: z.string().min(1), keyFile: z.string().min(1) });
+
+/** The limits on what arrives at the socket. */
+export const wireLimits = {
+  bodyBytes: positive.default(1_048_576),
+  headers: positive.default(100),
+  headersMs: positive.default(10_000),
+  bodyMs: positive.default(60_000),
+  idleMs: positive.default(65_000),
+  sockets: positive.default(10_000),
+  shutdownMs: positive.default(30_000),
+};
+
+const WireLimitsSchema = z.strictObject(wireLimits);
+
+export type WireLimits = z.infer<typeof WireLimitsSchema>;
+
+/** Where the host listens, and what it takes there. */
+export interface FrontSettings {
+  listen: z.infer<typeof ListenSchema>;
+  tls?: z.infer<typeof TlsSchema> | undefined;
+  limits: WireLimits;
+}

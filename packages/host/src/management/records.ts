@@ -1,0 +1,71 @@
+import {
+  AuthorityRequestSchema,
+  boundedArray,
+  IdentifierSchema,
+  PrincipalRefSchema,
+  PurposeSchema,
+  TimestampSchema,
+} from "turnpike/contracts";
+import { z } from "zod";
+
+export const CredentialAccessSchema = z.strictObject({
+  actor: PrincipalRefSchema,
+  owner: PrincipalRefSchema,
+  authority: PrincipalRefSchema.optional(),
+  purposes: boundedArray(PurposeSchema, { min: 1, max: 64 }),
+  senders: boundedArray(PrincipalRefSchema, { min: 1, max: 256 }).optional(),
+  admin: z.boolean().optional(),
+});
+
+/**
+ * Who the bearer of a credential is and what it may declare. The first purpose is the default one; `senders` are those
+ * whose messages it may start turns with, anybody's when absent.
+ */
+export type CredentialAccess = z.infer<typeof CredentialAccessSchema>;
+
+export const CredentialRecordSchema = z.strictObject({
+  id: IdentifierSchema,
+  namespaceId: IdentifierSchema,
+  access: CredentialAccessSchema,
+  createdAt: TimestampSchema,
+  expiresAt: TimestampSchema.optional(),
+  revokedAt: TimestampSchema.optional(),
+});
+
+/** What an operator may know of a credential. */
+export type CredentialRecord = z.infer<typeof CredentialRecordSchema>;
+
+export const QuestionStatusSchema = z.enum(["pending", "approved", "denied", "expired"]);
+
+export const QuestionSchema = z.strictObject({
+  id: IdentifierSchema,
+  namespaceId: IdentifierSchema,
+  status: QuestionStatusSchema,
+  /** The hash of what is asked: an answer has to name it, so that nobody approves what he has not seen. */
+  ask: IdentifierSchema,
+  requester: PrincipalRefSchema,
+  reviewer: PrincipalRefSchema,
+  authority: PrincipalRefSchema,
+  purpose: PurposeSchema,
+  reason: z.string(),
+  requestedAuthority: AuthorityRequestSchema.optional(),
+  traceId: IdentifierSchema,
+  executionId: IdentifierSchema.optional(),
+  requestedAt: TimestampSchema,
+  expiresAt: TimestampSchema,
+  decidedAt: TimestampSchema.optional(),
+  decidedBy: IdentifierSchema.optional(),
+  answer: z.string().optional(),
+  grantId: IdentifierSchema.optional(),
+});
+
+/** A question that a turn ended with, and what became of it. */
+export type Question = z.infer<typeof QuestionSchema>;
+
+export const HashSchema = z.string().regex(/^[0-9a-f]{64}$/);
+
+export const StrandHeadSchema = z.strictObject({
+  strand: z.int().min(0),
+  sequence: z.int().min(1),
+  hash: HashSchema,
+});

@@ -1,7 +1,7 @@
 import { principalKey, type AccessContext } from "turnpike/contracts";
 import { ServiceHttpError, type ServiceApi } from "turnpike/http";
 import type { AccessGuard } from "turnpike/kernel";
-import { requestScope } from "../front/request-scope.ts";
+import { requestScope } from "./request-scope.ts";
 import type { NamespaceSettingsStore } from "../tool-namespaces/namespace-settings-store.ts";
 import type { Caller } from "./caller.ts";
 

@@ -1,6 +1,6 @@
 import type { CredentialRecord } from "../management/records.ts";
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { chmodSync, existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { principalKey } from "turnpike/contracts";
 import { writePrivate } from "../base/private-file.ts";
 import { dataFolder } from "../storage/location.ts";

@@ -1,13 +1,4 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import {
-  boundedArray,
-  IdentifierSchema,
-  PrincipalRefSchema,
-  PurposeSchema,
-  TimestampSchema,
-  type PrincipalRef,
-} from "turnpike/contracts";
-import { z } from "zod";
 import { columnText } from "../storage/column-text.ts";
 import type { Database } from "../storage/database.ts";
 import type { Schema } from "../storage/schema.ts";

@@ -1,6 +1,6 @@
 import { samePrincipal } from "turnpike/contracts";
 import { ServiceHttpError, type ServiceApi } from "turnpike/http";
-import { requestScope } from "../front/request-scope.ts";
+import { requestScope } from "./request-scope.ts";
 import type { Caller } from "./caller.ts";
 
 /**

@@ -6,7 +6,7 @@ import { newTenant, sharedDatabase } from "../../../../tests/support/databases.t
 import { identityProvider, noon, trusting } from "../../../../tests/support/host/identity-provider.ts";
 import { access, alice, assistant, context, neverAborted } from "../../../../tests/support/host/world.ts";
 import { createRateLimit } from "./rate-limit.ts";
-import { withRequestScope, type RequestScope } from "../front/request-scope.ts";
+import { withRequestScope, type RequestScope } from "./request-scope.ts";
 import { openStores } from "../compose/stores.ts";
 import { createJwtVerifier, type JwtVerifier } from "./jwt.ts";
 import { createContextResolver } from "./resolve-context.ts";

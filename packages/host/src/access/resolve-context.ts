@@ -7,7 +7,7 @@ import {
 } from "turnpike/contracts";
 import { ServiceHttpError } from "turnpike/http";
 import type { RateLimit } from "./rate-limit.ts";
-import { requestScope } from "../front/request-scope.ts";
+import { requestScope } from "./request-scope.ts";
 import type { Credential, CredentialStore } from "./credential-store.ts";
 import type { NamespaceSettingsStore } from "../tool-namespaces/namespace-settings-store.ts";
 import { callerByCredential, callerByJwt, type Caller } from "./caller.ts";

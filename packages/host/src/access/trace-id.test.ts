@@ -4,7 +4,7 @@ import { sharedDatabase } from "../../../../tests/support/databases.ts";
 import { noon } from "../../../../tests/support/host/identity-provider.ts";
 import { access } from "../../../../tests/support/host/world.ts";
 import { createRateLimit } from "./rate-limit.ts";
-import { withRequestScope } from "../front/request-scope.ts";
+import { withRequestScope } from "./request-scope.ts";
 import { openStores } from "../compose/stores.ts";
 import { createContextResolver } from "./resolve-context.ts";
 

@@ -1,9 +1,8 @@
 import type { ToolHandler } from "turnpike/kernel";
-import { createServiceApi, createServiceHandler, type ServiceApi } from "turnpike/http";
+import { createServiceApi, createServiceHandler } from "turnpike/http";
 import { createTurnExecutor, type RuntimePlugin, type TurnExecutionPort } from "turnpike/runtime";
 import { createAccessGuard } from "../access/access-guard.ts";
 import { createJwtVerifier } from "../access/jwt.ts";
-import { limitSenders } from "../access/limit-senders.ts";
 import { createContextResolver } from "../access/resolve-context.ts";
 import { verifySenders } from "../access/verify-senders.ts";
 import { createAdminHandler } from "../protocols/admin/admin-handler.ts";
@@ -18,24 +17,22 @@ import { openDatabase } from "../storage/open-database.ts";
 import { isOutage } from "../storage/outage.ts";
 import { createHostKernel } from "./kernel.ts";
 import { createRateLimit } from "../access/rate-limit.ts";
-import { limitTurns, openTurnSlots } from "../turns/turn-limit.ts";
+import { openTurnSlots } from "../turns/turn-limit.ts";
 import { turnLimitsOf } from "../turns/turn-slots.ts";
 import { bugFacts, errorFacts, foreignErrorFacts, type Log } from "../observe/log.ts";
-import { hideNamespaces } from "../tool-namespaces/hide-namespaces.ts";
 import { serversAsOwnUser } from "../mcp-servers/isolation.ts";
 import { createMcpHandler } from "../protocols/mcp/mcp-handler.ts";
 import { createMcpPool, type McpPool } from "../mcp-servers/mcp-pool.ts";
-import { measureTurns } from "../observe/measure-turns.ts";
 import { createMetrics, type Metrics } from "../observe/metrics.ts";
 import { queryLog } from "../observe/query-log.ts";
 import { hostOpenApi } from "../protocols/pages/openapi.ts";
-import { protectFromReplay } from "../ledger/replay-api.ts";
 import type { Runtimes } from "../turns/runtimes/open-runtime.ts";
-import { createApp, knownPaths } from "../front/app.ts";
+import { createApp } from "../front/app.ts";
+import { knownPaths } from "./known-paths.ts";
+import { createPipeline } from "./pipeline.ts";
 import { renderDocs } from "../protocols/pages/docs-page.ts";
 import { startServer } from "../front/node-server.ts";
 import { createReadiness } from "../front/readiness.ts";
-import { requestScope } from "../front/request-scope.ts";
 import { openStores, type Stores } from "./stores.ts";
 import { version } from "../base/version.ts";
 
@@ -111,11 +108,17 @@ async function wire(
     verified: turnsWith(runtimeOfVerifiedSenders),
     onError: (error) => log.error(errorFacts(error), "inbox not read to verify a sender"),
   });
-  const everything = hideNamespaces(createServiceApi({ kernel, turns }), pool.isHidden);
   const onSlotError = (error: unknown): void => log.error(errorFacts(error), "places for turns not counted");
   const slots = await openTurnSlots(database, turnLimitsOf(config.limits), onSlotError);
-  const watched = access.watchTurns(measureTurns(everything, metrics));
-  const api = limitSenders(protect(limitTurns(watched, slots, onSlotError), stores, log));
+  const api = createPipeline(createServiceApi({ kernel, turns }), {
+    access,
+    slots,
+    replay: stores.replay,
+    isHidden: pool.isHidden,
+    metrics,
+    log,
+    onSlotError,
+  });
   const rateLimit = createRateLimit({ perSecond: config.limits.requestsPerSecond, burst: config.limits.burst });
   const onKeySetError = (error: unknown): void => log.error(errorFacts(error), "key set not read");
   const resolveContext = createContextResolver({
@@ -160,6 +163,7 @@ async function wire(
     checkReady: createReadiness(() => heartbeat(database)),
     openApi,
     docsPage: renderDocs(openApi),
+    paths: knownPaths,
     log,
     metrics,
   });
@@ -192,16 +196,6 @@ async function wire(
       await database.close();
     },
   };
-}
-
-/** Every effect at most once under its id. A turn that finds no place has had none. */
-function protect(api: ServiceApi, stores: Stores, log: Log): ServiceApi {
-  return protectFromReplay(api, {
-    store: stores.replay,
-    onReplay: () => requestScope()?.headers.set("idempotency-replayed", "true"),
-    onStoreError: (error, { kind, id }) =>
-      log.error({ kind, id, ...errorFacts(error) }, "result not kept for replay yet"),
-  });
 }
 
 /** Forgets results that are old, now and every hour. */

@@ -1,21 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { sql, type Transaction } from "kysely";
 import {
-  AuthorityRequestSchema,
   canonicalJson,
   deepFreeze,
-  IdentifierSchema,
   principalKey,
-  PrincipalRefSchema,
-  PurposeSchema,
   sha256,
-  TimestampSchema,
   type AccessContext,
   type Escalation,
   type Grant,
 } from "turnpike/contracts";
 import type { EscalationQueue } from "turnpike/kernel";
-import { z } from "zod";
 import { columnText } from "../storage/column-text.ts";
 import type { Database } from "../storage/database.ts";
 import type { Schema } from "../storage/schema.ts";

@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import type { Log } from "../observe/log.ts";
 import { createMetrics } from "../observe/metrics.ts";
-import { createApp, knownPaths, type AppOptions } from "./app.ts";
+import { createApp, type AppOptions } from "./app.ts";
+
+const paths = new Set(["/ready", "/docs", "/openapi.json", "/v1/reach", "/mcp"]);
 
 /** An application whose parts answer nothing but 404, and what it logged. */
 function appWith(changes: Partial<AppOptions>) {
@@ -17,7 +19,8 @@ function appWith(changes: Partial<AppOptions>) {
     openApi: {},
     docsPage: "",
     log,
-    metrics: createMetrics({ routes: knownPaths }),
+    paths,
+    metrics: createMetrics({ routes: paths }),
     ...changes,
   });
   const get = (path: string, headers = {}) => app(new Request(`http://localhost${path}`, { headers }));

@@ -1,11 +1,9 @@
 import { performance } from "node:perf_hooks";
-import { errorCodes, routes } from "turnpike/contracts";
+import { errorCodes } from "turnpike/contracts";
 import { requestIdOf } from "turnpike/http";
-import { adminRoutes } from "../management/admin-routes.ts";
 import { bugFacts, errorFacts, type Log } from "../observe/log.ts";
-import { mcpPath } from "../protocols/mcp/mcp-handler.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import { withRequestScope, type RequestScope } from "./request-scope.ts";
+import { withRequestScope, type RequestScope } from "../access/request-scope.ts";
 
 /** What the host serves besides the service itself. Nobody has to log in for these. */
 export interface AppOptions {
@@ -18,19 +16,13 @@ export interface AppOptions {
   checkReady(): Promise<void>;
   openApi: object;
   docsPage: string;
+  /** Everything that answers here; logs and figures call any other path "other". */
+  paths: ReadonlySet<string>;
   log: Log;
   metrics: Metrics;
 }
 
 const openPaths = ["/ready", "/openapi.json", "/docs"] as const;
-
-/** Everything that answers here; logs and figures call any other path "other". */
-export const knownPaths: ReadonlySet<string> = new Set([
-  ...openPaths,
-  "/metrics",
-  mcpPath,
-  ...[...Object.values(adminRoutes), ...Object.values(routes)].map(({ path }) => path),
-]);
 
 /** One Fetch handler for everything, with a line in the log for each request. */
 export function createApp(options: AppOptions): (request: Request) => Promise<Response> {
@@ -60,7 +52,7 @@ export function createApp(options: AppOptions): (request: Request) => Promise<Re
       });
       if (!response.headers.has("x-request-id")) response.headers.set("x-request-id", requestId);
       for (const [name, value] of scope.headers) response.headers.set(name, value);
-      const route = knownPaths.has(path) ? path : "other";
+      const route = options.paths.has(path) ? path : "other";
       const ms = performance.now() - started;
       options.metrics.request(route, response.status, ms / 1000);
       options.log.info(requestFacts(request, route, response, scope, ms), "request");

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import { countingApi, turn } from "../../../../tests/support/host/counting-api.ts";
 import { context } from "../../../../tests/support/host/world.ts";
-import { requestScope, withRequestScope } from "../front/request-scope.ts";
 import { limitTurns } from "./turn-limit.ts";
 import { localTurnSlots, type TurnOwner } from "./turn-slots.ts";
+
+const unknownCredential = { credentialNow: () => undefined, onError: () => {} };
 
 /** Turns that run until they are let go, so many at once. */
 function waitingTurns(places: number) {
@@ -14,7 +15,7 @@ function waitingTurns(places: number) {
   return {
     api,
     effects,
-    limited: limitTurns(api, slots, (error) => void errors.push(error)),
+    limited: limitTurns(api, { ...unknownCredential, slots, onError: (error) => void errors.push(error) }),
     async finish(error?: Error) {
       await expect.poll(() => waiting.length).toBeGreaterThan(0);
       const first = waiting.shift();
@@ -72,7 +73,10 @@ for (const [by, message] of [
 ] as const) {
   test(`a turn beyond the share of its ${by} is told so`, async () => {
     const { api, effects } = countingApi();
-    const limited = limitTurns(api, { admit: () => Promise.resolve({ kind: "refused", by }) }, () => {});
+    const limited = limitTurns(api, {
+      ...unknownCredential,
+      slots: { admit: () => Promise.resolve({ kind: "refused", by }) },
+    });
     await expect(limited.executeTurn(context(), turn)).rejects.toMatchObject({ ...overloaded, message });
     expect(effects).toEqual([]);
   });
@@ -82,7 +86,11 @@ test("a turn whose place cannot be counted does not run, and the operator learns
   const { api, effects } = countingApi();
   const outage = new Error("gone");
   const errors: unknown[] = [];
-  const limited = limitTurns(api, { admit: () => Promise.reject(outage) }, (error) => void errors.push(error));
+  const limited = limitTurns(api, {
+    ...unknownCredential,
+    slots: { admit: () => Promise.reject(outage) },
+    onError: (error) => void errors.push(error),
+  });
   await expect(limited.executeTurn(context(), turn)).rejects.toMatchObject(overloaded);
   expect([effects, errors]).toEqual([[], [outage]]);
 });
@@ -94,11 +102,10 @@ test("a place is the tenant's and the credential's of the request; outside of on
     owners.push(owner);
     return Promise.resolve({ kind: "admitted", release: () => Promise.resolve() } as const);
   };
-  const limited = limitTurns(api, { admit }, () => {});
-  await withRequestScope(async () => {
-    Object.assign(requestScope()?.facts ?? {}, { credentialId: "credential-1" });
-    await limited.executeTurn(context({ namespaceId: "tenant-2" }), turn);
-  });
+  let credentialId: string | undefined = "credential-1";
+  const limited = limitTurns(api, { slots: { admit }, credentialNow: () => credentialId, onError: () => {} });
+  await limited.executeTurn(context({ namespaceId: "tenant-2" }), turn);
+  credentialId = undefined;
   await limited.executeTurn(context(), turn);
   expect(owners).toEqual([
     { namespaceId: "tenant-2", credentialId: "credential-1" },

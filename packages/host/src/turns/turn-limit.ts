@@ -1,7 +1,6 @@
 import { principalKey, type AccessContext } from "turnpike/contracts";
 import { ServiceHttpError, type ServiceApi } from "turnpike/http";
 import type { Database } from "../storage/database.ts";
-import { requestScope } from "../front/request-scope.ts";
 import { sharedTurnSlots } from "./turn-slot-store.ts";
 import { localTurnSlots, type Admission, type TurnLimits, type TurnSlots } from "./turn-slots.ts";
 
@@ -20,32 +19,37 @@ export function openTurnSlots(
   return database.isShared ? sharedTurnSlots(database, limits, onError) : Promise.resolve(localTurnSlots(limits));
 }
 
+/** What turns are limited by. */
+export interface TurnLimitOptions {
+  slots: TurnSlots;
+  /** The credential of the request that is being handled; outside of one the actor counts. */
+  credentialNow(): string | undefined;
+  /** Gets the error of places that could not be counted. */
+  onError(error: unknown): void;
+}
+
 /** Runs turns while there are places for them; the rest are told to come back. */
-export function limitTurns(api: ServiceApi, slots: TurnSlots, onError: (error: unknown) => void): ServiceApi {
-  const admit = async (context: AccessContext): Promise<Admission> => {
+export function limitTurns(api: ServiceApi, options: TurnLimitOptions): ServiceApi {
+  const admit = async ({ namespaceId, actor }: AccessContext): Promise<Admission> => {
     try {
-      return await slots.admit(ownerOf(context));
+      return await options.slots.admit({ namespaceId, credentialId: options.credentialNow() ?? principalKey(actor) });
     } catch (error) {
-      onError(error);
+      options.onError(error);
       throw overloaded("Whether another turn may run cannot be known right now.", error);
     }
   };
   return {
     ...api,
-    async executeTurn(context, request, options) {
+    async executeTurn(context, request, callOptions) {
       const admission = await admit(context);
       if (admission.kind === "refused") throw overloaded(words[admission.by]);
       try {
-        return await api.executeTurn(context, request, options);
+        return await api.executeTurn(context, request, callOptions);
       } finally {
         await admission.release();
       }
     },
   };
-}
-
-function ownerOf({ namespaceId, actor }: AccessContext): { namespaceId: string; credentialId: string } {
-  return { namespaceId, credentialId: requestScope()?.facts.credentialId ?? principalKey(actor) };
 }
 
 function overloaded(message: string, cause?: unknown): ServiceHttpError {

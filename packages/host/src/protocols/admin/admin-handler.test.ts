@@ -18,7 +18,7 @@ import { access, alice, assistant, auditEvent, grant } from "../../../../../test
 import type { Database } from "../../storage/database.ts";
 import { openDatabase } from "../../storage/open-database.ts";
 import { createRateLimit } from "../../access/rate-limit.ts";
-import { withRequestScope } from "../../front/request-scope.ts";
+import { withRequestScope } from "../../access/request-scope.ts";
 import { adminRoutes, type AdminRoute, type AdminRouteName } from "../../management/admin-routes.ts";
 
 type Input = Readonly<Record<string, unknown>>;

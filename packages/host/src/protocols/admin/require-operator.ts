@@ -2,7 +2,7 @@ import type { AuditSink } from "turnpike/kernel";
 import { ServiceHttpError } from "turnpike/http";
 import type { RateLimit } from "../../access/rate-limit.ts";
 import type { CredentialStore } from "../../access/credential-store.ts";
-import { requestScope } from "../../front/request-scope.ts";
+import { requestScope } from "../../access/request-scope.ts";
 import { createOperator, type Operator } from "../../access/operator.ts";
 
 /** What operators are let in with. */

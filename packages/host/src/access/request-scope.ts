@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Caller } from "../access/caller.ts";
+import type { Caller } from "./caller.ts";
 
 /** What the parts of the host that handle one request tell each other about it. */
 export interface RequestScope {

@@ -5,7 +5,8 @@ import { openFresh, temporaryFolder } from "../../../../tests/support/databases.
 import { access } from "../../../../tests/support/host/world.ts";
 import { loadConfig } from "../compose/config.ts";
 import { openStores } from "../compose/stores.ts";
-import { adminTokenFile, ensureAdminToken, type OperatorToken } from "./admin-token.ts";
+import { adminTokenFile } from "../base/data-folder.ts";
+import { ensureAdminToken, type OperatorToken } from "./admin-token.ts";
 
 async function firstStart() {
   const stores = openStores(await openFresh("sqlite"));

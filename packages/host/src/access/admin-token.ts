@@ -1,20 +1,14 @@
-import type { CredentialRecord } from "../management/records.ts";
+import { operatorsTenant, type CredentialRecord } from "../management/records.ts";
 import { chmodSync, existsSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
 import { principalKey } from "turnpike/contracts";
 import { writePrivate } from "../base/private-file.ts";
-import { dataFolder } from "../storage/location.ts";
-import { freshCredentialId, operatorsTenant, type CredentialStore } from "./credential-store.ts";
+import { adminTokenFile } from "../base/data-folder.ts";
+import { freshCredentialId, type CredentialStore } from "./credential-store.ts";
 import { createOperator, type Operator } from "./operator.ts";
 import type { AuditSink } from "turnpike/kernel";
 
 const operator = { kind: "service", serviceId: "operator" } as const;
 const host = { kind: "service", serviceId: "host" } as const;
-
-/** Where the operator's token is kept. */
-export function adminTokenFile(database: string): string {
-  return join(dataFolder(database), "admin-token");
-}
 
 /** Where an operator finds their token after a start. */
 export type OperatorToken =

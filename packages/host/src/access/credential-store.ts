@@ -1,13 +1,10 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { columnText } from "../storage/column-text.ts";
+import { columnText } from "../base/column-text.ts";
 import type { Database } from "../storage/database.ts";
 import type { Schema } from "../storage/schema.ts";
 import type { ReadCache } from "../storage/read-cache.ts";
 import type { Revisions } from "../storage/revisions.ts";
 import { CredentialAccessSchema, type CredentialAccess, type CredentialRecord } from "../management/records.ts";
-
-/** The tenant of the operators' own credentials; nothing else lives there. */
-export const operatorsTenant = "operators";
 
 /** A credential that was presented and is good now. */
 export interface Credential {

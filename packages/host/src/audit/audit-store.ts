@@ -3,7 +3,7 @@ import { principalKey, type AuditEvent, type PrincipalRef } from "turnpike/contr
 import type { AuditSink } from "turnpike/kernel";
 import { chainRows, origin, sharedStrand, type Head, type TenantHead } from "./chain.ts";
 import { findBreak, isKnownTenant, verifyTrail, type Break, type SignedHead, type TrailState } from "./audit-verify.ts";
-import { columnText } from "../storage/column-text.ts";
+import { columnText } from "../base/column-text.ts";
 import type { Database } from "../storage/database.ts";
 import type { Schema } from "../storage/schema.ts";
 

@@ -1,7 +1,7 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { Kysely } from "kysely";
 import { canonicalJson } from "turnpike/contracts";
-import { columnText } from "../storage/column-text.ts";
+import { columnText } from "../base/column-text.ts";
 import type { Schema } from "../storage/schema.ts";
 import { expectedRow, origin, sharedStrand, type Head, type StrandHead } from "./chain.ts";
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { canonicalJson, principalKey, type AuditEvent } from "turnpike/contracts";
-import { columnText } from "../storage/column-text.ts";
+import { columnText } from "../base/column-text.ts";
 import type { Schema } from "../storage/schema.ts";
 
 /** The newest row of a chain: its number, and its hash, which covers every row before it. */

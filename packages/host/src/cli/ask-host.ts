@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { adminTokenFile } from "../access/admin-token.ts";
+import { adminTokenFile } from "../base/data-folder.ts";
 import { AdminClientError, createAdminClient } from "../management/admin-client.ts";
 import type { AdminOutput, AdminRouteName } from "../management/admin-routes.ts";
 import type { OperatorFlags } from "./connection.ts";

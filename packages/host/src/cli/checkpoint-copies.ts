@@ -1,4 +1,4 @@
-import { columnText } from "../storage/column-text.ts";
+import { columnText } from "../base/column-text.ts";
 import type { AdminOutput } from "../management/admin-routes.ts";
 import {
   beginning,

@@ -14,7 +14,7 @@ import { addToolsCommands } from "./tools-commands.ts";
 import { addTurnCommand } from "./turn-command.ts";
 import { addWhyCommand } from "./why-command.ts";
 import { ConfigError } from "../base/config-error.ts";
-import { loadConfig, withoutSecrets, type Settings } from "../compose/config.ts";
+import type { ConfigSources, Settings } from "../compose/config.ts";
 import type { Finding } from "../compose/doctor.ts";
 import { version } from "../base/version.ts";
 
@@ -71,6 +71,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     .option("--print-config", "show the configuration in force, without secrets, and stop")
     .action(async (flags: ServeFlags) => {
       const set = flags.tokenFile ? flags.set : { ...flags.set, "admin.tokenFile": "false" };
+      const { loadConfig, withoutSecrets } = await import("../compose/config.ts");
       const config = loadConfig(sourcesOf({ ...flags, set }));
       if (flags.printConfig === true) print(JSON.stringify(withoutSecrets(config), null, 2));
       else {
@@ -138,7 +139,7 @@ function collect(setting: string, settings: Settings): Settings {
   return { ...settings, [key]: value };
 }
 
-function sourcesOf({ config, host, port, database, set }: ConfigFlags): Parameters<typeof loadConfig>[0] {
+function sourcesOf({ config, host, port, database, set }: ConfigFlags): ConfigSources {
   const flags = {
     ...set,
     ...(host !== undefined && { "listen.host": host }),

@@ -1,6 +1,5 @@
-import type { CredentialRecord } from "../management/records.ts";
+import { operatorsTenant, type CredentialRecord } from "../management/records.ts";
 import type { Command } from "commander";
-import { operatorsTenant } from "../access/credential-store.ts";
 import { askHost } from "./ask-host.ts";
 import { asOperator, withPages, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { renderTable, withMore } from "./table.ts";

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import type { OperatorToken } from "../access/admin-token.ts";
-import { dataFolder } from "../storage/location.ts";
+import { dataFolder } from "../base/data-folder.ts";
 import { commandLine } from "./tokenize.ts";
 import { ConfigError } from "../base/config-error.ts";
 import type { Config } from "../compose/config.ts";
-import { isPostgres } from "../storage/location.ts";
+import { isPostgres } from "../base/data-folder.ts";
 import { demoScreen } from "../demo/demo-screen.ts";
 import { openDemoWorld } from "../demo/demo-world.ts";
 import { createLog } from "../observe/log.ts";

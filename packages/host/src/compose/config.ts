@@ -52,8 +52,15 @@ export type Config = z.infer<typeof ConfigSchema>;
 /** A setting by its dotted key, such as `listen.port`. */
 export type Settings = Readonly<Record<string, string>>;
 
+/** Where a configuration comes from. */
+export interface ConfigSources {
+  file?: string | undefined;
+  env: NodeJS.ProcessEnv;
+  flags: Settings;
+}
+
 /** The configuration from a file, then the environment, then flags; the later wins. Throws `ConfigError`. */
-export function loadConfig(options: { file?: string | undefined; env: NodeJS.ProcessEnv; flags: Settings }): Config {
+export function loadConfig(options: ConfigSources): Config {
   const config = readFile(options.file);
   for (const [key, text] of Object.entries({ ...settingsIn(options.env), ...options.flags })) assign(config, key, text);
   const parsed = ConfigSchema.safeParse(config);

@@ -10,7 +10,7 @@ import {
   type Grant,
 } from "turnpike/contracts";
 import type { EscalationQueue } from "turnpike/kernel";
-import { columnText } from "../storage/column-text.ts";
+import { columnText } from "../base/column-text.ts";
 import type { Database } from "../storage/database.ts";
 import type { Schema } from "../storage/schema.ts";
 import type { Revisions } from "../storage/revisions.ts";

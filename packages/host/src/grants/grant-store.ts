@@ -9,7 +9,7 @@ import {
 } from "turnpike/contracts";
 import type { Kysely, Transaction } from "kysely";
 import type { GrantSource } from "turnpike/kernel";
-import { columnText } from "../storage/column-text.ts";
+import { columnText } from "../base/column-text.ts";
 import type { Database } from "../storage/database.ts";
 import type { Schema } from "../storage/schema.ts";
 import type { ReadCache } from "../storage/read-cache.ts";

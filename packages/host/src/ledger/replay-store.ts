@@ -1,5 +1,5 @@
 import { sql, type ExpressionBuilder, type OperandExpression, type SqlBool } from "kysely";
-import { columnText } from "../storage/column-text.ts";
+import { columnText } from "../base/column-text.ts";
 import type { Database } from "../storage/database.ts";
 import type { Schema } from "../storage/schema.ts";
 import { createUnkeptWrites, type UnkeptWrite } from "./unkept-writes.ts";

@@ -1,5 +1,5 @@
 import type { UsageStore } from "turnpike/kernel";
-import { columnText } from "../storage/column-text.ts";
+import { columnText } from "../base/column-text.ts";
 import type { Database } from "../storage/database.ts";
 
 /** The uses of bounded grants. */

@@ -8,6 +8,9 @@ import {
 } from "turnpike/contracts";
 import { z } from "zod";
 
+/** The tenant of the operators' own credentials; nothing else lives there. */
+export const operatorsTenant = "operators";
+
 export const CredentialAccessSchema = z.strictObject({
   actor: PrincipalRefSchema,
   owner: PrincipalRefSchema,

@@ -1,6 +1,6 @@
 import type { Logger } from "kysely";
 import type { Database } from "./database.ts";
-import { isPostgres } from "./location.ts";
+import { isPostgres } from "../base/data-folder.ts";
 import { openPostgres } from "./postgres.ts";
 import { openSqlite } from "./sqlite.ts";
 

@@ -1,6 +1,6 @@
 import { principalKey, type NamespaceUpdate, type PrincipalRef } from "turnpike/contracts";
 import { KernelError, type ToolNamespaceSettingsStore } from "turnpike/kernel";
-import { columnText } from "../storage/column-text.ts";
+import { columnText } from "../base/column-text.ts";
 import type { Database } from "../storage/database.ts";
 import type { ReadCache } from "../storage/read-cache.ts";
 import type { Revisions } from "../storage/revisions.ts";

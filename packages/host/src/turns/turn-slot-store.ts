@@ -1,5 +1,5 @@
 import { sql, type Transaction } from "kysely";
-import { columnText } from "../storage/column-text.ts";
+import { columnText } from "../base/column-text.ts";
 import type { Database } from "../storage/database.ts";
 import { livingHosts } from "../storage/postgres.ts";
 import type { Schema } from "../storage/schema.ts";

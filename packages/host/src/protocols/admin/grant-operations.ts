@@ -1,6 +1,6 @@
 import { parseInstant, type Grant } from "turnpike/contracts";
 import { deriveGrant, type GrantState } from "turnpike/kernel";
-import { columnText } from "../../storage/column-text.ts";
+import { columnText } from "../../base/column-text.ts";
 import { GrantIdTaken } from "../../grants/grant-store.ts";
 import type { GrantEntry } from "../../management/admin-schemas.ts";
 import { checkGrants, ruleText, type CheckedGrant } from "./check-grants.ts";

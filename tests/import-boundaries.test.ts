@@ -9,6 +9,7 @@ vi.setConfig({ testTimeout: 60_000 });
 
 const fixtures = join(repository, "tests/fixtures/boundaries");
 const library = "packages/turnpike/src";
+const host = "packages/host/src";
 
 test("the packages import each other only as the architecture draws it", () => {
   expect(boundaryViolations(repository)).toEqual([]);
@@ -65,6 +66,34 @@ const rows = [
     violations: [
       `packages/host/src/serve.ts: contracts is imported as "turnpike/contracts", not as "turnpike/contracts/grant"`,
     ],
+  },
+  {
+    fixture: "host-arrow",
+    violations: [`${host}/storage/database.ts: storage may not import grants ("../grants/index.ts")`],
+  },
+  {
+    fixture: "host-deep-import",
+    violations: [
+      `${host}/grants/grant-store.ts: storage is imported as "../storage/index.ts", not as "../storage/open-database.ts"`,
+    ],
+  },
+  {
+    fixture: "host-features-meet",
+    violations: [`${host}/escalations/answer.ts: escalations may not import grants ("../grants/index.ts")`],
+  },
+  {
+    fixture: "host-loose-file",
+    violations: [`${host}/serve.ts: the top folder may not import storage ("./storage/index.ts")`],
+  },
+  {
+    fixture: "host-protocols-meet",
+    violations: [
+      `${host}/protocols/mcp/handler.ts: protocols/mcp may not import protocols/admin ("../admin/index.ts")`,
+    ],
+  },
+  {
+    fixture: "host-unknown-room",
+    violations: [`${host}/helpers/text.ts: helpers may not import base ("../base/index.ts")`],
   },
   {
     fixture: "imported-test",

@@ -2,6 +2,7 @@ import { posix } from "node:path";
 import { type Import, readImports } from "./import-graph.ts";
 
 const library = "packages/turnpike/src";
+const host = "packages/host/src";
 
 /** What each room or package may import, apart from itself. */
 const arrows = new Map<string, readonly string[]>([
@@ -15,6 +16,26 @@ const arrows = new Map<string, readonly string[]>([
   ["console", ["contracts", "client"]],
 ]);
 
+/**
+ * The host's rooms, from the top floor down. A room imports rooms of lower floors alone, so those of one floor do not know
+ * each other; each protocol is a room.
+ */
+const hostFloors: readonly (readonly string[])[] = [
+  ["cli"],
+  ["compose"],
+  ["demo"],
+  ["protocols"],
+  ["front"],
+  ["access"],
+  ["turns"],
+  ["grants", "audit", "escalations", "messages", "files", "tool-namespaces", "mcp-servers"],
+  ["management"],
+  ["ledger"],
+  ["storage"],
+  ["observe"],
+  ["base"],
+];
+
 /** One sentence per import, below `root`, that the architecture does not allow. */
 export function boundaryViolations(root: string): string[] {
   const imports = readImports(root).filter((each) => !isTest(each.file));
@@ -25,6 +46,7 @@ function violation({ file, specifier, target }: Import): string | undefined {
   if (target === undefined) return thirdPartyViolation(file, specifier);
   if (isTest(target)) return `${file}: source may not import the test "${specifier}"`;
 
+  if (isHost(file) && isHost(target)) return hostViolation(file, specifier, target);
   const from = place(file);
   const to = place(target);
   if (from === to) return undefined;
@@ -32,6 +54,27 @@ function violation({ file, specifier, target }: Import): string | undefined {
 
   const door = isLibrary(file) ? posix.relative(posix.dirname(file), `${library}/${to}/index.ts`) : `turnpike/${to}`;
   return specifier === door ? undefined : `${file}: ${to} is imported as "${door}", not as "${specifier}"`;
+}
+
+function hostViolation(file: string, specifier: string, target: string): string | undefined {
+  const [from, to] = [hostRoom(file), hostRoom(target)];
+  if (from === to) return undefined;
+  if (!(floorOf(from) < floorOf(to))) return `${file}: ${from} may not import ${to} ("${specifier}")`;
+  const door = posix.relative(posix.dirname(file), `${host}/${to}/index.ts`);
+  return specifier === door ? undefined : `${file}: ${to} is imported as "${door}", not as "${specifier}"`;
+}
+
+/** Counted from the top; a folder that is no room is on none. */
+function floorOf(room: string): number {
+  const floor = hostFloors.findIndex((rooms) => rooms.includes(room.split("/")[0] ?? ""));
+  return floor === -1 ? Number.NaN : floor;
+}
+
+/** A folder of the host's sources; "the top folder" for a file that is in none. */
+function hostRoom(path: string): string {
+  const [room = "", protocol = "", ...rest] = path.slice(host.length + 1).split("/");
+  if (protocol === "") return "the top folder";
+  return room === "protocols" && rest.length > 0 ? `${room}/${protocol}` : room;
 }
 
 function thirdPartyViolation(file: string, specifier: string): string | undefined {
@@ -60,6 +103,10 @@ function cycles(imports: readonly Import[]): string[] {
 
 function isTest(path: string): boolean {
   return /\.test\.tsx?$/.test(path);
+}
+
+function isHost(path: string): boolean {
+  return path.startsWith(`${host}/`);
 }
 
 function isLibrary(path: string): boolean {

@@ -2,7 +2,7 @@ import { principalKey, type AccessContext } from "turnpike/contracts";
 import { ServiceHttpError, type ServiceApi } from "turnpike/http";
 import type { AccessGuard } from "turnpike/kernel";
 import { requestScope } from "./request-scope.ts";
-import type { NamespaceSettingsStore } from "../tool-namespaces/namespace-settings-store.ts";
+import type { NamespaceSettingsStore } from "../tool-namespaces/index.ts";
 import type { Caller } from "./caller.ts";
 
 /** What a guard is made of. */

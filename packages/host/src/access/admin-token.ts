@@ -1,8 +1,7 @@
-import { operatorsTenant, type CredentialRecord } from "../management/records.ts";
+import { type CredentialRecord, operatorsTenant } from "../management/index.ts";
 import { chmodSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { principalKey } from "turnpike/contracts";
-import { writePrivate } from "../base/private-file.ts";
-import { adminTokenFile } from "../base/data-folder.ts";
+import { adminTokenFile, writePrivate } from "../base/index.ts";
 import { freshCredentialId, type CredentialStore } from "./credential-store.ts";
 import { createOperator, type Operator } from "./operator.ts";
 import type { AuditSink } from "turnpike/kernel";

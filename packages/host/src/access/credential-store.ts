@@ -1,10 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { columnText } from "../base/column-text.ts";
-import type { Database } from "../storage/database.ts";
-import type { Schema } from "../storage/schema.ts";
-import type { ReadCache } from "../storage/read-cache.ts";
-import type { Revisions } from "../storage/revisions.ts";
-import { CredentialAccessSchema, type CredentialAccess, type CredentialRecord } from "../management/records.ts";
+import { columnText } from "../base/index.ts";
+import type { Database, ReadCache, Revisions, Schema } from "../storage/index.ts";
+import { type CredentialAccess, CredentialAccessSchema, type CredentialRecord } from "../management/index.ts";
 
 /** A credential that was presented and is good now. */
 export interface Credential {

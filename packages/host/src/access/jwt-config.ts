@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isLoopback } from "../base/loopback.ts";
+import { isLoopback } from "../base/index.ts";
 
 /** Signatures that only the holder of a private key can make. A shared secret would make every verifier an issuer. */
 const algorithms = [

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createLocalJWKSet, createRemoteJWKSet, type JSONWebKeySet } from "jose";
-import { ConfigError } from "../base/config-error.ts";
+import { ConfigError } from "../base/index.ts";
 import { isKeySetUrl } from "./jwt-config.ts";
 
 /** The keys of one reading of a key set. */

@@ -9,7 +9,7 @@ import { ServiceHttpError } from "turnpike/http";
 import type { RateLimit } from "./rate-limit.ts";
 import { requestScope } from "./request-scope.ts";
 import type { Credential, CredentialStore } from "./credential-store.ts";
-import type { NamespaceSettingsStore } from "../tool-namespaces/namespace-settings-store.ts";
+import type { NamespaceSettingsStore } from "../tool-namespaces/index.ts";
 import { callerByCredential, callerByJwt, type Caller } from "./caller.ts";
 import type { JwtVerifier } from "./jwt.ts";
 

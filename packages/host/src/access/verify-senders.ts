@@ -1,5 +1,5 @@
 import type { TurnExecutionPort } from "turnpike/runtime";
-import type { MessageStore } from "../messages/message-store.ts";
+import type { MessageStore } from "../messages/index.ts";
 
 /** Who runs turns whose sender is the caller's word, and who runs those whose sender was verified. */
 export interface TurnsBySender {

@@ -1,6 +1,6 @@
 import { basename, join } from "node:path";
 import type { z } from "zod";
-import { dataFolder, isPostgres } from "../base/data-folder.ts";
+import { dataFolder, isPostgres } from "../base/index.ts";
 import type { AuditSettingsSchema } from "./audit-settings.ts";
 
 interface Settings {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { positive } from "../base/positive.ts";
+import { positive } from "../base/index.ts";
 
 export const AuditSettingsSchema = z.strictObject({
   keyFile: z.string().min(1).optional().describe("private key that checkpoints are signed with"),

@@ -3,9 +3,8 @@ import { principalKey, type AuditEvent, type PrincipalRef } from "turnpike/contr
 import type { AuditSink } from "turnpike/kernel";
 import { chainRows, origin, sharedStrand, type Head, type TenantHead } from "./chain.ts";
 import { findBreak, isKnownTenant, verifyTrail, type Break, type SignedHead, type TrailState } from "./audit-verify.ts";
-import { columnText } from "../base/column-text.ts";
-import type { Database } from "../storage/database.ts";
-import type { Schema } from "../storage/schema.ts";
+import { columnText } from "../base/index.ts";
+import type { Database, Schema } from "../storage/index.ts";
 
 /** The audit trail: rows of a tenant form a chain in which each hash covers all before it. */
 export interface AuditStore extends AuditSink {

@@ -1,8 +1,8 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { Kysely } from "kysely";
 import { canonicalJson } from "turnpike/contracts";
-import { columnText } from "../base/column-text.ts";
-import type { Schema } from "../storage/schema.ts";
+import { columnText } from "../base/index.ts";
+import type { Schema } from "../storage/index.ts";
 import { expectedRow, origin, sharedStrand, type Head, type StrandHead } from "./chain.ts";
 
 /** How a trail is not what it has to be. */

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { origin, type TenantHead } from "./chain.ts";
 import type { SigningKey, VerifyingKey } from "./signing-key.ts";
 import type { SignedHead } from "./audit-verify.ts";
-import { HashSchema, StrandHeadSchema } from "../management/records.ts";
+import { HashSchema, StrandHeadSchema } from "../management/index.ts";
 
 /** A checkpoint, or a file of them, that is not what it has to be; the words are for the operator. */
 export class CheckpointError extends Error {

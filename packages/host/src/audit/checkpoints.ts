@@ -1,8 +1,8 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { sql } from "kysely";
-import { columnText } from "../base/column-text.ts";
-import type { Database } from "../storage/database.ts";
-import { errorFacts, type Log } from "../observe/log.ts";
+import { columnText } from "../base/index.ts";
+import type { Database } from "../storage/index.ts";
+import { errorFacts, type Log } from "../observe/index.ts";
 import type { AuditStore } from "./audit-store.ts";
 import type { TenantHead } from "./chain.ts";
 import { beginning, CheckpointError, headsOfTenant, headsPerLine, placeBehind, signLine } from "./checkpoint.ts";

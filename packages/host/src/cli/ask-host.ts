@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
-import { adminTokenFile } from "../base/data-folder.ts";
-import { AdminClientError, createAdminClient } from "../management/admin-client.ts";
-import type { AdminOutput, AdminRouteName } from "../management/admin-routes.ts";
+import { adminTokenFile } from "../base/index.ts";
+import { AdminClientError, type AdminOutput, type AdminRouteName, createAdminClient } from "../management/index.ts";
 import type { OperatorFlags } from "./connection.ts";
 import { readToken } from "./tokenize.ts";
 

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { AuditEventTypeSchema, AuditOutcomeSchema, type AuditEvent } from "turnpike/contracts";
-import type { AdminOutput } from "../management/admin-routes.ts";
+import type { AdminOutput } from "../management/index.ts";
 import { askHost } from "./ask-host.ts";
-import { copyCheckpoints, holdAgainstFile, type HeldAgainst } from "./checkpoint-copies.ts";
+import type { HeldAgainst } from "./checkpoint-copies.ts";
 import { asOperator, withPages, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { renderTable, withMore } from "./table.ts";
 import { checkedPrincipal, principalText, readChoice, readInstant, resourceText } from "./tokenize.ts";
@@ -67,7 +67,7 @@ export function addAuditCommands(program: Command, show: Show): void {
     .option("--key <file>", "the public key that --checkpoint is trusted by; the host's own unless given")
     .action(async (flags: VerifyFlags) => {
       // The file goes first: it may know of a tenant of which the host has nothing left.
-      const kept = flags.checkpoint === undefined ? undefined : await holdAgainstFile(flags, flags.checkpoint);
+      const kept = flags.checkpoint === undefined ? undefined : await holdAgainst(flags, flags.checkpoint);
       if (kept?.broken) throw broken(flags, { isWhole: false, kept }, kept.broken);
       const trail = await askHost(flags, "verifyAudit", { namespaceId: flags.tenant });
       const answer = { ...trail, ...(kept && { kept }) };
@@ -82,6 +82,7 @@ export function addAuditCommands(program: Command, show: Show): void {
     .requiredOption("--out <file>", "the file; when it has checkpoints already, those that came since are appended")
     .option("--key <file>", "the public key that they have to be signed by; the host's own unless given")
     .action(async (flags: OperatorFlags & { out: string; key?: string }) => {
+      const { copyCheckpoints } = await import("./checkpoint-copies.ts");
       const copied = await copyCheckpoints(flags, flags.out);
       const { added, sequence, key } = copied;
       show(flags, copied, `Added ${added} to ${flags.out}, up to checkpoint ${sequence}, signed by the key ${key}.`);
@@ -94,6 +95,11 @@ export function addAuditCommands(program: Command, show: Show): void {
     const answer = await askHost(flags, "readAuditKey", {});
     show(flags, answer, answer.publicKey.trimEnd());
   });
+}
+
+async function holdAgainst(flags: VerifyFlags, file: string): Promise<HeldAgainst> {
+  const { holdAgainstFile } = await import("./checkpoint-copies.ts");
+  return holdAgainstFile(flags, file);
 }
 
 function wholeText({ tenant }: VerifyFlags, { rows, heads, checkpoints, kept }: Verified): string {

@@ -1,17 +1,20 @@
-import { columnText } from "../base/column-text.ts";
-import type { AdminOutput } from "../management/admin-routes.ts";
+import { columnText, ConfigError } from "../base/index.ts";
+import type { AdminOutput } from "../management/index.ts";
 import {
+  appendLines,
   beginning,
   CheckpointError,
   headsOfTenant,
+  isThere,
   parseLine,
+  parseVerifyingKey,
   placeBehind,
+  readCheckpoints,
+  readVerifyingKey,
   requireSignature,
-} from "../audit/checkpoint.ts";
-import { appendLines, isThere, readCheckpoints } from "../audit/checkpoint-file.ts";
-import { parseVerifyingKey, readVerifyingKey, type VerifyingKey } from "../audit/signing-key.ts";
-import type { SignedHead } from "../audit/audit-verify.ts";
-import { ConfigError } from "../base/config-error.ts";
+  type SignedHead,
+  type VerifyingKey,
+} from "../audit/index.ts";
 import { askHost } from "./ask-host.ts";
 import type { OperatorFlags } from "./connection.ts";
 

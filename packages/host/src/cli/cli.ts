@@ -13,10 +13,8 @@ import { jsonText } from "./table.ts";
 import { addToolsCommands } from "./tools-commands.ts";
 import { addTurnCommand } from "./turn-command.ts";
 import { addWhyCommand } from "./why-command.ts";
-import { ConfigError } from "../base/config-error.ts";
-import type { ConfigSources, Settings } from "../compose/config.ts";
-import type { Finding } from "../compose/doctor.ts";
-import { version } from "../base/version.ts";
+import { ConfigError, version } from "../base/index.ts";
+import type { ConfigSources, Finding, Settings } from "../compose/index.ts";
 
 const refused = 1;
 const misused = 2;
@@ -71,7 +69,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     .option("--print-config", "show the configuration in force, without secrets, and stop")
     .action(async (flags: ServeFlags) => {
       const set = flags.tokenFile ? flags.set : { ...flags.set, "admin.tokenFile": "false" };
-      const { loadConfig, withoutSecrets } = await import("../compose/config.ts");
+      const { loadConfig, withoutSecrets } = await import("../compose/index.ts");
       const config = loadConfig(sourcesOf({ ...flags, set }));
       if (flags.printConfig === true) print(JSON.stringify(withoutSecrets(config), null, 2));
       else {
@@ -85,7 +83,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     .addHelpText("after", "\nExample:\n  turnpike doctor --port 9000")
     .option("--json", "print JSON")
     .action(async (flags: ConfigFlags & { json?: boolean }) => {
-      const { examine } = await import("../compose/doctor.ts");
+      const { examine } = await import("../compose/index.ts");
       const findings = await examine(sourcesOf(flags));
       const mark = ({ isOk, isWarning }: Finding): string => (isOk ? (isWarning === true ? "WARN" : "ok ") : "BAD");
       const lines = findings.map((finding) => `${mark(finding)} ${finding.check}: ${finding.says}`);
@@ -99,7 +97,7 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     .description("Print the API description.")
     .addHelpText("after", "\nExample:\n  turnpike openapi > openapi.json")
     .action(async () => {
-      const { hostOpenApi } = await import("../protocols/pages/openapi.ts");
+      const { hostOpenApi } = await import("../protocols/pages/index.ts");
       print(JSON.stringify(hostOpenApi(), null, 2));
     });
 

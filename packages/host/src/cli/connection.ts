@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { createServiceClient, type ServiceClient } from "turnpike/client";
-import { ConfigError } from "../base/config-error.ts";
+import { ConfigError } from "../base/index.ts";
 import { readCount, readToken, readUrl } from "./tokenize.ts";
 
 /** Where a host listens unless it is told otherwise. */

@@ -1,4 +1,4 @@
-import { operatorsTenant, type CredentialRecord } from "../management/records.ts";
+import { type CredentialRecord, operatorsTenant } from "../management/index.ts";
 import type { Command } from "commander";
 import { askHost } from "./ask-host.ts";
 import { asOperator, withPages, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";

@@ -1,6 +1,6 @@
-import { QuestionStatusSchema, type Question } from "../management/records.ts";
+import { type Question, QuestionStatusSchema } from "../management/index.ts";
 import type { Command } from "commander";
-import { ConfigError } from "../base/config-error.ts";
+import { ConfigError } from "../base/index.ts";
 import { askHost } from "./ask-host.ts";
 import { asOperator, sameHost, withPages, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { oneLine, renderTable, withMore } from "./table.ts";

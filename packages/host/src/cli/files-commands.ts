@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import type { JsonObject, JsonValue } from "turnpike/contracts";
-import { ConfigError } from "../base/config-error.ts";
+import { ConfigError } from "../base/index.ts";
 import { freshId, outputOf } from "./caller-results.ts";
 import { asCaller, openCaller, type CallerFlags, type Show } from "./connection.ts";
 import { oneLine, renderTable, withMore } from "./table.ts";

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { Command } from "commander";
 import type { Constraints } from "turnpike/contracts";
-import { ConfigError } from "../base/config-error.ts";
-import type { GrantEntry } from "../management/admin-schemas.ts";
+import { ConfigError } from "../base/index.ts";
+import type { GrantEntry } from "../management/index.ts";
 import { askHost } from "./ask-host.ts";
 import { asOperator, withPages, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { oneLine, renderTable, withMore } from "./table.ts";

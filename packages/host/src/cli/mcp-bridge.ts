@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline";
 import { isJSONRPCRequest, parseJSONRPCMessage, SdkHttpError, type JSONRPCMessage } from "@modelcontextprotocol/client";
 import { RequestErrorSchema } from "turnpike/contracts";
-import { openHttpChannel } from "../mcp-servers/http-channel.ts";
+import { openHttpChannel } from "../mcp-servers/index.ts";
 
 /** What a bridge joins: a client's lines on one side, a host on the other. */
 export interface BridgeOptions {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Command } from "commander";
-import { ConfigError } from "../base/config-error.ts";
+import { ConfigError } from "../base/index.ts";
 import { defaultUrl } from "./connection.ts";
 import { readUrl } from "./tokenize.ts";
 

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { check, JsonValueSchema, type PrincipalRef } from "turnpike/contracts";
-import { ConfigError } from "../base/config-error.ts";
+import { ConfigError } from "../base/index.ts";
 import { asCaller, openCaller, type CallerFlags, type Show } from "./connection.ts";
 import { oneLine, renderTable } from "./table.ts";
 import { callTool } from "./tools-commands.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Settings } from "../management/admin-schemas.ts";
+import type { Settings } from "../management/index.ts";
 import { askHost } from "./ask-host.ts";
 import { asOperator, type OperatorFlags, type Show } from "./connection.ts";
 import { renderTable } from "./table.ts";

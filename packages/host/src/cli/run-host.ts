@@ -1,16 +1,12 @@
 import { join } from "node:path";
-import type { OperatorToken } from "../access/admin-token.ts";
-import { dataFolder } from "../base/data-folder.ts";
+import type { OperatorToken } from "../access/index.ts";
+import { ConfigError, dataFolder, isPostgres } from "../base/index.ts";
 import { commandLine } from "./tokenize.ts";
-import { ConfigError } from "../base/config-error.ts";
-import type { Config } from "../compose/config.ts";
-import { isPostgres } from "../base/data-folder.ts";
-import { demoScreen } from "../demo/demo-screen.ts";
-import { openDemoWorld } from "../demo/demo-world.ts";
-import { createLog } from "../observe/log.ts";
-import { serversAsOwnUser } from "../mcp-servers/isolation.ts";
-import { openRuntimes } from "../turns/runtimes/open-runtime.ts";
-import { startHost, type Host } from "../compose/compose.ts";
+import { type Config, type Host, startHost } from "../compose/index.ts";
+import { demoScreen, openDemoWorld } from "../demo/index.ts";
+import { createLog } from "../observe/index.ts";
+import { serversAsOwnUser } from "../mcp-servers/index.ts";
+import { openRuntimes } from "../turns/index.ts";
 
 /** What `serve` was told beside the configuration. */
 export interface RunOptions {

@@ -1,4 +1,4 @@
-import { unprintable } from "../base/hidden-text.ts";
+import { unprintable } from "../base/index.ts";
 import { commandLine } from "./tokenize.ts";
 
 const unprintableRun = new RegExp(`${unprintable}+`, "gu");

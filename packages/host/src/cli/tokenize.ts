@@ -7,8 +7,7 @@ import {
   type PrincipalRef,
   type ResourceRef,
 } from "turnpike/contracts";
-import { ConfigError } from "../base/config-error.ts";
-import { unprintable } from "../base/hidden-text.ts";
+import { ConfigError, unprintable } from "../base/index.ts";
 
 /** A principal as people write it: `human:alice`. */
 export function principalText(principal: PrincipalRef): string {

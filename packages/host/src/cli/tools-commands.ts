@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { check, JsonObjectSchema, type JsonObject, type JsonValue } from "turnpike/contracts";
-import { ConfigError } from "../base/config-error.ts";
+import { ConfigError } from "../base/index.ts";
 import { freshId, outputOf } from "./caller-results.ts";
 import { asCaller, openCaller, type Caller, type CallerFlags, type Show } from "./connection.ts";
 import { jsonText, renderTable } from "./table.ts";

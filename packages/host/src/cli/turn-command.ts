@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { check, JsonValueSchema, type TurnResult } from "turnpike/contracts";
-import { ConfigError } from "../base/config-error.ts";
+import { ConfigError } from "../base/index.ts";
 import { freshId, refusal } from "./caller-results.ts";
 import { asCaller, openCaller, type CallerFlags, type Show } from "./connection.ts";
 import { jsonText, oneLine } from "./table.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { AuditEvent, Grant, PrincipalRef } from "turnpike/contracts";
-import type { AdminExplanation } from "../management/admin-schemas.ts";
-import { ConfigError } from "../base/config-error.ts";
+import type { AdminExplanation } from "../management/index.ts";
+import { ConfigError } from "../base/index.ts";
 import { askHost } from "./ask-host.ts";
 import { asOperator, sameHost, type OperatorFlags, type Show } from "./connection.ts";
 import { jsonText, oneLine, renderTable } from "./table.ts";

@@ -1,40 +1,38 @@
 import type { ToolHandler } from "turnpike/kernel";
 import { createServiceApi, createServiceHandler } from "turnpike/http";
 import { createTurnExecutor, type RuntimePlugin, type TurnExecutionPort } from "turnpike/runtime";
-import { createAccessGuard } from "../access/access-guard.ts";
-import { createJwtVerifier } from "../access/jwt.ts";
-import { createContextResolver } from "../access/resolve-context.ts";
-import { verifySenders } from "../access/verify-senders.ts";
-import { createAdminHandler } from "../protocols/admin/admin-handler.ts";
-import { ensureAdminToken, type OperatorToken } from "../access/admin-token.ts";
-import { auditKeyFile, checkpointFile } from "../audit/audit-files.ts";
-import { createCheckpoints, type Checkpoints } from "../audit/checkpoints.ts";
-import { openSigningKey } from "../audit/signing-key.ts";
+import {
+  createAccessGuard,
+  createContextResolver,
+  createJwtVerifier,
+  createRateLimit,
+  ensureAdminToken,
+  type OperatorToken,
+  verifySenders,
+} from "../access/index.ts";
+import { createAdminHandler } from "../protocols/admin/index.ts";
+import { auditKeyFile, checkpointFile, type Checkpoints, createCheckpoints, openSigningKey } from "../audit/index.ts";
 import type { Config } from "./config.ts";
-import type { Database } from "../storage/database.ts";
-import { heartbeat } from "../storage/heartbeat.ts";
-import { openDatabase } from "../storage/open-database.ts";
-import { isOutage } from "../storage/outage.ts";
+import { type Database, heartbeat, isOutage, openDatabase } from "../storage/index.ts";
 import { createHostKernel } from "./kernel.ts";
-import { createRateLimit } from "../access/rate-limit.ts";
-import { openTurnSlots } from "../turns/turn-limit.ts";
-import { turnLimitsOf } from "../turns/turn-slots.ts";
-import { bugFacts, errorFacts, foreignErrorFacts, type Log } from "../observe/log.ts";
-import { serversAsOwnUser } from "../mcp-servers/isolation.ts";
-import { createMcpHandler } from "../protocols/mcp/mcp-handler.ts";
-import { createMcpPool, type McpPool } from "../mcp-servers/mcp-pool.ts";
-import { createMetrics, type Metrics } from "../observe/metrics.ts";
-import { queryLog } from "../observe/query-log.ts";
-import { hostOpenApi } from "../protocols/pages/openapi.ts";
-import type { Runtimes } from "../turns/runtimes/open-runtime.ts";
-import { createApp } from "../front/app.ts";
+import { openTurnSlots, type Runtimes, turnLimitsOf } from "../turns/index.ts";
+import {
+  bugFacts,
+  createMetrics,
+  errorFacts,
+  foreignErrorFacts,
+  type Log,
+  type Metrics,
+  queryLog,
+} from "../observe/index.ts";
+import { createMcpPool, type McpPool, serversAsOwnUser } from "../mcp-servers/index.ts";
+import { createMcpHandler } from "../protocols/mcp/index.ts";
+import { hostOpenApi, renderDocs } from "../protocols/pages/index.ts";
+import { createApp, createReadiness, startServer } from "../front/index.ts";
 import { knownPaths } from "./known-paths.ts";
 import { createPipeline } from "./pipeline.ts";
-import { renderDocs } from "../protocols/pages/docs-page.ts";
-import { startServer } from "../front/node-server.ts";
-import { createReadiness } from "../front/readiness.ts";
 import { openStores, type Stores } from "./stores.ts";
-import { version } from "../base/version.ts";
+import { version } from "../base/index.ts";
 
 /** A host that runs. */
 export interface Host {

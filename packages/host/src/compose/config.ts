@@ -1,16 +1,13 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describeExpectation, TurnOptionsSchema } from "turnpike/contracts";
 import { z } from "zod";
-import { JwtConfigSchema } from "../access/jwt-config.ts";
-import { ConfigError } from "../base/config-error.ts";
-import { isLoopback } from "../base/loopback.ts";
-import { positive } from "../base/positive.ts";
-import { AuditSettingsSchema } from "../audit/audit-settings.ts";
-import { ListenSchema, TlsSchema, wireLimits } from "../front/front-settings.ts";
-import { LogSettingsSchema } from "../observe/log.ts";
-import { turnLimits } from "../turns/turn-slots.ts";
-import { RuntimeConfigSchema } from "../turns/runtimes/model/runtime-config.ts";
-import { McpConfigSchema, withoutMcpSecrets } from "../mcp-servers/mcp-config.ts";
+import { JwtConfigSchema } from "../access/index.ts";
+import { ConfigError, isLoopback, positive } from "../base/index.ts";
+import { AuditSettingsSchema } from "../audit/index.ts";
+import { ListenSchema, TlsSchema, wireLimits } from "../front/index.ts";
+import { LogSettingsSchema } from "../observe/index.ts";
+import { RuntimeConfigSchema, turnLimits } from "../turns/index.ts";
+import { McpConfigSchema, withoutMcpSecrets } from "../mcp-servers/index.ts";
 
 const ConfigSchema = z.strictObject({
   listen: ListenSchema.prefault({}),

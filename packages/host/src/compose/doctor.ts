@@ -2,17 +2,13 @@ import { existsSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { sql } from "kysely";
-import { isKeySetUrl } from "../access/jwt-config.ts";
-import { readKeySet } from "../access/key-set.ts";
-import { adminTokenFile, dataFolder } from "../base/data-folder.ts";
-import { auditKeyFile } from "../audit/audit-files.ts";
+import { isKeySetUrl, readKeySet } from "../access/index.ts";
+import { adminTokenFile, dataFolder, isPostgres } from "../base/index.ts";
+import { auditKeyFile } from "../audit/index.ts";
 import { loadConfig, type Config } from "./config.ts";
-import { isPostgres } from "../base/data-folder.ts";
-import { openDatabase } from "../storage/open-database.ts";
-import { impossibleUsers, serversAsOwnUser } from "../mcp-servers/isolation.ts";
-import type { McpConfig } from "../mcp-servers/mcp-config.ts";
-import type { ModelConfig } from "../turns/runtimes/model/runtime-config.ts";
-import { readApiKey } from "../turns/runtimes/open-runtime.ts";
+import { openDatabase } from "../storage/index.ts";
+import { impossibleUsers, type McpConfig, serversAsOwnUser } from "../mcp-servers/index.ts";
+import { type ModelConfig, readApiKey } from "../turns/index.ts";
 
 /** One thing the doctor looked at. */
 export interface Finding {

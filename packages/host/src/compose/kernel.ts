@@ -1,14 +1,9 @@
 import { createKernel, type AccessGuard, type Kernel, type ToolHandler, type ToolProvider } from "turnpike/kernel";
 import { escalationTool } from "turnpike/runtime";
 import type { Config } from "./config.ts";
-import type { FileDesk } from "../files/file-action.ts";
-import { fileProvider } from "../files/file-provider.ts";
-import { fileTools } from "../files/file-tools.ts";
-import { errorFacts, portErrorFacts, type Log } from "../observe/log.ts";
-import { messageTools } from "../messages/message-tools.ts";
-import { messageTransport } from "../messages/message-transport.ts";
-import { countingAudit } from "../observe/counting-audit.ts";
-import type { Metrics } from "../observe/metrics.ts";
+import { type FileDesk, fileProvider, fileTools } from "../files/index.ts";
+import { countingAudit, errorFacts, type Log, type Metrics, portErrorFacts } from "../observe/index.ts";
+import { messageTools, messageTransport } from "../messages/index.ts";
 import type { Stores } from "./stores.ts";
 
 /** What a host's kernel is made of. */

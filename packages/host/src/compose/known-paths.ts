@@ -1,6 +1,6 @@
 import { routes } from "turnpike/contracts";
-import { adminRoutes } from "../management/admin-routes.ts";
-import { mcpPath } from "../protocols/mcp/mcp-handler.ts";
+import { adminRoutes } from "../management/index.ts";
+import { mcpPath } from "../protocols/mcp/index.ts";
 
 /** Every path that answers here; logs and metrics call any other "other". */
 export const knownPaths: ReadonlySet<string> = new Set([

@@ -1,15 +1,9 @@
 import type { ServiceApi } from "turnpike/http";
-import { limitSenders } from "../access/limit-senders.ts";
-import type { HostAccessGuard } from "../access/access-guard.ts";
-import { requestScope } from "../access/request-scope.ts";
-import { protectFromReplay } from "../ledger/replay-api.ts";
-import type { ReplayStore } from "../ledger/replay-store.ts";
-import { errorFacts, type Log } from "../observe/log.ts";
-import { measureTurns } from "../observe/measure-turns.ts";
-import type { Metrics } from "../observe/metrics.ts";
-import { hideNamespaces } from "../tool-namespaces/hide-namespaces.ts";
-import { limitTurns } from "../turns/turn-limit.ts";
-import type { TurnSlots } from "../turns/turn-slots.ts";
+import { type HostAccessGuard, limitSenders, requestScope } from "../access/index.ts";
+import { protectFromReplay, type ReplayStore } from "../ledger/index.ts";
+import { errorFacts, type Log, measureTurns, type Metrics } from "../observe/index.ts";
+import { hideNamespaces } from "../tool-namespaces/index.ts";
+import { limitTurns, type TurnSlots } from "../turns/index.ts";
 
 /** What the layers around the service are made of. */
 export interface PipelineParts {

@@ -1,18 +1,12 @@
-import type { Database } from "../storage/database.ts";
-import { createAuditStore, type AuditStore } from "../audit/audit-store.ts";
-import { createCredentialStore, type CredentialStore } from "../access/credential-store.ts";
-import { createEscalationStore, type EscalationStore } from "../escalations/escalation-store.ts";
-import { createFileStore, type FileStore } from "../files/file-store.ts";
-import { createGrantStore, insertGrant, type GrantStore } from "../grants/grant-store.ts";
-import {
-  createNamespaceSettingsStore,
-  type NamespaceSettingsStore,
-} from "../tool-namespaces/namespace-settings-store.ts";
-import { createMessageStore, type MessageStore } from "../messages/message-store.ts";
-import { createReadCache } from "../storage/read-cache.ts";
-import { createReplayStore, type ReplayStore } from "../ledger/replay-store.ts";
-import { createRevisions } from "../storage/revisions.ts";
-import { createUsageStore, type HostUsageStore } from "../ledger/usage-store.ts";
+import { createReadCache, createRevisions, type Database } from "../storage/index.ts";
+import { type AuditStore, createAuditStore } from "../audit/index.ts";
+import { createCredentialStore, type CredentialStore } from "../access/index.ts";
+import { createEscalationStore, type EscalationStore } from "../escalations/index.ts";
+import { createFileStore, type FileStore } from "../files/index.ts";
+import { createGrantStore, type GrantStore, insertGrant } from "../grants/index.ts";
+import { createNamespaceSettingsStore, type NamespaceSettingsStore } from "../tool-namespaces/index.ts";
+import { createMessageStore, type MessageStore } from "../messages/index.ts";
+import { createReplayStore, createUsageStore, type HostUsageStore, type ReplayStore } from "../ledger/index.ts";
 
 /** Everything the host keeps. */
 export interface Stores {

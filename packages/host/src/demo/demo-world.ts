@@ -1,11 +1,11 @@
-import type { CredentialAccess } from "../management/records.ts";
+import type { CredentialAccess } from "../management/index.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { principalId, type Capability, type Grant, type PrincipalRef } from "turnpike/contracts";
-import type { CredentialStore } from "../access/credential-store.ts";
-import { writePrivate } from "../base/private-file.ts";
-import type { FileStore } from "../files/file-store.ts";
-import type { GrantStore } from "../grants/grant-store.ts";
-import type { NamespaceSettingsStore } from "../tool-namespaces/namespace-settings-store.ts";
+import type { CredentialStore } from "../access/index.ts";
+import { writePrivate } from "../base/index.ts";
+import type { FileStore } from "../files/index.ts";
+import type { GrantStore } from "../grants/index.ts";
+import type { NamespaceSettingsStore } from "../tool-namespaces/index.ts";
 
 /** Where the demo's world is kept. */
 interface Stores {

@@ -1,4 +1,4 @@
-import type { Question } from "../management/records.ts";
+import type { Question } from "../management/index.ts";
 import { parseInstant, type Grant } from "turnpike/contracts";
 
 /** How an operator narrows what they approve. */

@@ -10,11 +10,9 @@ import {
   type Grant,
 } from "turnpike/contracts";
 import type { EscalationQueue } from "turnpike/kernel";
-import { columnText } from "../base/column-text.ts";
-import type { Database } from "../storage/database.ts";
-import type { Schema } from "../storage/schema.ts";
-import type { Revisions } from "../storage/revisions.ts";
-import type { Question } from "../management/records.ts";
+import { columnText } from "../base/index.ts";
+import type { Database, Revisions, Schema } from "../storage/index.ts";
+import type { Question } from "../management/index.ts";
 
 type QuestionStatus = Question["status"];
 

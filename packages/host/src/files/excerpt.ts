@@ -1,4 +1,4 @@
-import { cutText } from "../base/cut-text.ts";
+import { cutText } from "../base/index.ts";
 import { isAskedFor, placesOfWords, type WordQuery } from "./words.ts";
 
 const before = 60;

@@ -1,6 +1,6 @@
 import { sql, type RawBuilder, type SqlBool } from "kysely";
 import { principalKey, sha256, type PrincipalRef } from "turnpike/contracts";
-import { columnText } from "../base/column-text.ts";
+import { columnText } from "../base/index.ts";
 
 /** Whose files: an owner in a tenant. */
 export interface FileOwner {

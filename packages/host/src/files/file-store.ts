@@ -1,4 +1,4 @@
-import type { Database } from "../storage/database.ts";
+import type { Database } from "../storage/index.ts";
 import { breathe } from "./breathe.ts";
 import { createFileChanges, type FileChanges } from "./file-changes.ts";
 import { isOwn, ownerColumns, type FileOwner } from "./file-owner.ts";

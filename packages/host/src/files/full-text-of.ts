@@ -1,4 +1,4 @@
-import type { Database } from "../storage/database.ts";
+import type { Database } from "../storage/index.ts";
 import type { FullText } from "./full-text.ts";
 import { postgresFullText } from "./postgres-full-text.ts";
 import { sqliteFullText } from "./sqlite-full-text.ts";

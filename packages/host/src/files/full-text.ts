@@ -1,5 +1,5 @@
 import type { Kysely } from "kysely";
-import type { Schema } from "../storage/schema.ts";
+import type { Schema } from "../storage/index.ts";
 import type { OwnerColumns } from "./file-owner.ts";
 import type { WordQuery } from "./words.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { readCursor, writeCursor } from "./cursor.ts";
-import { cutText } from "../base/cut-text.ts";
+import { cutText } from "../base/index.ts";
 import { defineFileAction, joinPath, pageInput, pageOutput, questionOf, type FileCall } from "./file-action.ts";
 import { createLineMatcher, type LineMatcher } from "./line-matcher.ts";
 import { createPace, type Pace } from "./pace.ts";

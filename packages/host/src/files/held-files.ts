@@ -1,6 +1,5 @@
 import { sql, type Transaction } from "kysely";
-import type { Database } from "../storage/database.ts";
-import type { Schema } from "../storage/schema.ts";
+import type { Database, Schema } from "../storage/index.ts";
 import { ownerColumns, shelfOf, type FileOwner, type OwnerColumns } from "./file-owner.ts";
 import { fullTextOf } from "./full-text-of.ts";
 import type { FullText } from "./full-text.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
-import type { Database } from "../storage/database.ts";
+import type { Database } from "../storage/index.ts";
 import { captureFiles } from "./capture-files.ts";
 import { ownerColumns, type FileOwner } from "./file-owner.ts";
 import type { HeldFiles, HoldFiles } from "./held-files.ts";

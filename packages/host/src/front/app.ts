@@ -1,9 +1,8 @@
 import { performance } from "node:perf_hooks";
 import { errorCodes } from "turnpike/contracts";
 import { requestIdOf } from "turnpike/http";
-import { bugFacts, errorFacts, type Log } from "../observe/log.ts";
-import type { Metrics } from "../observe/metrics.ts";
-import { withRequestScope, type RequestScope } from "../access/request-scope.ts";
+import { bugFacts, errorFacts, type Log, type Metrics } from "../observe/index.ts";
+import { type RequestScope, withRequestScope } from "../access/index.ts";
 
 /** What the host serves besides the service itself. Nobody has to log in for these. */
 export interface AppOptions {

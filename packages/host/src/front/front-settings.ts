@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { positive } from "../base/positive.ts";
+import { positive } from "../base/index.ts";
 
 export const ListenSchema = z.strictObject({
   host: z.string().min(1).default("127.0.0.1"),

@@ -9,11 +9,8 @@ import {
 } from "turnpike/contracts";
 import type { Kysely, Transaction } from "kysely";
 import type { GrantSource } from "turnpike/kernel";
-import { columnText } from "../base/column-text.ts";
-import type { Database } from "../storage/database.ts";
-import type { Schema } from "../storage/schema.ts";
-import type { ReadCache } from "../storage/read-cache.ts";
-import type { Revisions } from "../storage/revisions.ts";
+import { columnText } from "../base/index.ts";
+import type { Database, ReadCache, Revisions, Schema } from "../storage/index.ts";
 
 /**
  * The grants of every tenant. What was revoked stays revoked whatever a clock says: the kernel gets such a grant as one that

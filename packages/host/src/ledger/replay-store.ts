@@ -1,7 +1,6 @@
 import { sql, type ExpressionBuilder, type OperandExpression, type SqlBool } from "kysely";
-import { columnText } from "../base/column-text.ts";
-import type { Database } from "../storage/database.ts";
-import type { Schema } from "../storage/schema.ts";
+import { columnText } from "../base/index.ts";
+import type { Database, Schema } from "../storage/index.ts";
 import { createUnkeptWrites, type UnkeptWrite } from "./unkept-writes.ts";
 
 /** What makes two requests the same effect. */

@@ -1,6 +1,6 @@
 import type { UsageStore } from "turnpike/kernel";
-import { columnText } from "../base/column-text.ts";
-import type { Database } from "../storage/database.ts";
+import { columnText } from "../base/index.ts";
+import type { Database } from "../storage/index.ts";
 
 /** The uses of bounded grants. */
 export interface HostUsageStore extends UsageStore {

@@ -1,7 +1,6 @@
 import { IdentifierSchema, parsePrincipal, PathSegmentSchema } from "turnpike/contracts";
 import { z } from "zod";
-import { EnvironmentNameSchema } from "../base/environment-name.ts";
-import { isLoopback } from "../base/loopback.ts";
+import { EnvironmentNameSchema, isLoopback } from "../base/index.ts";
 
 const PrincipalTextSchema = z
   .string()

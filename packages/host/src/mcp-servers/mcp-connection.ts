@@ -9,7 +9,7 @@ import {
 } from "@modelcontextprotocol/client";
 import type { JsonObject } from "turnpike/contracts";
 import { z } from "zod";
-import { version } from "../base/version.ts";
+import { version } from "../base/index.ts";
 import type { Channel } from "./channel.ts";
 import { AnswerTooLarge } from "./http-channel.ts";
 

@@ -1,7 +1,7 @@
 import { principalKey, type DiscoveryContext } from "turnpike/contracts";
 import type { ToolProvider } from "turnpike/kernel";
-import { ConfigError } from "../base/config-error.ts";
-import { foreignErrorFacts, type Log } from "../observe/log.ts";
+import { ConfigError } from "../base/index.ts";
+import { foreignErrorFacts, type Log } from "../observe/index.ts";
 import { openHttpChannel } from "./http-channel.ts";
 import { impossibleUsers } from "./isolation.ts";
 import { createLink, type Link } from "./reconnecting-client.ts";

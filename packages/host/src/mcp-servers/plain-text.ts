@@ -1,6 +1,5 @@
 import type { JsonObject, JsonValue } from "turnpike/contracts";
-import { cutText } from "../base/cut-text.ts";
-import { withoutHiddenText } from "../base/hidden-text.ts";
+import { cutText, withoutHiddenText } from "../base/index.ts";
 
 /** Text of a server as it may be shown: nothing hidden in it, and no longer than the limit. */
 export function plainText(text: string, maxLength: number): string {

@@ -1,8 +1,7 @@
 import type { Transaction } from "kysely";
 import { canonicalJson, principalKey, type MessageEnvelope, type PrincipalRef } from "turnpike/contracts";
-import { columnText } from "../base/column-text.ts";
-import type { Database } from "../storage/database.ts";
-import type { Schema } from "../storage/schema.ts";
+import { columnText } from "../base/index.ts";
+import type { Database, Schema } from "../storage/index.ts";
 
 /** Whose messages: a receiver in a tenant. */
 export interface Inbox {

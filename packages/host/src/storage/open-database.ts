@@ -1,6 +1,6 @@
 import type { Logger } from "kysely";
 import type { Database } from "./database.ts";
-import { isPostgres } from "../base/data-folder.ts";
+import { isPostgres } from "../base/index.ts";
 import { openPostgres } from "./postgres.ts";
 import { openSqlite } from "./sqlite.ts";
 

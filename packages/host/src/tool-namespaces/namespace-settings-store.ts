@@ -1,9 +1,7 @@
 import { principalKey, type NamespaceUpdate, type PrincipalRef } from "turnpike/contracts";
 import { KernelError, type ToolNamespaceSettingsStore } from "turnpike/kernel";
-import { columnText } from "../base/column-text.ts";
-import type { Database } from "../storage/database.ts";
-import type { ReadCache } from "../storage/read-cache.ts";
-import type { Revisions } from "../storage/revisions.ts";
+import { columnText } from "../base/index.ts";
+import type { Database, ReadCache, Revisions } from "../storage/index.ts";
 
 /** Which tool namespaces are on, for each actor of each tenant. */
 export interface NamespaceSettingsStore extends ToolNamespaceSettingsStore {

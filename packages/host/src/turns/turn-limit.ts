@@ -1,6 +1,6 @@
 import { principalKey, type AccessContext } from "turnpike/contracts";
 import { ServiceHttpError, type ServiceApi } from "turnpike/http";
-import type { Database } from "../storage/database.ts";
+import type { Database } from "../storage/index.ts";
 import { sharedTurnSlots } from "./turn-slot-store.ts";
 import { localTurnSlots, type Admission, type TurnLimits, type TurnSlots } from "./turn-slots.ts";
 

@@ -1,8 +1,6 @@
 import { sql, type Transaction } from "kysely";
-import { columnText } from "../base/column-text.ts";
-import type { Database } from "../storage/database.ts";
-import { livingHosts } from "../storage/postgres.ts";
-import type { Schema } from "../storage/schema.ts";
+import { columnText } from "../base/index.ts";
+import { type Database, livingHosts, type Schema } from "../storage/index.ts";
 import { reachedLimit, type Admission, type TurnLimits, type TurnOwner, type TurnSlots } from "./turn-slots.ts";
 
 /** The advisory lock under which turns are admitted, one host after the other. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { positive } from "../base/positive.ts";
+import { positive } from "../base/index.ts";
 
 /** The settings that limit turns. */
 export const turnLimits = {

@@ -1,8 +1,8 @@
 import { check, describeIssues, errorCodes } from "turnpike/contracts";
 import { readBody, requestIdOf, ServiceHttpError } from "turnpike/http";
-import { isOutage } from "../../storage/outage.ts";
+import { isOutage } from "../../storage/index.ts";
 import { requireOperator, type OperatorPorts } from "./require-operator.ts";
-import { adminRoutes, type AdminRoute, type AdminRouteName } from "../../management/admin-routes.ts";
+import { type AdminRoute, type AdminRouteName, adminRoutes } from "../../management/index.ts";
 import { auditOperations } from "./audit-operations.ts";
 import { credentialOperations } from "./credential-operations.ts";
 import type { AdminOperations, AdminServices } from "./desk.ts";
@@ -10,7 +10,7 @@ import { escalationOperations } from "./escalation-operations.ts";
 import { explainOperations } from "./explain-operations.ts";
 import { grantOperations } from "./grant-operations.ts";
 import { namespaceOperations } from "./namespace-operations.ts";
-import type { Operator } from "../../access/operator.ts";
+import type { Operator } from "../../access/index.ts";
 
 /** What the handler needs besides the desk. */
 export interface AdminPorts extends OperatorPorts {

@@ -1,6 +1,5 @@
 import { ServiceHttpError } from "turnpike/http";
-import { CheckpointError } from "../../audit/checkpoint.ts";
-import type { Break } from "../../audit/audit-verify.ts";
+import { type Break, CheckpointError } from "../../audit/index.ts";
 import { invalid, notFound, pageOf, type AdminOperations, type AdminServices } from "./desk.ts";
 
 type AuditRoute = "listAudit" | "verifyAudit" | "verifyAuditHeads" | "readCheckpoints" | "readAuditKey";

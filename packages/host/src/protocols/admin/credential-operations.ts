@@ -1,6 +1,6 @@
-import { operatorsTenant } from "../../management/records.ts";
+import { operatorsTenant } from "../../management/index.ts";
 import { principalKey } from "turnpike/contracts";
-import { freshCredentialId, isKept } from "../../access/credential-store.ts";
+import { freshCredentialId, isKept } from "../../access/index.ts";
 import { conflict, invalid, notFound, pageOf, type AdminOperations, type AdminServices } from "./desk.ts";
 
 /** Making, listing and revoking credentials. */

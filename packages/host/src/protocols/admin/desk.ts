@@ -1,14 +1,12 @@
 import type { Kernel } from "turnpike/kernel";
 import { ServiceHttpError } from "turnpike/http";
-import type { Checkpoints } from "../../audit/checkpoints.ts";
-import type { AuditStore } from "../../audit/audit-store.ts";
-import type { CredentialStore } from "../../access/credential-store.ts";
-import type { EscalationStore } from "../../escalations/escalation-store.ts";
-import type { GrantStore } from "../../grants/grant-store.ts";
-import type { HostUsageStore } from "../../ledger/usage-store.ts";
-import type { NamespaceSettingsStore } from "../../tool-namespaces/namespace-settings-store.ts";
-import type { AdminInput, AdminOutput, AdminRouteName } from "../../management/admin-routes.ts";
-import type { Operator } from "../../access/operator.ts";
+import type { AuditStore, Checkpoints } from "../../audit/index.ts";
+import type { CredentialStore, Operator } from "../../access/index.ts";
+import type { EscalationStore } from "../../escalations/index.ts";
+import type { GrantStore } from "../../grants/index.ts";
+import type { HostUsageStore } from "../../ledger/index.ts";
+import type { NamespaceSettingsStore } from "../../tool-namespaces/index.ts";
+import type { AdminInput, AdminOutput, AdminRouteName } from "../../management/index.ts";
 
 /** What operators look at and change. */
 export interface AdminStores {

@@ -1,7 +1,6 @@
-import type { Question } from "../../management/records.ts";
-import { approvedGrant } from "../../escalations/approved-grant.ts";
-import type { Answered } from "../../escalations/escalation-store.ts";
-import { GrantIdTaken } from "../../grants/grant-store.ts";
+import type { Question } from "../../management/index.ts";
+import { type Answered, approvedGrant } from "../../escalations/index.ts";
+import { GrantIdTaken } from "../../grants/index.ts";
 import { conflict, invalid, notFound, pageOf, type AdminOperations, type AdminServices } from "./desk.ts";
 
 /** Reading and answering the questions that turns ended with. */

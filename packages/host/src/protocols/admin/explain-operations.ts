@@ -1,7 +1,6 @@
 import { principalKey, type AccessContext, type AuditEvent, type AuthorizationRequest } from "turnpike/contracts";
 import { z } from "zod";
-import type { AdminInput } from "../../management/admin-routes.ts";
-import type { AdminExplanation } from "../../management/admin-schemas.ts";
+import type { AdminExplanation, AdminInput } from "../../management/index.ts";
 import { conflict, notFound, type AdminOperations, type AdminServices } from "./desk.ts";
 import { suggestGrant } from "./suggest-grant.ts";
 

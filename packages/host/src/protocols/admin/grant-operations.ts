@@ -1,8 +1,8 @@
 import { parseInstant, type Grant } from "turnpike/contracts";
 import { deriveGrant, type GrantState } from "turnpike/kernel";
-import { columnText } from "../../base/column-text.ts";
-import { GrantIdTaken } from "../../grants/grant-store.ts";
-import type { GrantEntry } from "../../management/admin-schemas.ts";
+import { columnText } from "../../base/index.ts";
+import { GrantIdTaken } from "../../grants/index.ts";
+import type { GrantEntry } from "../../management/index.ts";
 import { checkGrants, ruleText, type CheckedGrant } from "./check-grants.ts";
 import { conflict, invalid, notFound, type AdminOperations, type AdminServices } from "./desk.ts";
 

@@ -1,6 +1,6 @@
 import { sha256, type PrincipalRef } from "turnpike/contracts";
 import { KernelError } from "turnpike/kernel";
-import type { Settings } from "../../management/admin-schemas.ts";
+import type { Settings } from "../../management/index.ts";
 import { conflict, invalid, type AdminOperations, type AdminServices } from "./desk.ts";
 
 const tooMany = "/update/enable: expected at most 256 tool namespaces to be on.";

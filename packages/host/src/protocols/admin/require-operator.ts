@@ -1,9 +1,12 @@
 import type { AuditSink } from "turnpike/kernel";
 import { ServiceHttpError } from "turnpike/http";
-import type { RateLimit } from "../../access/rate-limit.ts";
-import type { CredentialStore } from "../../access/credential-store.ts";
-import { requestScope } from "../../access/request-scope.ts";
-import { createOperator, type Operator } from "../../access/operator.ts";
+import {
+  createOperator,
+  type CredentialStore,
+  type Operator,
+  type RateLimit,
+  requestScope,
+} from "../../access/index.ts";
 
 /** What operators are let in with. */
 export interface OperatorPorts {

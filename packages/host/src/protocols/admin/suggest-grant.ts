@@ -1,6 +1,6 @@
 import { principalKey, samePrincipal, type AuthorizationRequest, type Capability } from "turnpike/contracts";
 import { deriveGrant } from "turnpike/kernel";
-import type { AdminExplanation } from "../../management/admin-schemas.ts";
+import type { AdminExplanation } from "../../management/index.ts";
 import { checkGrants } from "./check-grants.ts";
 import type { AdminServices } from "./desk.ts";
 

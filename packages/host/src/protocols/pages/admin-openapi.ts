@@ -1,7 +1,7 @@
 import * as contracts from "turnpike/contracts";
 import { jsonSchemasOf, type JsonObject } from "turnpike/contracts";
 import { z } from "zod";
-import { adminRoutes, type AdminRoute } from "../../management/admin-routes.ts";
+import { type AdminRoute, adminRoutes } from "../../management/index.ts";
 
 /** An OpenAPI document, as far as the operators' part is added to it. */
 interface Document {

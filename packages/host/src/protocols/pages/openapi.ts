@@ -1,6 +1,6 @@
 import { openApiDocument } from "turnpike/http";
 import { withAdminRoutes } from "./admin-openapi.ts";
-import { version } from "../../base/version.ts";
+import { version } from "../../base/index.ts";
 
 /** The description of everything that the host serves. */
 export function hostOpenApi(): object {

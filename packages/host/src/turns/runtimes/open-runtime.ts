@@ -1,5 +1,5 @@
 import type { RuntimePlugin } from "turnpike/runtime";
-import { ConfigError } from "../../base/config-error.ts";
+import { ConfigError } from "../../base/index.ts";
 import { demoRuntime } from "./scripted.ts";
 import type { ModelConfig, RuntimeConfig } from "./model/runtime-config.ts";
 

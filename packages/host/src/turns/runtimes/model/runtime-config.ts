@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { EnvironmentNameSchema } from "../../../base/environment-name.ts";
-import { isLoopback } from "../../../base/loopback.ts";
+import { EnvironmentNameSchema, isLoopback } from "../../../base/index.ts";
 
 const BaseUrlSchema = z.string().refine(isPlainUrl, "expected an http or https URL without user, query or fragment");
 

@@ -1,0 +1,12 @@
+export { createAccessGuard, type HostAccessGuard } from "./access-guard.ts";
+export { ensureAdminToken, type OperatorToken } from "./admin-token.ts";
+export { createCredentialStore, type CredentialStore, freshCredentialId, isKept } from "./credential-store.ts";
+export { isKeySetUrl, JwtConfigSchema } from "./jwt-config.ts";
+export { createJwtVerifier } from "./jwt.ts";
+export { readKeySet } from "./key-set.ts";
+export { limitSenders } from "./limit-senders.ts";
+export { createOperator, type Operator } from "./operator.ts";
+export { createRateLimit, type RateLimit } from "./rate-limit.ts";
+export { requestScope, type RequestScope, withRequestScope } from "./request-scope.ts";
+export { createContextResolver } from "./resolve-context.ts";
+export { verifySenders } from "./verify-senders.ts";

@@ -1,0 +1,8 @@
+export { auditKeyFile, checkpointFile } from "./audit-files.ts";
+export { AuditSettingsSchema } from "./audit-settings.ts";
+export { type AuditStore, createAuditStore } from "./audit-store.ts";
+export type { Break, SignedHead } from "./audit-verify.ts";
+export { appendLines, isThere, readCheckpoints } from "./checkpoint-file.ts";
+export { beginning, CheckpointError, headsOfTenant, parseLine, placeBehind, requireSignature } from "./checkpoint.ts";
+export { type Checkpoints, createCheckpoints } from "./checkpoints.ts";
+export { openSigningKey, parseVerifyingKey, readVerifyingKey, type VerifyingKey } from "./signing-key.ts";

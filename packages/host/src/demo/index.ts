@@ -1,0 +1,2 @@
+export { demoScreen } from "./demo-screen.ts";
+export { openDemoWorld } from "./demo-world.ts";

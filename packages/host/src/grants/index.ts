@@ -1,0 +1,1 @@
+export { createGrantStore, GrantIdTaken, type GrantStore, insertGrant } from "./grant-store.ts";

@@ -1,0 +1,19 @@
+export { AdminClientError, createAdminClient } from "./admin-client.ts";
+export {
+  type AdminInput,
+  type AdminOutput,
+  type AdminRoute,
+  type AdminRouteName,
+  adminRoutes,
+} from "./admin-routes.ts";
+export type { AdminExplanation, GrantEntry, Settings } from "./admin-schemas.ts";
+export {
+  type CredentialAccess,
+  CredentialAccessSchema,
+  type CredentialRecord,
+  HashSchema,
+  operatorsTenant,
+  type Question,
+  QuestionStatusSchema,
+  StrandHeadSchema,
+} from "./records.ts";

@@ -1,0 +1,1 @@
+export { createAdminHandler } from "./admin-handler.ts";

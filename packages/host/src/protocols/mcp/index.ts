@@ -1,0 +1,1 @@
+export { createMcpHandler, mcpPath } from "./mcp-handler.ts";

@@ -7,7 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createCheckpoints, type Checkpoints } from "../../../packages/host/src/audit/checkpoints.ts";
 import { openSigningKey } from "../../../packages/host/src/audit/signing-key.ts";
-import { createAdminHandler, type AdminPorts } from "../../../packages/host/src/protocols/admin/admin-handler.ts";
+import { createFront } from "../../../packages/host/src/front/front.ts";
+import { serveProtocol } from "../../../packages/host/src/front/protocol.ts";
+import { createMetrics } from "../../../packages/host/src/observe/metrics.ts";
+import { adminProtocol } from "../../../packages/host/src/protocols/admin/admin-protocol.ts";
 import type { Database } from "../../../packages/host/src/storage/database.ts";
 import { createRateLimit, type RateLimit } from "../../../packages/host/src/access/rate-limit.ts";
 import { openStores, type Stores } from "../../../packages/host/src/compose/stores.ts";
@@ -36,7 +39,7 @@ export interface Refusal {
 export interface OfficeOptions {
   audit?: AuditSink;
   rateLimit?: RateLimit;
-  pages?: NonNullable<AdminPorts["pages"]>;
+  pages?: Readonly<Record<string, () => Promise<Response>>>;
   kernel?: Partial<KernelOptions>;
   questionMs?: number;
   /** The checkpoints of an office that was there before. */
@@ -92,17 +95,23 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
   const tokens = { operator: operator.token, agent: agent.token };
   const errors: unknown[] = [];
   const auditErrors: unknown[] = [];
-  const handler = createAdminHandler(
-    { stores, checkpoints, kernel, toolNamespaces: ["files", "messages", "service"], clock },
-    {
-      credentials: stores.credentials,
-      audit: audit ?? stores.audit,
-      rateLimit: rateLimit ?? createRateLimit({ perSecond: 10_000, burst: 10_000 }),
-      onError: (error) => void errors.push(error),
-      onAuditError: (error) => void auditErrors.push(error),
-      ...(pages && { pages }),
-    },
+  const protocol = serveProtocol(
+    adminProtocol(
+      { stores, checkpoints, kernel, toolNamespaces: ["files", "messages", "service"], clock },
+      {
+        credentials: stores.credentials,
+        audit: audit ?? stores.audit,
+        rateLimit: rateLimit ?? createRateLimit({ perSecond: 10_000, burst: 10_000 }),
+        clock: () => new Date(),
+        onAuditError: (error) => void auditErrors.push(error),
+      },
+      Object.entries(pages ?? {}).map(([path, answer]) => ({ method: "GET", path, answer })),
+    ),
   );
+  const log = { ...silent, error: (facts: object) => void errors.push(facts) };
+  const front = createFront({ protocols: [protocol], log, metrics: createMetrics({ routes: [] }) });
+  const handler: Office["handler"] = async (request) =>
+    protocol.owns(new URL(request.url).pathname) ? front(request) : undefined;
   const send: Office["send"] = async <Body>(as: Caller, method: string, path: string, body?: unknown) => {
     const headers = as === "nobody" ? {} : { authorization: `Bearer ${tokens[as]}` };
     const sent = typeof body === "string" ? body : JSON.stringify(body);

@@ -4,7 +4,10 @@ import { createKernel, defineTool, type ToolHandler } from "turnpike/kernel";
 import { createTurnExecutor, standardRuntime } from "turnpike/runtime";
 import { memoryAudit, memoryGrants, scriptedDriver, type MemoryAudit, type MemoryGrants } from "turnpike/testing";
 import { z } from "zod";
-import { createMcpHandler } from "../../../packages/host/src/protocols/mcp/mcp-handler.ts";
+import { createFront } from "../../../packages/host/src/front/front.ts";
+import { serveProtocol } from "../../../packages/host/src/front/protocol.ts";
+import { createMetrics } from "../../../packages/host/src/observe/metrics.ts";
+import { mcpProtocol } from "../../../packages/host/src/protocols/mcp/mcp-protocol.ts";
 import { fileProvider } from "./file-provider.ts";
 import { alice, assistant, capability, contextOf, grantOf } from "./world.ts";
 
@@ -72,11 +75,10 @@ export function servedWorld(
   const whole = createServiceApi({ kernel, turns });
   const api = options.changeApi?.(whole) ?? whole;
   const errors: unknown[] = [];
-  const handler = createMcpHandler({
+  const protocol = mcpProtocol({
     api,
     version: "1.2.3",
-    onError: (error) => errors.push(error),
-    async resolveContext({ headers }) {
+    async resolveContext(headers) {
       const [, token = ""] = /^Bearer (.+)$/.exec(headers.get("authorization") ?? "") ?? [];
       const holder = holders[token];
       if (holder === undefined) {
@@ -87,7 +89,15 @@ export function servedWorld(
       return token === "no-authority" ? context : { ...context, authority };
     },
   });
+  const note = (facts: { error?: string }): void => {
+    if (facts.error !== undefined) errors.push(facts.error);
+  };
+  const front = createFront({
+    protocols: [serveProtocol(protocol)],
+    log: { info() {}, warn: note, error: note },
+    metrics: createMetrics({ routes: [] }),
+  });
   const serve = async (request: Request): Promise<Response> =>
-    (await handler(request)) ?? new Response("elsewhere", { status: 418 });
+    protocol.owns(new URL(request.url).pathname) ? front(request) : new Response("elsewhere", { status: 418 });
   return { serve, api, grants, audit, errors };
 }

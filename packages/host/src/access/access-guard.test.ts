@@ -25,7 +25,7 @@ function guarded(database: Database) {
   const stores = openStores(database);
   const time = { now: noon };
   let sender: Caller | undefined;
-  const guard = createAccessGuard({ settings: stores.settings, clock: () => time.now, callerNow: () => sender });
+  const guard = createAccessGuard({ settings: stores.settings, clock: () => time.now, callerOf: () => sender });
   const check = (of: AccessContext) => guard.check(of, neverAborted);
   return {
     stores,

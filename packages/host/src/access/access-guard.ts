@@ -1,7 +1,7 @@
 import { principalKey, type AccessContext } from "turnpike/contracts";
-import { ServiceHttpError, type ServiceApi } from "turnpike/http";
+import { ServiceHttpError, type ServiceApi, type ServiceApiCallOptions } from "turnpike/http";
 import type { AccessGuard } from "turnpike/kernel";
-import { requestScope } from "./request-scope.ts";
+import { recordOf } from "./request-record.ts";
 import type { NamespaceSettingsStore } from "../tool-namespaces/index.ts";
 import type { Caller } from "./caller.ts";
 
@@ -9,8 +9,8 @@ import type { Caller } from "./caller.ts";
 export interface AccessGuardOptions {
   settings: NamespaceSettingsStore;
   clock: () => Date;
-  /** Who sent the request that is being handled. */
-  callerNow?: () => Caller | undefined;
+  /** Who sent the request behind a call. */
+  callerOf?: (options?: ServiceApiCallOptions) => Caller | undefined;
 }
 
 /** A guard that knows by what each running turn was started, as long as turns are started through `watchTurns`. */
@@ -21,7 +21,7 @@ export interface HostAccessGuard extends AccessGuard {
 
 /** Stops the next call of a turn whose credential is no longer good; a turn that nobody is known to have started has none. */
 export function createAccessGuard(options: AccessGuardOptions): HostAccessGuard {
-  const { settings, clock, callerNow = () => requestScope()?.caller } = options;
+  const { settings, clock, callerOf = (call) => recordOf(call)?.caller } = options;
   const running = new Map<string, Caller>();
   return {
     async check(context) {
@@ -40,7 +40,7 @@ export function createAccessGuard(options: AccessGuardOptions): HostAccessGuard 
         const key = turnKey(context, request.executionId);
         // Two turns of one name would vouch for each other.
         if (running.has(key)) throw new ServiceHttpError(409, "replay_pending", "The same request is still running.");
-        const caller = callerNow();
+        const caller = callerOf(callOptions);
         if (caller !== undefined) running.set(key, caller);
         try {
           return await api.executeTurn(context, request, callOptions);

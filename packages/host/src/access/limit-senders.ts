@@ -1,6 +1,6 @@
 import { samePrincipal } from "turnpike/contracts";
-import { ServiceHttpError, type ServiceApi } from "turnpike/http";
-import { requestScope } from "./request-scope.ts";
+import { ServiceHttpError, type ServiceApi, type ServiceApiCallOptions } from "turnpike/http";
+import { recordOf } from "./request-record.ts";
 import type { Caller } from "./caller.ts";
 
 /**
@@ -9,13 +9,13 @@ import type { Caller } from "./caller.ts";
  */
 export function limitSenders(
   api: ServiceApi,
-  callerNow: () => Caller | undefined = () => requestScope()?.caller,
+  callerOf: (options?: ServiceApiCallOptions) => Caller | undefined = (options) => recordOf(options)?.caller,
 ): ServiceApi {
   return {
     ...api,
     async executeTurn(context, request, options) {
       const { sender } = request.message;
-      if (!mayName(callerNow(), sender)) throw new ServiceHttpError(403, "sender_not_allowed", refusal);
+      if (!mayName(callerOf(options), sender)) throw new ServiceHttpError(403, "sender_not_allowed", refusal);
       return api.executeTurn(context, request, options);
     },
   };

@@ -6,7 +6,7 @@ import { newTenant, sharedDatabase } from "../../../../tests/support/databases.t
 import { identityProvider, noon, trusting } from "../../../../tests/support/host/identity-provider.ts";
 import { access, alice, assistant, context, neverAborted } from "../../../../tests/support/host/world.ts";
 import { createRateLimit } from "./rate-limit.ts";
-import { withRequestScope, type RequestScope } from "./request-scope.ts";
+import { openRecord, type RequestRecord } from "./request-record.ts";
 import { openStores } from "../compose/stores.ts";
 import { createJwtVerifier, type JwtVerifier } from "./jwt.ts";
 import { createContextResolver } from "./resolve-context.ts";
@@ -19,7 +19,7 @@ interface World {
   credentialId: string;
   resolve(
     headers: Record<string, string>,
-  ): Promise<{ context: unknown } & Pick<RequestScope, "headers" | "facts" | "caller">>;
+  ): Promise<{ context: unknown } & Pick<RequestRecord, "headers" | "facts" | "caller">>;
   revoke(): Promise<boolean>;
   enable(namespace: string): Promise<unknown>;
 }
@@ -41,11 +41,11 @@ async function world(
     tenant,
     token: made.token,
     credentialId: made.id,
-    resolve: (headers) =>
-      withRequestScope(async (scope) => {
-        const resolved = await resolver(new Request("http://host/", { headers })).catch((error: unknown) => error);
-        return { context: resolved, ...scope };
-      }),
+    async resolve(headers) {
+      const record = openRecord("request-1");
+      const resolved = await resolver(new Headers(headers), record).catch((error: unknown) => error);
+      return { context: resolved, ...record };
+    },
     revoke: () => stores.credentials.revoke(made.id, noon.toISOString()),
     enable: (namespace) =>
       stores.settings.applyUpdate(context({ namespaceId: tenant }), { enable: [namespace] }, neverAborted),

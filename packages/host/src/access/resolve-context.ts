@@ -6,38 +6,33 @@ import {
   toHeaderValue,
 } from "turnpike/contracts";
 import { ServiceHttpError } from "turnpike/http";
-import type { RateLimit } from "./rate-limit.ts";
-import { requestScope } from "./request-scope.ts";
-import type { Credential, CredentialStore } from "./credential-store.ts";
 import type { NamespaceSettingsStore } from "../tool-namespaces/index.ts";
-import { callerByCredential, callerByJwt, type Caller } from "./caller.ts";
-import type { JwtVerifier } from "./jwt.ts";
+import { authenticate, orUnavailable, takeAllowance, type AuthenticationPorts } from "./authenticate.ts";
+import type { Credential } from "./credential-store.ts";
+import type { RateLimit } from "./rate-limit.ts";
+import type { RequestRecord } from "./request-record.ts";
 
 /** What credentials become contexts with. */
-export interface AccessPorts {
-  credentials: CredentialStore;
-  jwt?: JwtVerifier | undefined;
+export interface AccessPorts extends AuthenticationPorts {
   settings: NamespaceSettingsStore;
   rateLimit: RateLimit;
-  clock: () => Date;
 }
 
+/** Makes the context that a request acts in from its headers. */
+export type ContextResolver = (headers: Headers, record: RequestRecord) => Promise<DiscoveryContext>;
+
 /** From the request's credential to the trusted context it acts in; throws 400, 401, 403 or 429. */
-export function createContextResolver(ports: AccessPorts): (request: Request) => Promise<DiscoveryContext> {
-  return async ({ headers }) => {
+export function createContextResolver(ports: AccessPorts): ContextResolver {
+  return async (headers, record) => {
     const now = ports.clock();
-    const caller = await orUnavailable(authenticate(ports, headers, now));
+    const caller = await authenticate(ports, headers);
     const { credential } = caller;
     const { id, namespaceId, access } = credential;
-    const scope = requestScope();
-    if (scope !== undefined) scope.caller = caller;
     const traceId = traceIdOf(headers) ?? crypto.randomUUID();
-    scope?.headers.set("x-trace-id", toHeaderValue(traceId));
-    if (scope !== undefined) scope.facts = { tenant: namespaceId, traceId, credentialId: id };
-    const allowance = ports.rateLimit.take(id);
-    for (const [name, value] of Object.entries(allowance.headers)) scope?.headers.set(name, value);
-    if (!allowance.isGranted)
-      throw new ServiceHttpError(429, "rate_limited", "Too many requests with this credential.");
+    record.caller = caller;
+    record.facts = { tenant: namespaceId, traceId, credentialId: id };
+    record.headers.set("x-trace-id", toHeaderValue(traceId));
+    takeAllowance(ports.rateLimit, caller, record);
     if (access.admin === true) throw new ServiceHttpError(403, "permission_denied", operatorsOwn);
 
     const authority = authorityOf(headers, credential);
@@ -56,29 +51,6 @@ export function createContextResolver(ports: AccessPorts): (request: Request) =>
 
 const operatorsOwn =
   "This is an operator's credential, which acts for nobody. `turnpike credential create` makes one that does.";
-
-/** A store that does not answer lets nobody in, and says that it may answer later. */
-async function orUnavailable<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (cause) {
-    if (cause instanceof ServiceHttpError) throw cause;
-    throw new ServiceHttpError(503, "authority_unavailable", "Credentials and settings cannot be read right now.", {
-      cause,
-    });
-  }
-}
-
-async function authenticate({ credentials, jwt }: AccessPorts, headers: Headers, now: Date): Promise<Caller> {
-  const [, token = ""] = /^bearer +([^ ]+)$/i.exec(headers.get("authorization") ?? "") ?? [];
-  const caller = token.startsWith("tp_")
-    ? await callerByCredential(credentials, token, now)
-    : jwt && (await callerByJwt(jwt, token, now));
-  if (caller !== undefined) return caller;
-  throw new ServiceHttpError(401, "unauthenticated", "Send a valid credential: authorization: Bearer <token>.", {
-    headers: { "www-authenticate": 'Bearer realm="turnpike"' },
-  });
-}
 
 function purposeOf(headers: Headers, { access: { purposes } }: Credential): string {
   const asked = headers.get("x-purpose");

@@ -4,7 +4,7 @@ import { sharedDatabase } from "../../../../tests/support/databases.ts";
 import { noon } from "../../../../tests/support/host/identity-provider.ts";
 import { access } from "../../../../tests/support/host/world.ts";
 import { createRateLimit } from "./rate-limit.ts";
-import { withRequestScope } from "./request-scope.ts";
+import { openRecord } from "./request-record.ts";
 import { openStores } from "../compose/stores.ts";
 import { createContextResolver } from "./resolve-context.ts";
 
@@ -19,10 +19,9 @@ async function resolve(
   const { token } = await credentials.create({ namespaceId: "tenant-1", access });
   const rateLimit = createRateLimit({ perSecond: 1, burst: 1 });
   const resolver = createContextResolver({ credentials, settings, rateLimit, clock: () => noon });
-  return withRequestScope(async ({ headers }) => {
-    const request = new Request("http://host/", { headers: { authorization: `Bearer ${token}`, ...sent } });
-    return { context: await resolver(request), headers };
-  });
+  const record = openRecord("request-1");
+  const context = await resolver(new Headers({ authorization: `Bearer ${token}`, ...sent }), record);
+  return { context, headers: record.headers };
 }
 
 const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";

@@ -1,5 +1,5 @@
 import type { ToolHandler } from "turnpike/kernel";
-import { createServiceApi, createServiceHandler } from "turnpike/http";
+import { createServiceApi } from "turnpike/http";
 import { createTurnExecutor, type RuntimePlugin, type TurnExecutionPort } from "turnpike/runtime";
 import {
   createAccessGuard,
@@ -10,25 +10,18 @@ import {
   type OperatorToken,
   verifySenders,
 } from "../access/index.ts";
-import { createAdminHandler } from "../protocols/admin/index.ts";
+import { adminProtocol } from "../protocols/admin/index.ts";
 import { auditKeyFile, checkpointFile, type Checkpoints, createCheckpoints, openSigningKey } from "../audit/index.ts";
 import type { Config } from "./config.ts";
-import { type Database, heartbeat, isOutage, openDatabase } from "../storage/index.ts";
+import { type Database, heartbeat, openDatabase } from "../storage/index.ts";
 import { createHostKernel } from "./kernel.ts";
 import { openTurnSlots, type Runtimes, turnLimitsOf } from "../turns/index.ts";
-import {
-  bugFacts,
-  createMetrics,
-  errorFacts,
-  foreignErrorFacts,
-  type Log,
-  type Metrics,
-  queryLog,
-} from "../observe/index.ts";
+import { createMetrics, errorFacts, foreignErrorFacts, type Log, type Metrics, queryLog } from "../observe/index.ts";
 import { createMcpPool, type McpPool, serversAsOwnUser } from "../mcp-servers/index.ts";
-import { createMcpHandler } from "../protocols/mcp/index.ts";
-import { hostOpenApi, renderDocs } from "../protocols/pages/index.ts";
-import { createApp, createReadiness, startServer } from "../front/index.ts";
+import { mcpProtocol } from "../protocols/mcp/index.ts";
+import { metricsPage, openPages } from "../protocols/pages/index.ts";
+import { serviceProtocol } from "../protocols/service/index.ts";
+import { createFront, createReadiness, serveProtocol, startServer } from "../front/index.ts";
 import { knownPaths } from "./known-paths.ts";
 import { createPipeline } from "./pipeline.ts";
 import { openStores, type Stores } from "./stores.ts";
@@ -126,13 +119,6 @@ async function wire(
     rateLimit,
     clock,
   });
-  const onRefusal = (error: unknown, requestId: string): void =>
-    log.warn({ requestId, ...errorFacts(error) }, "request refused");
-  const service = createServiceHandler({
-    api,
-    resolveContext,
-    onError: (error, _request, requestId) => onRefusal(error, requestId),
-  });
   const checkpoints = createCheckpoints({
     file: checkpointFile(config),
     key: openSigningKey(auditKeyFile(config)),
@@ -141,33 +127,28 @@ async function wire(
     log,
     clock,
   });
-  const admin = createAdminHandler(
-    { stores, checkpoints, kernel, toolNamespaces, clock },
-    {
-      credentials: stores.credentials,
-      audit: stores.audit,
-      rateLimit,
-      onError: (error, requestId) =>
-        log.error({ requestId, ...(isOutage(error) ? errorFacts(error) : bugFacts(error)) }, "operator not served"),
-      onAuditError: (error) => log.error(errorFacts(error), "operator's change not kept on the trail"),
-      pages: { "/metrics": () => figures(metrics) },
-    },
-  );
-  const openApi = hostOpenApi();
-  const app = createApp({
-    service,
-    admin,
-    mcp: createMcpHandler({ api, resolveContext, version, onError: onRefusal }),
-    checkReady: createReadiness(() => heartbeat(database)),
-    openApi,
-    docsPage: renderDocs(openApi),
-    paths: knownPaths,
+  const operators = {
+    credentials: stores.credentials,
+    audit: stores.audit,
+    rateLimit,
+    clock,
+    onAuditError: (error: unknown) => log.error(errorFacts(error), "operator's change not kept on the trail"),
+  };
+  const services = { stores, checkpoints, kernel, toolNamespaces, clock };
+  const pages = openPages({ checkReady: createReadiness(() => heartbeat(database)), log });
+  // A protocol to come is a room and a line here. The service is last: it owns every path that is left.
+  const front = createFront({
+    protocols: [
+      serveProtocol(adminProtocol(services, operators, [metricsPage(metrics)])),
+      serveProtocol(mcpProtocol({ api, resolveContext, version })),
+      serveProtocol(serviceProtocol(api, resolveContext, pages)),
+    ],
     log,
     metrics,
   });
   watchQueues(metrics, stores, checkpoints);
   for (const { server, says } of serversAsOwnUser(config.mcp ?? { servers: {} })) log.warn({ server }, says);
-  const listening = await startServer(config, app, (refusal) => {
+  const listening = await startServer(config, front, (refusal) => {
     metrics.request("other", refusal.status, 0);
     log.info({ route: "other", ...refusal }, "request");
   });
@@ -213,9 +194,4 @@ function watchQueues(metrics: Metrics, { audit, escalations, messages }: Stores,
   metrics.watchQueue("checkpoints", () => checkpoints.waiting);
   metrics.watchQueue("escalations", () => escalations.countPending(new Date().toISOString()));
   metrics.watchQueue("messages", () => messages.countUnacknowledged());
-}
-
-async function figures(metrics: Metrics): Promise<Response> {
-  const headers = { "content-type": metrics.contentType, "cache-control": "no-store" };
-  return new Response(await metrics.text(), { headers });
 }

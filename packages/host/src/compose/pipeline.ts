@@ -1,5 +1,5 @@
 import type { ServiceApi } from "turnpike/http";
-import { type HostAccessGuard, limitSenders, requestScope } from "../access/index.ts";
+import { type HostAccessGuard, limitSenders, recordOf } from "../access/index.ts";
 import { protectFromReplay, type ReplayStore } from "../ledger/index.ts";
 import { errorFacts, type Log, measureTurns, type Metrics } from "../observe/index.ts";
 import { hideNamespaces } from "../tool-namespaces/index.ts";
@@ -26,7 +26,7 @@ export function createPipeline(service: ServiceApi, parts: PipelineParts): Servi
     (api) =>
       protectFromReplay(api, {
         store: replay,
-        onReplay: () => requestScope()?.headers.set("idempotency-replayed", "true"),
+        onReplay: (_key, call) => recordOf(call)?.headers.set("idempotency-replayed", "true"),
         onStoreError: (error, { kind, id }) =>
           log.error({ kind, id, ...errorFacts(error) }, "result not kept for replay yet"),
       }),
@@ -34,7 +34,7 @@ export function createPipeline(service: ServiceApi, parts: PipelineParts): Servi
     (api) =>
       limitTurns(api, {
         slots,
-        credentialNow: () => requestScope()?.facts.credentialId,
+        credentialOf: (call) => recordOf(call)?.facts.credentialId,
         onError: onSlotError,
       }),
     access.watchTurns,

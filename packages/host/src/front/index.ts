@@ -1,4 +1,5 @@
-export { createApp } from "./app.ts";
+export { createFront } from "./front.ts";
 export { ListenSchema, TlsSchema, wireLimits } from "./front-settings.ts";
 export { startServer } from "./node-server.ts";
+export { serveProtocol, type IncomingRequest, type Protocol, type ProtocolRoute } from "./protocol.ts";
 export { createReadiness } from "./readiness.ts";

@@ -6,6 +6,7 @@ import { NodeRequest, sendNodeResponse } from "srvx/node";
 import { errorCodes } from "turnpike/contracts";
 import type { FrontSettings, WireLimits } from "./front-settings.ts";
 import { checkHead, type Refusal } from "./check-head.ts";
+import type { Front } from "./front.ts";
 import { readLimited, tooLarge } from "./read-limited.ts";
 import { refuse, refuseBroken, type Exchange, type OnRefused } from "./refuse.ts";
 
@@ -18,12 +19,8 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-/** Serves a Fetch handler over sockets, within the limits. */
-export async function startServer(
-  config: FrontSettings,
-  handler: (request: Request) => Promise<Response>,
-  onRefused: OnRefused,
-): Promise<RunningServer> {
+/** Serves the front over sockets, within the limits. */
+export async function startServer(config: FrontSettings, front: Front, onRefused: OnRefused): Promise<RunningServer> {
   const { listen, tls, limits } = config;
   // Node looks for requests that are too slow only so often, and refuses a missing Host in its own words.
   const options = {
@@ -58,7 +55,7 @@ export async function startServer(
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     const exchange = begin(incoming, outgoing);
     if (exchange === undefined) return;
-    const served = serve(exchange, handler, limits, onRefused).finally(() => running.delete(served));
+    const served = serve(exchange, front, limits, onRefused).finally(() => running.delete(served));
     running.add(served);
   };
   server.on("request", onRequest);
@@ -88,20 +85,18 @@ export async function startServer(
   };
 }
 
-/** INVARIANT: every request is answered once, by the handler or by a refusal, and whoever answers it tells the log. */
-async function serve(
-  exchange: Exchange,
-  handler: (request: Request) => Promise<Response>,
-  limits: WireLimits,
-  onRefused: OnRefused,
-): Promise<void> {
+/** INVARIANT: every request is answered once, by the front or by a refusal, and whoever answers it tells the log. */
+async function serve(exchange: Exchange, front: Front, limits: WireLimits, onRefused: OnRefused): Promise<void> {
   const { incoming, outgoing } = exchange;
   const refusal = refusalOf(incoming, limits);
   if (refusal !== undefined) return refuse(exchange, refusal, onRefused);
-  const request = requestOf(incoming, outgoing, limits.bodyBytes);
+  const request = requestOf(incoming, outgoing);
   if (request === undefined) return refuse(exchange, unreadable, onRefused);
   try {
-    await sendNodeResponse(outgoing, await handler(request));
+    await sendNodeResponse(
+      outgoing,
+      await front(request, { arrayBuffer: () => readLimited(incoming, limits.bodyBytes) }),
+    );
   } catch {
     if (!outgoing.headersSent && !outgoing.destroyed) return refuse(exchange, failed, onRefused);
     // The caller went away, or a stream broke off: there is nobody to tell.
@@ -120,9 +115,8 @@ function refusalOf(incoming: IncomingMessage, limits: WireLimits): Refusal | und
 }
 
 /** The request as the application sees it; undefined when it cannot be made into one. */
-function requestOf(incoming: IncomingMessage, outgoing: ServerResponse, bodyBytes: number): Request | undefined {
+function requestOf(incoming: IncomingMessage, outgoing: ServerResponse): Request | undefined {
   const request = new NodeRequest({ req: incoming, res: outgoing });
-  Object.defineProperty(request, "arrayBuffer", { value: () => readLimited(incoming, bodyBytes) });
   // The address is put together when it is first read: one that does not parse has to show while it can be refused.
   return URL.canParse(request.url) ? request : undefined;
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { requestIdOf } from "turnpike/http";
+import { errorReply, requestIdOf } from "turnpike/http";
 import type { Refusal } from "./check-head.ts";
 
 /** What the log has of a request that was refused before the application saw it. */
@@ -28,7 +28,7 @@ export function refuse(exchange: Exchange, refusal: Refusal, tell: OnRefused): v
   const requestId = requestIdOf(singleValue(incoming.headers["x-request-id"]));
   exchange.isRefused = true;
   outgoing.writeHead(refusal.status, { ...refusalHeaders, "x-request-id": requestId });
-  outgoing.end(bodyOf(refusal, requestId));
+  outgoing.end(errorReply(refusal, requestId).body);
   tell({ requestId, method: incoming.method, status: refusal.status, code: refusal.code });
 }
 
@@ -54,7 +54,7 @@ export function refuseBroken(
   if ((last !== undefined && isFinalAnswer(last)) || !socket.writable) return socket.destroySoon();
   const [status, reason, code] = statusOf(error);
   const requestId = crypto.randomUUID();
-  const body = bodyOf({ code, message: `${reason}.` }, requestId);
+  const body = String(errorReply({ status, code, message: `${reason}.` }, requestId).body);
   const headers = { ...refusalHeaders, "x-request-id": requestId, "content-length": Buffer.byteLength(body) };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${status} ${reason}\r\n${lines.join("")}\r\n${body}`);
@@ -74,10 +74,6 @@ function statusOf({ code }: { code?: string }): [status: number, reason: string,
   if (code === "HPE_HEADER_OVERFLOW") return [431, "Request Header Fields Too Large", "invalid_request"];
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return [408, "Request Timeout", "request_timeout"];
   return [400, "Bad Request", "invalid_request"];
-}
-
-function bodyOf({ code, message }: Pick<Refusal, "code" | "message">, requestId: string): string {
-  return JSON.stringify({ error: { code, message, requestId } });
 }
 
 function singleValue(value: string | string[] | undefined): string | null {

@@ -8,7 +8,7 @@ import type { ReplayKey, ReplayState, ReplayStore } from "./replay-store.ts";
 export interface ReplayOptions {
   store: ReplayStore;
   /** Told when a recorded result is given instead of running anything. */
-  onReplay?(key: ReplayKey): void;
+  onReplay?(key: ReplayKey, call: ServiceApiCallOptions | undefined): void;
   /** Told when what became of an effect could not be kept yet. The store tries again by itself. */
   onStoreError?(error: unknown, key: ReplayKey): void;
 }
@@ -72,7 +72,7 @@ async function runOnce<Result extends { status: string }>(
 ): Promise<Result> {
   const state = await claim(store, key, fingerprint);
   if (state.kind === "finished") {
-    onReplay?.(key);
+    onReplay?.(key, callOptions);
     return state.result as Result;
   }
   if (state.kind !== "new") throw refusal(state);

@@ -4,7 +4,7 @@ import { context } from "../../../../tests/support/host/world.ts";
 import { limitTurns } from "./turn-limit.ts";
 import { localTurnSlots, type TurnOwner } from "./turn-slots.ts";
 
-const unknownCredential = { credentialNow: () => undefined, onError: () => {} };
+const unknownCredential = { credentialOf: () => undefined, onError: () => {} };
 
 /** Turns that run until they are let go, so many at once. */
 function waitingTurns(places: number) {
@@ -103,7 +103,7 @@ test("a place is the tenant's and the credential's of the request; outside of on
     return Promise.resolve({ kind: "admitted", release: () => Promise.resolve() } as const);
   };
   let credentialId: string | undefined = "credential-1";
-  const limited = limitTurns(api, { slots: { admit }, credentialNow: () => credentialId, onError: () => {} });
+  const limited = limitTurns(api, { slots: { admit }, credentialOf: () => credentialId, onError: () => {} });
   await limited.executeTurn(context({ namespaceId: "tenant-2" }), turn);
   credentialId = undefined;
   await limited.executeTurn(context(), turn);

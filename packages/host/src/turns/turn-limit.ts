@@ -1,5 +1,5 @@
 import { principalKey, type AccessContext } from "turnpike/contracts";
-import { ServiceHttpError, type ServiceApi } from "turnpike/http";
+import { ServiceHttpError, type ServiceApi, type ServiceApiCallOptions } from "turnpike/http";
 import type { Database } from "../storage/index.ts";
 import { sharedTurnSlots } from "./turn-slot-store.ts";
 import { localTurnSlots, type Admission, type TurnLimits, type TurnSlots } from "./turn-slots.ts";
@@ -22,17 +22,21 @@ export function openTurnSlots(
 /** What turns are limited by. */
 export interface TurnLimitOptions {
   slots: TurnSlots;
-  /** The credential of the request that is being handled; outside of one the actor counts. */
-  credentialNow(): string | undefined;
+  /** The credential of the request behind a call; where there is none the actor counts. */
+  credentialOf(call: ServiceApiCallOptions | undefined): string | undefined;
   /** Gets the error of places that could not be counted. */
   onError(error: unknown): void;
 }
 
 /** Runs turns while there are places for them; the rest are told to come back. */
 export function limitTurns(api: ServiceApi, options: TurnLimitOptions): ServiceApi {
-  const admit = async ({ namespaceId, actor }: AccessContext): Promise<Admission> => {
+  const admit = async (
+    { namespaceId, actor }: AccessContext,
+    call: ServiceApiCallOptions | undefined,
+  ): Promise<Admission> => {
     try {
-      return await options.slots.admit({ namespaceId, credentialId: options.credentialNow() ?? principalKey(actor) });
+      const credentialId = options.credentialOf(call) ?? principalKey(actor);
+      return await options.slots.admit({ namespaceId, credentialId });
     } catch (error) {
       options.onError(error);
       throw overloaded("Whether another turn may run cannot be known right now.", error);
@@ -41,7 +45,7 @@ export function limitTurns(api: ServiceApi, options: TurnLimitOptions): ServiceA
   return {
     ...api,
     async executeTurn(context, request, callOptions) {
-      const admission = await admit(context);
+      const admission = await admit(context, callOptions);
       if (admission.kind === "refused") throw overloaded(words[admission.by]);
       try {
         return await api.executeTurn(context, request, callOptions);

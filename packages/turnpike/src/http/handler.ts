@@ -41,7 +41,7 @@ async function answer(
   const { method, signal, headers } = request;
   const path = pathOf(request.url);
   const route = router.find(method, path);
-  const call = { body: undefined, accept: headers.get("accept"), signal, onLateError };
+  const call = { body: undefined, accept: headers.get("accept"), options: { signal }, onLateError };
   if (route?.authority === "none") return route.answer({ ...call, context: nobody });
 
   const context = acceptContext(await resolveContext(request), route?.authority ?? "optional");

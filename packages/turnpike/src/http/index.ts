@@ -1,7 +1,7 @@
 export { acceptContext, createServiceHandler, type ServiceHandlerOptions } from "./handler.ts";
 export { openApiDocument, type OpenApiOptions } from "./openapi.ts";
-export { readBody, readJsonBody } from "./read-body.ts";
-export { commonHeaders, errorReply, jsonReply, type Reply } from "./reply.ts";
+export { readBody, readJsonBody, type BodySource } from "./read-body.ts";
+export { commonHeaders, errorReply, jsonReply, toResponse, type Reply } from "./reply.ts";
 export { requestIdOf } from "./request-id.ts";
 export { createRouter, pathOf, type Router, type RouteRow } from "./router.ts";
 export {

@@ -5,16 +5,21 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 
 type RequestSchema = NonNullable<Route["request"]>;
 
+/** Where the bytes of a body come from: a `Request`, or a host's own reader of it. */
+export interface BodySource {
+  arrayBuffer(): Promise<ArrayBuffer>;
+}
+
 /** The body of a request, checked against its contract and frozen; throws `invalid_json` or `invalid_request`. */
-export async function readBody(request: Request, schema: RequestSchema): Promise<unknown> {
-  const accepted = accept(schema, await readJsonBody(request));
+export async function readBody(source: BodySource, schema: RequestSchema): Promise<unknown> {
+  const accepted = accept(schema, await readJsonBody(source));
   if (!accepted.ok) throw invalidRequest(accepted.message);
   return accepted.value;
 }
 
 /** The body of a request as JSON that is not too deep and has not too many parts; throws like `readBody`. */
-export async function readJsonBody(request: Request): Promise<unknown> {
-  const bytes = new Uint8Array(await request.arrayBuffer());
+export async function readJsonBody(source: BodySource): Promise<unknown> {
+  const bytes = new Uint8Array(await source.arrayBuffer());
   const problem = checkJsonText(bytes);
   if (problem !== undefined) {
     const { path, expected } = problem;

@@ -46,7 +46,10 @@ function write(tool: ToolDescriptor): string {
 }
 
 /** The one envelope of request-level errors. */
-export function errorReply({ status, code, message, headers }: ServiceHttpError, requestId: string): Reply {
+export function errorReply(
+  { status, code, message, headers }: Pick<ServiceHttpError, "status" | "code" | "message"> & Partial<ServiceHttpError>,
+  requestId: string,
+): Reply {
   return { status, headers: { ...headers, ...json }, body: JSON.stringify({ error: { code, message, requestId } }) };
 }
 

@@ -27,7 +27,7 @@ export function createRouter<Row extends RouteRow>(rows: readonly Row[]): Router
     refusal(path) {
       const verbs = byPath.get(path);
       if (verbs === undefined) return new ServiceHttpError(404, "not_found", "There is nothing at this path.");
-      const allow = [...verbs.keys()].join(", ");
+      const allow = [...verbs.keys()].toSorted().join(", ");
       return new ServiceHttpError(405, "method_not_allowed", `This path knows ${allow}.`, { headers: { allow } });
     },
   };

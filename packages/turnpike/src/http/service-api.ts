@@ -1,13 +1,9 @@
 import type { AccessContext, ToolDescriptor, TurnEvent, TurnRequest, TurnResult } from "../contracts/index.ts";
-import { KernelError, type Kernel } from "../kernel/index.ts";
+import { KernelError, type CallOptions, type Kernel } from "../kernel/index.ts";
 import type { TurnExecutionPort } from "../runtime/index.ts";
 
 /** The last argument of every operation. */
-export interface ServiceApiCallOptions {
-  signal?: AbortSignal | undefined;
-  /** Told by tool calls, resource operations and messages right before anything may happen because of them. */
-  onEffect?: (() => void) | undefined;
-}
+export type ServiceApiCallOptions = CallOptions;
 
 /** A turn can be watched while it runs. */
 export interface ExecuteTurnOptions extends ServiceApiCallOptions {

@@ -21,7 +21,7 @@ export interface ServiceCall {
   body: unknown;
   /** The header `accept`. */
   accept: string | null;
-  signal: AbortSignal;
+  options: ServiceApiCallOptions & { signal: AbortSignal };
   /** Told about an error that comes when the answer has begun. */
   onLateError(error: unknown): void;
 }
@@ -52,25 +52,26 @@ export function serviceRoutes(api: ServiceApi): readonly ServiceRoute[] {
 function answers(api: ServiceApi): Record<RouteName, ServiceRoute["answer"]> {
   return {
     health: () => Promise.resolve(jsonReply(health)),
-    authorize: async ({ context, body, signal }) =>
-      jsonReply(await api.authorize(context, body as AuthorizationRequest, { signal })),
-    reach: async ({ context, signal }) => jsonReply(await api.reach(context, { signal })),
-    listTools: async ({ context, signal }) => catalogReply(await api.listTools(context, { signal })),
-    listToolNamespaces: async ({ context, signal }) => jsonReply(await api.listToolNamespaces(context, { signal })),
-    updateToolNamespaces: async ({ context, body, signal }) =>
-      jsonReply(await api.updateToolNamespaces(context, body as NamespaceUpdate, { signal })),
-    invokeTool: async ({ context, body, signal }) =>
-      jsonReply(await api.invokeTool(context, body as ToolCall, { signal })),
-    invokeResource: async ({ context, body, signal }) =>
-      jsonReply(await api.invokeResource(context, body as ResourceOperationRequest, { signal })),
-    async sendMessage({ context, body, signal }) {
-      const result = await api.sendMessage(context, body as MessageEnvelope, { signal });
+    authorize: async ({ context, body, options }) =>
+      jsonReply(await api.authorize(context, body as AuthorizationRequest, options)),
+    reach: async ({ context, options }) => jsonReply(await api.reach(context, options)),
+    listTools: async ({ context, options }) => catalogReply(await api.listTools(context, options)),
+    listToolNamespaces: async ({ context, options }) => jsonReply(await api.listToolNamespaces(context, options)),
+    updateToolNamespaces: async ({ context, body, options }) =>
+      jsonReply(await api.updateToolNamespaces(context, body as NamespaceUpdate, options)),
+    invokeTool: async ({ context, body, options }) =>
+      jsonReply(await api.invokeTool(context, body as ToolCall, options)),
+    invokeResource: async ({ context, body, options }) =>
+      jsonReply(await api.invokeResource(context, body as ResourceOperationRequest, options)),
+    async sendMessage({ context, body, options }) {
+      const result = await api.sendMessage(context, body as MessageEnvelope, options);
       return jsonReply(result, result.status === "accepted" ? 202 : 200);
     },
-    async executeTurn({ context, body, accept, signal, onLateError }) {
-      const run = (options: ServiceApiCallOptions) => api.executeTurn(context, body as TurnRequest, options);
-      if (!wantsStream(accept)) return jsonReply(await run({ signal }));
-      return streamReply(await streamTurn(run, signal, onLateError));
+    async executeTurn({ context, body, accept, options, onLateError }) {
+      const run = (watched: ServiceApiCallOptions) =>
+        api.executeTurn(context, body as TurnRequest, { ...options, ...watched });
+      if (!wantsStream(accept)) return jsonReply(await run(options));
+      return streamReply(await streamTurn(run, options.signal, onLateError));
     },
   };
 }

@@ -162,4 +162,6 @@ export interface CallOptions {
   signal?: AbortSignal | undefined;
   /** Told right before a tool, a provider or a transport is called: from then on something may have happened. */
   onEffect?: (() => void) | undefined;
+  /** Whatever a host's own layers around the operations want to know of the request; it is handed on as it is. */
+  host?: unknown;
 }

@@ -365,7 +365,10 @@ describe.each(databaseKinds)("the audit trail at the desk on %s", (kind) => {
       await recordAll(desk, namespaceId, numbered(1));
       await Promise.all([write(), verify(), verify()]);
       expect(verdicts.filter(({ isWhole }) => !isWhole)).toEqual([]);
-      expect(await verified(desk, namespaceId)).toMatchObject({ isWhole: true, rows: 601, checkpoints: 20 });
+      const last = await verified(desk, namespaceId);
+      expect(last).toMatchObject({ isWhole: true, rows: 601 });
+      // A checkpoint that is made while rows come in may sign two heads of the trail.
+      expect(last.checkpoints).toBeGreaterThanOrEqual(20);
     });
 
     test("and not whole when its checkpoints are not, whatever the rows say", async () => {

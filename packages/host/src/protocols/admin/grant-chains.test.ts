@@ -176,7 +176,7 @@ describe.each(databaseKinds)("one walk of the chain on %s", (kind) => {
         expect(body.grants.find((one) => one.grant.id === "leaf")?.rule).toBe(rule);
         const turns = { execute: () => Promise.reject(new Error("There are no turns here.")) };
         const api = createServiceApi({ kernel: desk.kernel, turns });
-        const access = { api, context: context({ namespaceId }), signal: neverAborted };
+        const access = { api, context: context({ namespaceId }), options: { signal: neverAborted } };
         const { resources } = await listFiles(access, undefined);
         const shown = rule === undefined ? ["turnpike://files/notes/today"] : [];
         expect(resources.map(({ uri }) => uri)).toEqual(shown);

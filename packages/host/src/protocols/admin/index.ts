@@ -1,1 +1,1 @@
-export { createAdminHandler } from "./admin-handler.ts";
+export { adminProtocol } from "./admin-protocol.ts";

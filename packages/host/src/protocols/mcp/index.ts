@@ -1,1 +1,1 @@
-export { createMcpHandler, mcpPath } from "./mcp-handler.ts";
+export { mcpPath, mcpProtocol } from "./mcp-protocol.ts";

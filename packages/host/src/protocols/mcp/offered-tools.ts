@@ -1,6 +1,6 @@
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
 import type { AccessContext, JsonObject, ToolDescriptor, ToolResult } from "turnpike/contracts";
-import type { ServiceApi } from "turnpike/http";
+import type { ServiceApi, ServiceApiCallOptions } from "turnpike/http";
 import { toSaidError, type SaidError } from "./public-error.ts";
 
 /** A tool as MCP describes it, under the same name. */
@@ -28,20 +28,20 @@ function hasObjectOutput(schema: JsonObject | undefined): schema is JsonObject {
 export interface ToolAccess {
   api: ServiceApi;
   context: AccessContext;
-  signal: AbortSignal;
+  options: ServiceApiCallOptions;
   /** Told about errors that callers only see as `internal_error`. */
   onError(error: unknown): void;
 }
 
 /** Calls a tool through the gate. Whatever comes of it is a result: a refusal is one that says so. */
 export async function callTool(
-  { api, context, signal, onError }: ToolAccess,
+  { api, context, options, onError }: ToolAccess,
   { name: tool, arguments: args = {} }: { name: string; arguments?: Record<string, unknown> | undefined },
 ): Promise<CallToolResult> {
   const { now: requestedAt, traceId } = context;
   const call = { id: crypto.randomUUID(), tool, arguments: args as JsonObject, requestedAt, traceId };
   try {
-    return toCallResult(await api.invokeTool(context, call, { signal }));
+    return toCallResult(await api.invokeTool(context, call, options));
   } catch (error) {
     const said = toSaidError(error);
     if (said.code === "internal_error") onError(error);

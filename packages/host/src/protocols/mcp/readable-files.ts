@@ -1,7 +1,7 @@
 import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError } from "@modelcontextprotocol/server";
 import type { ListResourcesResult, ReadResourceResult, Resource } from "@modelcontextprotocol/server";
 import type { AccessContext, JsonObject, JsonValue, ReachEntry, ResourceResult } from "turnpike/contracts";
-import type { ServiceApi } from "turnpike/http";
+import type { ServiceApi, ServiceApiCallOptions } from "turnpike/http";
 import { z } from "zod";
 import { fromFileUri, toFileUri } from "./file-uri.ts";
 import { toProtocolError } from "./public-error.ts";
@@ -19,7 +19,7 @@ const CursorSchema = z.object({ path: z.array(z.string()), scope: z.string(), in
 export interface FileAccess {
   api: ServiceApi;
   context: AccessContext;
-  signal: AbortSignal;
+  options: ServiceApiCallOptions;
 }
 
 /** One page of the files that the context may read: a folder it may list after the other, wherever its grants begin. */
@@ -52,20 +52,20 @@ export async function readFile(access: FileAccess, uri: string): Promise<ReadRes
   return { contents: [{ uri, mimeType: "text/plain", text: content }] };
 }
 
-async function reachOf({ api, context, signal }: FileAccess): Promise<ReachEntry[]> {
-  const reached = await api.reach(context, { signal });
+async function reachOf({ api, context, options }: FileAccess): Promise<ReachEntry[]> {
+  const reached = await api.reach(context, options);
   if (reached.status === "computed") return reached.reach.filter((entry) => entry.namespace === namespace);
   throw toProtocolError({ code: reached.reasonCode, message: "What may be read cannot be said right now." }, "failed");
 }
 
 function operate(
-  { api, context, signal }: FileAccess,
+  { api, context, options }: FileAccess,
   action: "list" | "read",
   path: string[],
   input?: JsonObject,
 ): Promise<ResourceResult> {
   const operation = { operationId: crypto.randomUUID(), action, resource: { namespace, path } };
-  return api.invokeResource(context, { ...operation, ...(input && { input }) }, { signal });
+  return api.invokeResource(context, { ...operation, ...(input && { input }) }, options);
 }
 
 function isNotFound(result: ResourceResult): boolean {

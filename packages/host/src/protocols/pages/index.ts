@@ -1,2 +1,2 @@
-export { renderDocs } from "./docs-page.ts";
 export { hostOpenApi } from "./openapi.ts";
+export { metricsPage, openPages } from "./pages.ts";

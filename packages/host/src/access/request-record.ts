@@ -1,0 +1,22 @@
+import type { ServiceApiCallOptions } from "turnpike/http";
+import type { Caller } from "./caller.ts";
+
+/** What is known of one request while it is handled. The front opens it, and it travels with the call options. */
+export interface RequestRecord {
+  readonly requestId: string;
+  /** Added to the answer. */
+  readonly headers: Map<string, string>;
+  /** Whoever sent the request, once that is known. */
+  caller?: Caller;
+  /** For the log. */
+  facts: { tenant?: string; traceId?: string; credentialId?: string };
+}
+
+export function openRecord(requestId: string): RequestRecord {
+  return { requestId, headers: new Map(), facts: {} };
+}
+
+/** The record of the request behind a call of the api; undefined for a call that no request made. */
+export function recordOf(options: ServiceApiCallOptions | undefined): RequestRecord | undefined {
+  return options?.host as RequestRecord | undefined;
+}

@@ -1,0 +1,30 @@
+import { ServiceHttpError } from "turnpike/http";
+import type { AuditSink } from "turnpike/kernel";
+import { authenticate, takeAllowance, type AuthenticationPorts } from "./authenticate.ts";
+import { createOperator, type Operator } from "./operator.ts";
+import type { RateLimit } from "./rate-limit.ts";
+import type { RequestRecord } from "./request-record.ts";
+
+/** What operators are let in with. */
+export interface OperatorPorts extends Omit<AuthenticationPorts, "jwt"> {
+  rateLimit: RateLimit;
+  audit: AuditSink;
+  onAuditError(error: unknown): void;
+}
+
+/** The operator behind a request; throws 401, 403 or 429 when there is none, or too much of one. */
+export async function requireOperator(
+  ports: OperatorPorts,
+  headers: Headers,
+  record: RequestRecord,
+): Promise<Operator> {
+  const { credentials, clock, audit } = ports;
+  const caller = await authenticate({ credentials, clock }, headers);
+  const { id, namespaceId, access } = caller.credential;
+  record.facts = { tenant: namespaceId, credentialId: id };
+  takeAllowance(ports.rateLimit, caller, record);
+  if (access.admin !== true)
+    throw new ServiceHttpError(403, "permission_denied", "This credential is not an operator's.");
+  const { requestId } = record;
+  return createOperator({ id, actor: access.actor, requestId }, audit, (error) => ports.onAuditError(error));
+}

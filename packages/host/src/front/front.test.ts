@@ -1,0 +1,104 @@
+import { expect, test } from "vitest";
+import { jsonReply, ServiceHttpError } from "turnpike/http";
+import type { Log } from "../observe/log.ts";
+import { createMetrics } from "../observe/metrics.ts";
+import { createFront } from "./front.ts";
+import { serveProtocol, type Protocol } from "./protocol.ts";
+
+/** A front with a protocol below `/a/` and one for the rest, and what it logged. */
+function frontWith(changes: Partial<Protocol<string>>) {
+  const lines: Record<string, unknown>[] = [];
+  const write = (facts: object, message: string) => void lines.push({ ...facts, msg: message });
+  const log: Log = { info: write, warn: write, error: write };
+  const ok = { method: "GET", answer: () => Promise.resolve(jsonReply({ ok: true })) };
+  const first: Protocol<string> = {
+    owns: (path) => path.startsWith("/a/"),
+    admit: () => Promise.resolve("somebody"),
+    routes: [
+      { ...ok, path: "/a/reply" },
+      { ...ok, path: "/a/response", answer: () => Promise.resolve(Response.json({ ok: true })) },
+    ],
+    ...changes,
+  };
+  const rest: Protocol<string> = {
+    owns: () => true,
+    admit: () => Promise.reject(new ServiceHttpError(401, "unauthenticated", "Who are you?")),
+    routes: [{ ...ok, path: "/closed" }],
+    openRoutes: [{ ...ok, path: "/open" }],
+  };
+  const metrics = createMetrics({ routes: ["/a/reply", "/open"] });
+  const front = createFront({ protocols: [serveProtocol(first), serveProtocol(rest)], log, metrics });
+  const send = (path: string, init: RequestInit = {}) => front(new Request(`http://localhost${path}`, init));
+  return { send, lines };
+}
+
+function failing(thrown: unknown): Pick<Protocol<string>, "routes"> {
+  const answer = (): Promise<never> => Promise.reject(thrown);
+  return { routes: [{ method: "GET", path: "/a/fails", answer }] };
+}
+
+test("a part that throws is answered 500, and the log says where it happened", async () => {
+  const bug = new Error("not found in the table");
+  const { send, lines } = frontWith(failing(bug));
+  const response = await send("/a/fails", { headers: { "x-request-id": "mine" } });
+  expect(response.status).toBe(500);
+  expect(await response.json()).toEqual({
+    error: {
+      code: "internal_error",
+      message: "Something failed inside; nothing more is said.",
+      requestId: "mine",
+    },
+  });
+  expect(lines).toMatchObject([
+    { msg: "request failed", requestId: "mine", error: "Error: not found in the table", stack: bug.stack },
+    { msg: "request", requestId: "mine", route: "/a/fails", status: 500 },
+  ]);
+});
+
+test("a database that does not answer is an outage, which is worth another try and no bug", async () => {
+  const full = Object.assign(new Error("database or disk is full"), { code: "SQLITE_FULL" });
+  const { send, lines } = frontWith(failing(full));
+  const response = await send("/a/fails");
+  expect([response.status, await response.json()]).toMatchObject([503, { error: { code: "authority_unavailable" } }]);
+  expect(lines[0]).toMatchObject({ msg: "request failed", error: "Error: database or disk is full" });
+  expect(lines[0]).not.toHaveProperty("stack");
+});
+
+test("a refusal keeps its code and its headers, and one that HTTP cannot carry keeps its code", async () => {
+  for (const [value, shown] of [
+    ["5", "5"],
+    ["sóon ☃", null],
+  ]) {
+    const refusal = new ServiceHttpError(429, "slower", "Slower.", { headers: { "retry-after": value ?? "" } });
+    const response = await frontWith(failing(refusal)).send("/a/fails");
+    expect(response.status).toBe(429);
+    expect(response.headers.get("retry-after")).toBe(shown);
+    expect(await response.json()).toMatchObject({ error: { code: "slower", message: "Slower." } });
+  }
+});
+
+for (const path of ["/a/reply", "/a/response", "/a/nothing", "/open", "/closed", "/elsewhere"]) {
+  test(`the answer of ${path} and its lines in the log have the same request id, and none is kept`, async () => {
+    const { send, lines } = frontWith({});
+    const { headers } = await send(path);
+    const requestId = headers.get("x-request-id");
+    expect(requestId).toMatch(/^[0-9a-f-]{36}$/);
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(new Set(lines.map((line) => line["requestId"]))).toEqual(new Set([requestId]));
+  });
+}
+
+test("nobody learns which paths there are before they are let in", async () => {
+  const { send } = frontWith({});
+  const statuses = [];
+  for (const [method, path] of [
+    ["GET", "/open"],
+    ["POST", "/open"],
+    ["GET", "/closed"],
+    ["GET", "/elsewhere"],
+    ["POST", "/a/reply"],
+    ["GET", "/a/nothing"],
+  ] as const)
+    statuses.push((await send(path, { method })).status);
+  expect(statuses).toEqual([200, 401, 401, 401, 405, 404]);
+});

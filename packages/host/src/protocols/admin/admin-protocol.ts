@@ -1,0 +1,61 @@
+import { check, describeIssues } from "turnpike/contracts";
+import { jsonReply, readBody, ServiceHttpError } from "turnpike/http";
+import { requireOperator, type Operator, type OperatorPorts } from "../../access/index.ts";
+import type { IncomingRequest, Protocol, ProtocolRoute } from "../../front/index.ts";
+import { type AdminRoute, type AdminRouteName, adminRoutes } from "../../management/index.ts";
+import { auditOperations } from "./audit-operations.ts";
+import { credentialOperations } from "./credential-operations.ts";
+import type { AdminOperations, AdminServices } from "./desk.ts";
+import { escalationOperations } from "./escalation-operations.ts";
+import { explainOperations } from "./explain-operations.ts";
+import { grantOperations } from "./grant-operations.ts";
+import { namespaceOperations } from "./namespace-operations.ts";
+
+/** The management API, and further pages that only operators may read. Only an operator's credential is let in. */
+export function adminProtocol(
+  services: AdminServices,
+  ports: OperatorPorts,
+  pages: readonly ProtocolRoute<Operator>[] = [],
+): Protocol<Operator> {
+  const operations: AdminOperations = {
+    ...credentialOperations(services),
+    ...grantOperations(services),
+    ...escalationOperations(services),
+    ...auditOperations(services),
+    ...explainOperations(services),
+    ...namespaceOperations(services),
+  };
+  const rows = Object.entries<AdminRoute>(adminRoutes).map(([name, route]): ProtocolRoute<Operator> => {
+    // The input was read by the schema of this very row.
+    const operation = operations[name as AdminRouteName] as (input: unknown, operator: Operator) => Promise<unknown>;
+    const { method, path, status = 200 } = route;
+    return {
+      method,
+      path,
+      answer: async (incoming, operator) =>
+        jsonReply(await operation(await readInput(route, incoming), operator), status),
+    };
+  });
+  const pagePaths = new Set(pages.map(({ path }) => path));
+  return {
+    owns: (path) => path.startsWith("/admin/") || pagePaths.has(path),
+    admit: ({ request, record }) => requireOperator(ports, request.headers, record),
+    routes: [...rows, ...pages],
+  };
+}
+
+const onceOnly = { code: "custom", message: "expected one value", input: undefined } as const;
+
+async function readInput(route: AdminRoute, { request, body }: IncomingRequest): Promise<unknown> {
+  if (route.request !== undefined) return readBody(body, route.request);
+  const query = new URL(request.url).searchParams;
+  const repeated = [...query.keys()].find((name) => query.getAll(name).length > 1);
+  if (repeated !== undefined) throw refuse(describeIssues([{ ...onceOnly, path: [repeated] }]));
+  const checked = route.query && check(route.query, Object.fromEntries(query));
+  if (checked?.ok === false) throw refuse(checked.message);
+  return checked?.value;
+}
+
+function refuse(message: string): ServiceHttpError {
+  return new ServiceHttpError(400, "invalid_request", message);
+}

@@ -1,0 +1,66 @@
+import {
+  createMcpHandler as createProtocolHandler,
+  localhostAllowedOrigins,
+  validateOriginHeader,
+} from "@modelcontextprotocol/server";
+import { readJson, type DiscoveryContext } from "turnpike/contracts";
+import { readJsonBody, ServiceHttpError, type BodySource, type ServiceApi } from "turnpike/http";
+import type { ContextResolver } from "../../access/index.ts";
+import type { IncomingRequest, Protocol } from "../../front/index.ts";
+import { createMcpServer } from "./mcp-server.ts";
+
+/** Where MCP clients are served. */
+export const mcpPath = "/mcp";
+
+/** What MCP is served with. */
+export interface McpProtocolOptions {
+  api: ServiceApi;
+  /** Authenticates the request and builds the context it acts in, for each request anew. */
+  resolveContext: ContextResolver;
+  version: string;
+}
+
+/** MCP over streamable HTTP, without sessions: any host can answer any request. Which verbs there are is the protocol's to say. */
+export function mcpProtocol(options: McpProtocolOptions): Protocol<DiscoveryContext> {
+  const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+  return {
+    owns: (path) => path === mcpPath,
+    admit({ request, record }) {
+      refuseForeignPages(request.headers.get("origin"));
+      return options.resolveContext(request.headers, record);
+    },
+    routes: methods.map((method) => ({
+      method,
+      path: mcpPath,
+      answer: (incoming, context) => answer(options, incoming, context),
+    })),
+  };
+}
+
+async function answer(
+  { api, version }: McpProtocolOptions,
+  { request, body, record: host, onLateError: onError }: IncomingRequest,
+  context: DiscoveryContext,
+): Promise<Response> {
+  const parsed = request.method === "POST" ? { parsedBody: await readMessage(body) } : {};
+  // Nothing here ever changes by itself, so there is nothing to subscribe to.
+  const handler = createProtocolHandler(() => createMcpServer({ api, context, host, version, onError }), {
+    maxSubscriptions: 0,
+  });
+  return handler.fetch(request, parsed);
+}
+
+/** A page that made its name mean this machine sends its own origin; programs send none. */
+function refuseForeignPages(origin: string | null): void {
+  if (validateOriginHeader(origin, localhostAllowedOrigins()).ok) return;
+  throw new ServiceHttpError(403, "permission_denied", "Pages of other origins are not served.");
+}
+
+/** One message, within the limits that every body has here. Several in one body would be one request to the limits. */
+async function readMessage(body: BodySource): Promise<unknown> {
+  const document = await readJsonBody(body);
+  const reading = readJson(document);
+  if (!reading.ok) throw new ServiceHttpError(400, "invalid_request", reading.problem.expected);
+  if (Array.isArray(document)) throw new ServiceHttpError(400, "invalid_request", "expected one message a request");
+  return document;
+}

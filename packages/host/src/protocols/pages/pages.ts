@@ -1,0 +1,51 @@
+import { jsonReply, type Reply } from "turnpike/http";
+import type { ProtocolRoute } from "../../front/index.ts";
+import { errorFacts, type Log, type Metrics } from "../../observe/index.ts";
+import { renderDocs } from "./docs-page.ts";
+import { hostOpenApi } from "./openapi.ts";
+
+/** What the pages show. */
+export interface PageOptions {
+  /** Rejects when the database takes no writes. */
+  checkReady(): Promise<void>;
+  log: Log;
+}
+
+/** The pages that nobody has to log in for. */
+export function openPages(options: PageOptions): ProtocolRoute<undefined>[] {
+  const description = hostOpenApi();
+  const openApi = jsonReply(description);
+  const docs: Reply = {
+    status: 200,
+    headers: { "content-type": "text/html; charset=utf-8" },
+    body: renderDocs(description),
+  };
+  return [
+    { method: "GET", path: "/ready", answer: () => ready(options) },
+    { method: "GET", path: "/openapi.json", answer: () => Promise.resolve(openApi) },
+    { method: "GET", path: "/docs", answer: () => Promise.resolve(docs) },
+  ];
+}
+
+async function ready({ checkReady, log }: PageOptions): Promise<Reply> {
+  try {
+    await checkReady();
+    return jsonReply({ status: "ready" });
+  } catch (error) {
+    log.warn(errorFacts(error), "not ready: the database takes no writes");
+    return jsonReply({ status: "unavailable" }, 503);
+  }
+}
+
+/** The metrics as Prometheus reads them, for operators. */
+export function metricsPage(metrics: Metrics): ProtocolRoute<unknown> {
+  return {
+    method: "GET",
+    path: "/metrics",
+    answer: async () => ({
+      status: 200,
+      headers: { "content-type": metrics.contentType },
+      body: await metrics.text(),
+    }),
+  };
+}

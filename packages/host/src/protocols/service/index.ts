@@ -1,0 +1,1 @@
+export { serviceProtocol } from "./service-protocol.ts";

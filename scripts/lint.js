@@ -15,6 +15,7 @@ const steps = [
   ["package turnpike", "npx publint --strict packages/turnpike"],
   ["package turnpike-host", "npx publint --strict packages/host"],
   ["published types", "npx attw --pack packages/turnpike --profile esm-only"],
+  ["published types of the host", "npx attw --pack packages/host --profile esm-only"],
   ["api description", "node scripts/openapi.js && npx redocly lint .build/openapi.json"],
   ["unused code", "npx knip"],
 ];

@@ -1,3 +1,6 @@
-export { type Host, startHost } from "./compose.ts";
+export { ConfigError } from "../base/index.ts";
+export { createLog, type Log } from "../observe/index.ts";
+export { openRuntimes } from "../turns/index.ts";
+export { type Host, type HostOptions, startHost } from "./compose.ts";
 export { type Config, type ConfigSources, loadConfig, type Settings, withoutSecrets } from "./config.ts";
 export { examine, type Finding } from "./doctor.ts";

@@ -1,4 +1,4 @@
-export { AdminClientError, createAdminClient } from "./admin-client.ts";
+export { type AdminClient, AdminClientError, type AdminClientOptions, createAdminClient } from "./admin-client.ts";
 export {
   type AdminInput,
   type AdminOutput,

@@ -4,6 +4,9 @@ export default defineConfig({
   test: {
     include: ["packages/*/src/**/*.test.ts", "tests/**/*.test.ts"],
     exclude: ["**/node_modules/**", "**/dist/**", "tests/fixtures/**"],
+    // Room for a busy machine: no test measures time, so a test that takes this long hangs.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     globalSetup: ["tests/support/postgres-server.ts"],
     reporters: ["default", "./scripts/closing-line.js"],
   },

@@ -14,7 +14,7 @@ const documents = [
     .map((path) => `docs/${path}`),
 ];
 
-test("every snippet type-checks, and everything that is shown to run does run", { timeout: 300_000 }, async () => {
+test("every snippet type-checks, and everything that is shown to run does run", { timeout: 900_000 }, async () => {
   expect(await documentProblems(documents)).toEqual([]);
 });
 

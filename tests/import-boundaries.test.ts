@@ -1,11 +1,8 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { boundaryViolations } from "./support/boundaries.ts";
 import { repository } from "./support/repository.ts";
-
-// Every source is parsed: seconds on a busy machine.
-vi.setConfig({ testTimeout: 60_000 });
 
 const fixtures = join(repository, "tests/fixtures/boundaries");
 const library = "packages/turnpike/src";

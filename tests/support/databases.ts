@@ -1,12 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, inject, onTestFinished, vi } from "vitest";
+import { afterAll, inject, onTestFinished } from "vitest";
 import type { Database } from "../../packages/host/src/storage/database.ts";
 import { openDatabase } from "../../packages/host/src/storage/open-database.ts";
-
-// The first database of a run waits for PostgreSQL to start.
-vi.setConfig({ testTimeout: 20_000, hookTimeout: 20_000 });
 
 /** The databases every store has to work on. */
 export const databaseKinds: readonly Database["kind"][] = ["sqlite", "postgres"];

@@ -11,7 +11,7 @@ import { repository } from "./repository.ts";
 const kinds = new Set(["ts", "ts run", "ts sketch", "sh", "sh ci", "text", "text output", "json"]);
 
 const buildFolder = ".build/docs";
-const timeoutMs = 90_000;
+const timeoutMs = 240_000;
 
 /** Type-checks and runs what the documents show; one message, beginning with `document:line`, per failure. */
 export async function documentProblems(documents: readonly string[]): Promise<string[]> {

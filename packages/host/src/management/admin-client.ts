@@ -18,7 +18,7 @@ export interface AdminClient {
 /** Why an operation did not succeed. */
 export class AdminClientError extends Error {
   override readonly name = "AdminClientError";
-  /** The host's code, `unreachable` when no host answers, `not_understood` for an answer of another version. */
+  /** The host's code, `unreachable` when no host answers, `invalid_response` for an answer of another version. */
   readonly code: string;
 
   constructor(code: string, message: string, options?: ErrorOptions) {
@@ -44,7 +44,7 @@ export function createAdminClient({ url: host, token, fetch: send = fetch }: Adm
       const checked = check(schema, answer);
       if (checked.ok) return checked.value as AdminOutput<Name>;
       const message = `The host's answer is not understood; is it of another version? ${checked.message}`;
-      throw new AdminClientError("not_understood", message);
+      throw new AdminClientError("invalid_response", message);
     },
   };
 }

@@ -276,66 +276,50 @@ function forTurns(numRuns: number, property: (observed: Observed, one: Script) =
   return fc.assert(playedOnce, { numRuns, seed: 20_260_101, interruptAfterTimeLimit: 8_000 });
 }
 
-test(
-  "a turn has exactly one terminal event, the last one, after a count without gaps, and fits the contract",
-  { timeout: 10_000 },
-  async () => {
-    const statuses = new Map<string, number>();
-    await forTurns(400, ({ result, shown, trail, eventsLater, timersLeft, timersLater }) => {
-      expect(result.events.filter(({ type }) => terminal.has(type))).toHaveLength(1);
-      expect(terminal).toContain(result.events.at(-1)?.type);
-      expect(result.events.map(({ sequence }) => sequence)).toStrictEqual(result.events.map((_event, place) => place));
-      expect(shown).toStrictEqual(result.events);
-      expect(eventsLater).toBe(0);
-      // Only calls that were made are waited for, and only for a moment: what became of them is to be on the trail.
-      const calls = result.events.filter(({ type }) => type === "tool.requested");
-      expect(timersLeft).toBeLessThanOrEqual(calls.length);
-      expect(timersLater).toBe(0);
-      expect(TurnResultSchema.safeParse(result)).toMatchObject({ success: true });
-      for (const event of trail) expect(AuditEventSchema.safeParse(event)).toMatchObject({ success: true });
-      statuses.set(result.status, (statuses.get(result.status) ?? 0) + 1);
-    });
-    expect([...statuses.keys()].toSorted()).toStrictEqual(["cancelled", "denied", "escalated", "failed", "succeeded"]);
-  },
-);
+test("a turn has exactly one terminal event, the last one, after a count without gaps, and fits the contract", async () => {
+  const statuses = new Map<string, number>();
+  await forTurns(400, ({ result, shown, trail, eventsLater, timersLeft, timersLater }) => {
+    expect(result.events.filter(({ type }) => terminal.has(type))).toHaveLength(1);
+    expect(terminal).toContain(result.events.at(-1)?.type);
+    expect(result.events.map(({ sequence }) => sequence)).toStrictEqual(result.events.map((_event, place) => place));
+    expect(shown).toStrictEqual(result.events);
+    expect(eventsLater).toBe(0);
+    // Only calls that were made are waited for, and only for a moment: what became of them is to be on the trail.
+    const calls = result.events.filter(({ type }) => type === "tool.requested");
+    expect(timersLeft).toBeLessThanOrEqual(calls.length);
+    expect(timersLater).toBe(0);
+    expect(TurnResultSchema.safeParse(result)).toMatchObject({ success: true });
+    for (const event of trail) expect(AuditEventSchema.safeParse(event)).toMatchObject({ success: true });
+    statuses.set(result.status, (statuses.get(result.status) ?? 0) + 1);
+  });
+  expect([...statuses.keys()].toSorted()).toStrictEqual(["cancelled", "denied", "escalated", "failed", "succeeded"]);
+});
 
-test(
-  "no tool outside the catalog runs, none twice for an id, and none beyond the limits",
-  { timeout: 10_000 },
-  async () => {
-    let ran = 0;
-    await forTurns(400, ({ started }, { limits }) => {
-      expect(started.length).toBeLessThanOrEqual(limits.maxToolCalls);
-      expect(started.filter(({ tool }) => tool === "files.hidden")).toStrictEqual([]);
-      expect(new Set(started.map(({ id }) => id)).size).toBe(started.length);
-      ran += started.length;
-    });
-    expect(ran).toBeGreaterThan(100);
-  },
-);
+test("no tool outside the catalog runs, none twice for an id, and none beyond the limits", async () => {
+  let ran = 0;
+  await forTurns(400, ({ started }, { limits }) => {
+    expect(started.length).toBeLessThanOrEqual(limits.maxToolCalls);
+    expect(started.filter(({ tool }) => tool === "files.hidden")).toStrictEqual([]);
+    expect(new Set(started.map(({ id }) => id)).size).toBe(started.length);
+    ran += started.length;
+  });
+  expect(ran).toBeGreaterThan(100);
+});
 
-test(
-  "no handler starts after the end, and a retry is promised only when no write may have happened",
-  { timeout: 10_000 },
-  async () => {
-    await forTurns(400, ({ result, started }) => {
-      expect(started.filter(({ isOver }) => isOver)).toStrictEqual([]);
-      const hasWritten = started.some(({ tool }) => tool === "files.write");
-      const promises = "error" in result && result.error?.retryable === true;
-      expect(hasWritten && promises).toBe(false);
-    });
-  },
-);
+test("no handler starts after the end, and a retry is promised only when no write may have happened", async () => {
+  await forTurns(400, ({ result, started }) => {
+    expect(started.filter(({ isOver }) => isOver)).toStrictEqual([]);
+    const hasWritten = started.some(({ tool }) => tool === "files.write");
+    const promises = "error" in result && result.error?.retryable === true;
+    expect(hasWritten && promises).toBe(false);
+  });
+});
 
-test(
-  "with a trail, the last thing on it is the end, but for calls that were still on their way",
-  { timeout: 10_000 },
-  async () => {
-    await forTurns(400, ({ result, trail }, { keepsTrail }) => {
-      const ends = trail.filter(({ type }) => type === "turn.ended");
-      expect(ends.map(({ outcome }) => outcome)).toStrictEqual(keepsTrail ? [result.status] : []);
-      const after = trail.slice(trail.findIndex(({ type }) => type === "turn.ended") + 1).map(({ type }) => type);
-      expect(after.filter((type) => type !== "tool.invoked" && type !== "authorization.checked")).toStrictEqual([]);
-    });
-  },
-);
+test("with a trail, the last thing on it is the end, but for calls that were still on their way", async () => {
+  await forTurns(400, ({ result, trail }, { keepsTrail }) => {
+    const ends = trail.filter(({ type }) => type === "turn.ended");
+    expect(ends.map(({ outcome }) => outcome)).toStrictEqual(keepsTrail ? [result.status] : []);
+    const after = trail.slice(trail.findIndex(({ type }) => type === "turn.ended") + 1).map(({ type }) => type);
+    expect(after.filter((type) => type !== "tool.invoked" && type !== "authorization.checked")).toStrictEqual([]);
+  });
+});

@@ -59,11 +59,11 @@ function shellWords(example: string): string[] {
   return printed.split("\0").slice(0, -1);
 }
 
-test("every command is known here", { timeout: 30_000 }, async () => {
+test("every command is known here", async () => {
   expect((await findCommands()).toSorted()).toEqual(commands.toSorted());
 });
 
-describe("the help of", { timeout: 30_000 }, () => {
+describe("the help of", () => {
   for (const command of commands) {
     test(`${command} says what it does, with an example of itself`, async () => {
       const help = await helpOf(command.split(" "));
@@ -79,7 +79,7 @@ describe("the help of", { timeout: 30_000 }, () => {
   }
 });
 
-describe("the example of", { timeout: 30_000 }, () => {
+describe("the example of", () => {
   // Nobody listens there: a command that is understood gets as far as that.
   const env = { TURNPIKE_TOKEN: "tp_x", TURNPIKE_ADMIN_TOKEN: "tp_x" };
   for (const command of commands.filter((name) => !["serve", "doctor", "openapi", "mcp"].includes(name))) {
@@ -103,7 +103,7 @@ describe("the example of", { timeout: 30_000 }, () => {
   }
 });
 
-test("the version is told", { timeout: 30_000 }, async () => {
+test("the version is told", async () => {
   const printed = await commandWith(folder, words`--version`);
   expect(printed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\S*\n$/) });
 });

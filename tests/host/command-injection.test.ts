@@ -23,7 +23,7 @@ function seen({ stdout, stderr }: Printed): { lines: number; obeyed: string | un
 
 const harmless = { obeyed: undefined };
 
-describe.each(databaseKinds)("what others wrote is only shown, on %s", { timeout: 30_000 }, (kind) => {
+describe.each(databaseKinds)("what others wrote is only shown, on %s", (kind) => {
   let host: HostProcess;
   let token: string;
   beforeAll(async () => {
@@ -183,7 +183,7 @@ describe.each(databaseKinds)("what others wrote is only shown, on %s", { timeout
   });
 });
 
-describe("a suggested command", { timeout: 30_000 }, () => {
+describe("a suggested command", () => {
   let host: HostProcess;
   beforeAll(async () => {
     host = await startAskingHost("sqlite");

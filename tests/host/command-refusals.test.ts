@@ -67,7 +67,7 @@ const callerCommands = [
   words`turn --agent assistant --from human:alice --purpose support --message 1`,
 ];
 
-describe("where no host answers", { timeout: 30_000 }, () => {
+describe("where no host answers", () => {
   for (const args of [...operatorCommands, ...callerCommands]) {
     test(`${args.join(" ")} says how to start one`, async () => {
       const env = { TURNPIKE_ADMIN_TOKEN: "tp_x", TURNPIKE_TOKEN: "tp_x" };
@@ -80,7 +80,7 @@ describe("where no host answers", { timeout: 30_000 }, () => {
   }
 });
 
-describe("without a token, or with one that is not good", { timeout: 30_000 }, () => {
+describe("without a token, or with one that is not good", () => {
   test("an operator's command says where the token is", async () => {
     expect(await commandWith(makeFolder(), words`credential list --url ${host.url}`)).toEqual(
       refused("There is no operator's token: set TURNPIKE_ADMIN_TOKEN, or run this where .turnpike/admin-token is."),
@@ -137,7 +137,7 @@ describe("without a token, or with one that is not good", { timeout: 30_000 }, (
   });
 });
 
-describe("with the token of an agent", { timeout: 30_000 }, () => {
+describe("with the token of an agent", () => {
   for (const args of operatorCommands) {
     test(`${args.join(" ")} is refused`, async () => {
       expect(await commandWith(host.folder, [...args, "--url", host.url], { TURNPIKE_ADMIN_TOKEN: token })).toEqual(
@@ -158,7 +158,7 @@ describe("with the token of an agent", { timeout: 30_000 }, () => {
   });
 });
 
-describe("with the token of an operator", { timeout: 30_000 }, () => {
+describe("with the token of an operator", () => {
   for (const args of callerCommands.filter(([group]) => group === "files" || group === "message")) {
     test(`${args.join(" ")} is refused: there is no back door`, async () => {
       const printed = await command(host, args, host.operatorToken());
@@ -174,7 +174,7 @@ describe("with the token of an operator", { timeout: 30_000 }, () => {
   });
 });
 
-describe("what is not there", { timeout: 30_000 }, () => {
+describe("what is not there", () => {
   const list = "The matching `list` command shows what there is.";
   for (const { args, printed } of [
     {
@@ -290,7 +290,7 @@ describe("a value that its flag does not take is named, with what is expected, b
     { args: words`credential list`, flag: "--url", value: "nonsense" },
     { args: words`tools list`, flag: "--url", value: "nonsense" },
   ]) {
-    test(`${args.slice(0, 2).join(" ")} ${flag} ${value}`, { timeout: 30_000 }, async () => {
+    test(`${args.slice(0, 2).join(" ")} ${flag} ${value}`, async () => {
       const env = { TURNPIKE_TOKEN: token };
       const printed = await commandWith(host.folder, [...args, "--url", host.url, flag, value], env);
       expect(printed).toMatchObject({ code: 2, stdout: "" });
@@ -327,13 +327,13 @@ describe("a value that its flag does not take is named, with what is expected, b
       says: "why: expected --trace, or all of --actor, --purpose, --action and --resource.",
     },
   ]) {
-    test(args.join(" "), { timeout: 30_000 }, async () => {
+    test(args.join(" "), async () => {
       expect(await command(host, args, token)).toEqual(misused(says));
     });
   }
 });
 
-describe("a derived grant is narrowed by all that was said, or not issued", { timeout: 30_000 }, () => {
+describe("a derived grant is narrowed by all that was said, or not issued", () => {
   for (const { name, narrowing } of [
     { name: "a resource without an action", narrowing: words`--resource files/notes/todo.md` },
     { name: "an action without a resource", narrowing: words`--action read` },
@@ -354,7 +354,7 @@ describe("a derived grant is narrowed by all that was said, or not issued", { ti
   }
 });
 
-describe("what is no command", { timeout: 30_000 }, () => {
+describe("what is no command", () => {
   for (const { args, says } of [
     { args: words`nonsense`, says: /unknown command 'nonsense'/ },
     { args: words`grant nonsense`, says: /unknown command 'nonsense'/ },
@@ -415,7 +415,7 @@ describe("what is no command", { timeout: 30_000 }, () => {
   }
 });
 
-describe("what is no host of ours", { timeout: 30_000 }, () => {
+describe("what is no host of ours", () => {
   let server: { url: string; close(): Promise<void> };
   beforeAll(async () => {
     server = await listen(
@@ -443,7 +443,7 @@ describe("what is no host of ours", { timeout: 30_000 }, () => {
   }
 });
 
-describe("serve, doctor and openapi", { timeout: 30_000 }, () => {
+describe("serve, doctor and openapi", () => {
   test("the configuration in force is JSON without its password", async () => {
     const args = words`serve --print-config --port 0 --database postgres://me:hunter2@db/turnpike --set limits.burst=7`;
     const { code, stdout } = await commandWith(makeFolder(), args);
@@ -495,7 +495,7 @@ describe("serve, doctor and openapi", { timeout: 30_000 }, () => {
   });
 });
 
-test("a real process ends with 0, 1 and 2 alike", { timeout: 30_000 }, async () => {
+test("a real process ends with 0, 1 and 2 alike", async () => {
   const run = async (args: string[]) => (await runTurnpike({ folder: host.folder, args })).code;
   expect(
     await Promise.all([

@@ -22,7 +22,7 @@ const sometime = "2026-01-01T00:00:00.000Z";
 const bob = { kind: "human", userId: "bob" };
 
 // Each test has a tenant of its own on the host that all of them share.
-describe.each(databaseKinds)("the command line on %s", { timeout: 30_000 }, (kind) => {
+describe.each(databaseKinds)("the command line on %s", (kind) => {
   let host: HostProcess;
   beforeAll(async () => {
     host = await startAskingHost(kind);

@@ -16,7 +16,7 @@ function seen({ status, headers, text }: Answer): { status: number; headers: obj
 }
 
 for (const kind of databaseKinds) {
-  describe(`tokens that are not good, on ${kind}`, { timeout: 30_000 }, () => {
+  describe(`tokens that are not good, on ${kind}`, () => {
     test("answer alike, byte for byte", async () => {
       const folder = makeFolder();
       const database = kind === "postgres" ? await newLocation(kind) : `${folder}/.turnpike/turnpike.db`;
@@ -73,7 +73,7 @@ for (const kind of databaseKinds) {
   });
 }
 
-describe("what a request may choose", { timeout: 30_000 }, () => {
+describe("what a request may choose", () => {
   let host: HostProcess;
   let token: string;
   beforeAll(async () => {

@@ -26,7 +26,7 @@ async function curl(line = "false"): Promise<unknown> {
 }
 
 for (const kind of databaseKinds) {
-  describe(`the demo on ${kind}`, { timeout: 30_000 }, () => {
+  describe(`the demo on ${kind}`, () => {
     test("prints five lines that work as pasted, stops at Ctrl-C and keeps its data", async () => {
       const folder = makeFolder();
       const args = serveArgs(await placeFor(kind), "--demo");
@@ -90,7 +90,7 @@ for (const kind of databaseKinds) {
     });
   });
 
-  describe(`an agent of the demo on ${kind}`, { timeout: 30_000 }, () => {
+  describe(`an agent of the demo on ${kind}`, () => {
     test("is denied, asks, is approved with one command, succeeds, and is denied again after the one use", async () => {
       const folder = makeFolder();
       const host = await startHostProcess({ folder, args: serveArgs(await placeFor(kind), "--demo") });
@@ -122,7 +122,7 @@ for (const kind of databaseKinds) {
     });
   });
 
-  describe(`an empty installation on ${kind}`, { timeout: 30_000 }, () => {
+  describe(`an empty installation on ${kind}`, () => {
     test("says two commands that make a first call possible", async () => {
       const folder = makeFolder();
       const host = await startHostProcess({ folder, args: serveArgs(await placeFor(kind)) });
@@ -153,14 +153,14 @@ for (const kind of databaseKinds) {
   });
 }
 
-test("the printed commands work as they are when the database is kept elsewhere", { timeout: 30_000 }, async () => {
+test("the printed commands work as they are when the database is kept elsewhere", async () => {
   const folder = makeFolder();
   const host = await startHostProcess({ folder, args: ["serve", "--port", "0", "--database", "data/elsewhere.db"] });
   const [credential] = commandsOn(host, "turnpike");
   expect((await paste(folder, credential ?? "false")).stdout).toMatch(/^The token, shown this once:\n/);
 });
 
-test("the demo's commands work as they are when its database is kept elsewhere", { timeout: 30_000 }, async () => {
+test("the demo's commands work as they are when its database is kept elsewhere", async () => {
   const folder = makeFolder();
   const host = await startHostProcess({ folder, args: serveArgs({ database: "data/elsewhere.db" }, "--demo") });
   const lines = [...commandsOn(host, "export"), ...commandsOn(host, "npx").map((line) => line.replace(/^npx /, ""))];
@@ -169,7 +169,7 @@ test("the demo's commands work as they are when its database is kept elsewhere",
   expect(stdout).toContain("Nobody but Alice reads this.");
 });
 
-test("tokens of the demo that cannot be read end the command with 1", { timeout: 30_000 }, async () => {
+test("tokens of the demo that cannot be read end the command with 1", async () => {
   const folder = makeFolder();
   mkdirSync(join(folder, ".turnpike"));
   writeFileSync(join(folder, ".turnpike/demo-tokens.json"), "garbage");
@@ -177,7 +177,7 @@ test("tokens of the demo that cannot be read end the command with 1", { timeout:
   expect({ code, signal }).toEqual({ code: 1, signal: null });
 });
 
-test("a second database in the same folder gets demo tokens that work on it", { timeout: 30_000 }, async () => {
+test("a second database in the same folder gets demo tokens that work on it", async () => {
   const folder = makeFolder();
   const shown: string[] = [];
   for (const database of ["data/one.db", "data/two.db"]) {
@@ -190,22 +190,18 @@ test("a second database in the same folder gets demo tokens that work on it", { 
   expect(shown[0]).not.toBe(shown[1]);
 });
 
-test(
-  "a stale operator's token that others could read is replaced by one they cannot",
-  { timeout: 30_000 },
-  async () => {
-    const folder = makeFolder();
-    const file = join(folder, ".turnpike/admin-token");
-    mkdirSync(join(folder, ".turnpike"));
-    writeFileSync(file, "stale\n");
-    chmodSync(file, 0o644);
-    const host = await startHostProcess({ folder });
-    expect(host.operatorToken()).toMatch(/^tp_/);
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-  },
-);
+test("a stale operator's token that others could read is replaced by one they cannot", async () => {
+  const folder = makeFolder();
+  const file = join(folder, ".turnpike/admin-token");
+  mkdirSync(join(folder, ".turnpike"));
+  writeFileSync(file, "stale\n");
+  chmodSync(file, 0o644);
+  const host = await startHostProcess({ folder });
+  expect(host.operatorToken()).toMatch(/^tp_/);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+});
 
-test("a second host on one SQLite file is refused in words, and the first goes on", { timeout: 30_000 }, async () => {
+test("a second host on one SQLite file is refused in words, and the first goes on", async () => {
   const folder = makeFolder();
   const first = await startHostProcess({ folder });
   const second = await runTurnpike({ folder, args: ["serve", "--port", "0"] });
@@ -218,7 +214,7 @@ test("a second host on one SQLite file is refused in words, and the first goes o
   expect((await ask(first.url, "/ready")).status).toBe(200);
 });
 
-test("a signal that comes while the host still starts ends it with 0 as well", { timeout: 30_000 }, async () => {
+test("a signal that comes while the host still starts ends it with 0 as well", async () => {
   const folder = makeFolder();
   const onStart = (child: ChildProcess) => void stopOnce(child, join(folder, ".turnpike/turnpike.db"));
   const { code, signal } = await runTurnpike({ folder, args: ["serve", "--port", "0"], onStart });

@@ -11,7 +11,7 @@ import { makeFolder, runTurnpike, startHostProcess, type HostProcess } from "../
 import { makeCredential, makeTenant, turn } from "../support/host-world.ts";
 import { exchange, open } from "../support/raw-http.ts";
 
-describe("bodies", { timeout: 60_000 }, () => {
+describe("bodies", () => {
   let host: HostProcess;
   let token: string;
   beforeAll(async () => {
@@ -64,42 +64,38 @@ describe("bodies", { timeout: 60_000 }, () => {
   });
 });
 
-test(
-  "more requests than a credential may send answer 429, for that credential alone",
-  { timeout: 60_000 },
-  async () => {
-    const folder = makeFolder();
-    const before = await startEffectHost(folder);
-    const [eager, calm] = [await makeEffectTenant(before), await makeEffectTenant(before, { tenant: "globex" })];
-    await before.stop();
-    const host = await startEffectHost(folder, { "limits.requestsPerSecond": "1", "limits.burst": "5" });
-    const reach = (token: string) => ask(host.url, "/v1/reach", { token });
-    await reach(eager);
-    const answers = [];
-    for (let sent = 0; sent < 7; sent += 1) answers.push(await reach(eager));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 429, 429, 429]);
-    expect(answers.map(({ headers }) => headers.get("ratelimit")?.split(";", 2)[1])).toEqual([
-      "r=3",
-      "r=2",
-      "r=1",
-      "r=0",
-      "r=0",
-      "r=0",
-      "r=0",
-    ]);
-    const refused = answers.at(-1);
-    expect(refused?.headers.get("ratelimit")).toBe('"default";r=0;t=1');
-    expect(refused?.headers.get("ratelimit-policy")).toBe('"default";q=5;w=5');
-    expect(refused?.headers.get("retry-after")).toBe("1");
-    expect(refused?.body).toMatchObject({
-      error: { code: "rate_limited", message: "Too many requests with this credential." },
-    });
-    expect((await reach(calm)).status).toBe(200);
-    await eventually(async () => expect((await reach(eager)).status).toBe(200));
-  },
-);
+test("more requests than a credential may send answer 429, for that credential alone", async () => {
+  const folder = makeFolder();
+  const before = await startEffectHost(folder);
+  const [eager, calm] = [await makeEffectTenant(before), await makeEffectTenant(before, { tenant: "globex" })];
+  await before.stop();
+  const host = await startEffectHost(folder, { "limits.requestsPerSecond": "1", "limits.burst": "5" });
+  const reach = (token: string) => ask(host.url, "/v1/reach", { token });
+  await reach(eager);
+  const answers = [];
+  for (let sent = 0; sent < 7; sent += 1) answers.push(await reach(eager));
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 429, 429, 429]);
+  expect(answers.map(({ headers }) => headers.get("ratelimit")?.split(";", 2)[1])).toEqual([
+    "r=3",
+    "r=2",
+    "r=1",
+    "r=0",
+    "r=0",
+    "r=0",
+    "r=0",
+  ]);
+  const refused = answers.at(-1);
+  expect(refused?.headers.get("ratelimit")).toBe('"default";r=0;t=1');
+  expect(refused?.headers.get("ratelimit-policy")).toBe('"default";q=5;w=5');
+  expect(refused?.headers.get("retry-after")).toBe("1");
+  expect(refused?.body).toMatchObject({
+    error: { code: "rate_limited", message: "Too many requests with this credential." },
+  });
+  expect((await reach(calm)).status).toBe(200);
+  await eventually(async () => expect((await reach(eager)).status).toBe(200));
+});
 
-test("more turns than the host runs at once answer 503, take no id, and run later", { timeout: 60_000 }, async () => {
+test("more turns than the host runs at once answer 503, take no id, and run later", async () => {
   const folder = makeFolder();
   const host = await startEffectHost(folder, {
     "limits.concurrentTurns": "3",
@@ -128,7 +124,7 @@ test("more turns than the host runs at once answer 503, take no id, and run late
 });
 
 for (const kind of databaseKinds) {
-  test(`on ${kind} one credential and one tenant leave turns to others`, { timeout: 60_000 }, async () => {
+  test(`on ${kind} one credential and one tenant leave turns to others`, async () => {
     const folder = makeFolder();
     const host = await startEffectHost(folder, { ...(await placeFor(kind)), "limits.concurrentTurns": "4" });
     const first = await makeEffectTenant(host);
@@ -157,7 +153,7 @@ for (const kind of databaseKinds) {
   });
 }
 
-test("an idle socket is closed", { timeout: 60_000 }, async () => {
+test("an idle socket is closed", async () => {
   const args = ["serve", "--port", "0", "--set", "limits.idleMs=200", "--set", "limits.headersMs=500"];
   const { url } = await startHostProcess({ folder: makeFolder(), args });
   const afterRequest = await exchange(url, { send: "GET /health HTTP/1.1\r\nHost: a\r\n\r\n" });
@@ -166,7 +162,7 @@ test("an idle socket is closed", { timeout: 60_000 }, async () => {
   expect(silent.isClosed).toBe(true);
 });
 
-test("a socket more than the host holds is closed", { timeout: 60_000 }, async () => {
+test("a socket more than the host holds is closed", async () => {
   const args = ["serve", "--port", "0", "--set", "limits.sockets=2"];
   const { url } = await startHostProcess({ folder: makeFolder(), args });
   const held = [open(url), open(url)];
@@ -180,7 +176,7 @@ test("a socket more than the host holds is closed", { timeout: 60_000 }, async (
   await eventually(async () => expect((await ask(url, "/health")).status).toBe(200));
 });
 
-describe("beyond loopback", { timeout: 60_000 }, () => {
+describe("beyond loopback", () => {
   for (const address of ["0.0.0.0", "::"]) {
     test(`${address} without TLS is refused in words`, async () => {
       const { code, stdout, stderr } = await runTurnpike({

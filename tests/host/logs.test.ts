@@ -14,7 +14,7 @@ function linesOf(host: HostProcess): Record<string, unknown>[] {
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-describe("the log", { timeout: 20_000 }, () => {
+describe("the log", () => {
   let host: HostProcess;
   let token: string;
   beforeAll(async () => {
@@ -73,7 +73,7 @@ describe("the log", { timeout: 20_000 }, () => {
   });
 });
 
-test("no secret is in anything a host writes", { timeout: 20_000 }, async () => {
+test("no secret is in anything a host writes", async () => {
   const host = await startEffectHost(makeFolder(), { "log.level": "debug" });
   const token = await makeEffectTenant(host);
   const secret = "hunter2secret";
@@ -110,7 +110,7 @@ test("no secret is in anything a host writes", { timeout: 20_000 }, async () => 
   for (const kept of [tokenSecret, operatorSecret]) expect(written).not.toContain(kept);
 });
 
-test("what anybody may see needs no credential", { timeout: 20_000 }, async () => {
+test("what anybody may see needs no credential", async () => {
   const { url } = await startHostProcess({ folder: makeFolder() });
   const document = await ask(url, "/openapi.json");
   expect(document.status).toBe(200);

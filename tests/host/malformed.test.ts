@@ -188,7 +188,7 @@ const probes: readonly Probe[] = [
   },
 ];
 
-describe("over a raw socket", { timeout: 60_000 }, () => {
+describe("over a raw socket", () => {
   let running: HostProcess;
   let token: string;
   beforeAll(async () => {

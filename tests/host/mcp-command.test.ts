@@ -57,7 +57,7 @@ for (const mode of ["legacy", "auto"] as const) {
   }, 30_000);
 }
 
-describe("the command", { timeout: 30_000 }, () => {
+describe("the command", () => {
   test("answers every line that is a request, writes nothing else, and ends with its input", async () => {
     const lines = [list(1, "notes"), { jsonrpc: "2.0", method: "notifications/initialized" }, "", list(2, "private")];
     const { code, stdout, stderr } = await run(lines, { env: { TURNPIKE_TOKEN: token } });

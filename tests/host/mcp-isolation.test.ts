@@ -46,7 +46,7 @@ const warning =
   "The MCP server reader runs as the host's own user: it could read the operator's token and the database. " +
   "Give it a uid and gid of its own, or run it in a container.";
 
-describe("a stdio server", { timeout: 60_000 }, () => {
+describe("a stdio server", () => {
   test("as the host's own user can read the operator's token and the database, and serve and doctor say so", async () => {
     const folder = folderWith({ command });
     const host = await startHostProcess({ folder });
@@ -91,7 +91,7 @@ describe("a stdio server", { timeout: 60_000 }, () => {
   });
 });
 
-describe("a host without a token file", { timeout: 60_000 }, () => {
+describe("a host without a token file", () => {
   const args = ["serve", "--port", "0", "--no-token-file"];
   const shown = ({ stdout }: HostProcess): string | undefined => /TURNPIKE_ADMIN_TOKEN=(\S+)/.exec(stdout())?.[1];
   const listCredentials = ({ url, folder }: HostProcess, token?: string) =>

@@ -22,7 +22,7 @@ async function names(client: Client): Promise<string[]> {
   return (await client.listTools()).tools.map(({ name }) => name);
 }
 
-describe("a host as an MCP server", { timeout: 30_000 }, () => {
+describe("a host as an MCP server", () => {
   test("serves each credential what it may use, until it may not any more", async () => {
     const host = await startHostProcess({ folder: makeFolder() });
     const token = await makeTenant(host);
@@ -70,7 +70,7 @@ describe("a host as an MCP server", { timeout: 30_000 }, () => {
   });
 });
 
-describe("a host with MCP servers", { timeout: 30_000 }, () => {
+describe("a host with MCP servers", () => {
   test("offers them in namespaces that are off by default, and those of others to nobody", async () => {
     const host = await startHost({
       test: { command: testServer(), rules: { issue: { path: ["$org"] } } },

@@ -57,7 +57,7 @@ function lookAround(provider: Provider): Promise<ModelServer> {
   );
 }
 
-describe.each(providers)("a host with a model of %s", { timeout: 30_000 }, (provider) => {
+describe.each(providers)("a host with a model of %s", (provider) => {
   test("runs turns with it: two tools, one denied, streamed as they happen", async () => {
     const server = await lookAround(provider);
     const folder = configured(provider, server.url);
@@ -141,40 +141,32 @@ describe.each(providers)("a host with a model of %s", { timeout: 30_000 }, (prov
   });
 });
 
-test(
-  "a host does not start without the variable it was told of, and leaves nothing behind",
-  { timeout: 30_000 },
-  async () => {
-    const folder = configured("openai", "http://127.0.0.1:1/v1");
-    const { code, stdout, stderr } = await runTurnpike({ folder, args: ["serve", "--port", "0"] });
-    expect({ code, stdout, stderr }).toEqual({
-      code: 2,
-      stdout: "",
-      stderr: "runtime.apiKeyEnv: the variable MODEL_KEY is not set. Put the key of the model there.\n",
-    });
-    expect(readdirSync(folder)).toEqual(["turnpike.config.json"]);
-  },
-);
+test("a host does not start without the variable it was told of, and leaves nothing behind", async () => {
+  const folder = configured("openai", "http://127.0.0.1:1/v1");
+  const { code, stdout, stderr } = await runTurnpike({ folder, args: ["serve", "--port", "0"] });
+  expect({ code, stdout, stderr }).toEqual({
+    code: 2,
+    stdout: "",
+    stderr: "runtime.apiKeyEnv: the variable MODEL_KEY is not set. Put the key of the model there.\n",
+  });
+  expect(readdirSync(folder)).toEqual(["turnpike.config.json"]);
+});
 
-test(
-  "the variable's name is shown in the configuration and by the doctor, the key never",
-  { timeout: 30_000 },
-  async () => {
-    const folder = configured("openai", "http://127.0.0.1:1/v1");
-    const shown = await runTurnpike({ folder, args: ["serve", "--print-config"], env });
-    expect(JSON.parse(shown.stdout)).toMatchObject({
-      runtime: { kind: "model", provider: "openai", apiKeyEnv: "MODEL_KEY" },
-    });
-    const set = await runTurnpike({ folder, args: ["doctor", "--port", "0"], env });
-    expect(set.stdout).toContain("ok  runtime: MODEL_KEY is set\n");
-    const missing = await runTurnpike({ folder, args: ["doctor", "--port", "0"] });
-    expect(missing.code).toBe(1);
-    expect(missing.stdout).toContain("BAD runtime: runtime.apiKeyEnv: the variable MODEL_KEY is not set.");
-    for (const { stdout, stderr } of [shown, set, missing]) expect(stdout + stderr).not.toContain(modelKey);
-  },
-);
+test("the variable's name is shown in the configuration and by the doctor, the key never", async () => {
+  const folder = configured("openai", "http://127.0.0.1:1/v1");
+  const shown = await runTurnpike({ folder, args: ["serve", "--print-config"], env });
+  expect(JSON.parse(shown.stdout)).toMatchObject({
+    runtime: { kind: "model", provider: "openai", apiKeyEnv: "MODEL_KEY" },
+  });
+  const set = await runTurnpike({ folder, args: ["doctor", "--port", "0"], env });
+  expect(set.stdout).toContain("ok  runtime: MODEL_KEY is set\n");
+  const missing = await runTurnpike({ folder, args: ["doctor", "--port", "0"] });
+  expect(missing.code).toBe(1);
+  expect(missing.stdout).toContain("BAD runtime: runtime.apiKeyEnv: the variable MODEL_KEY is not set.");
+  for (const { stdout, stderr } of [shown, set, missing]) expect(stdout + stderr).not.toContain(modelKey);
+});
 
-test("the demo without a model stays as it is", { timeout: 30_000 }, async () => {
+test("the demo without a model stays as it is", async () => {
   const host = await startHostProcess({ folder: makeFolder(), args: demo });
   const { body } = await question(host, "turn-1");
   expect(body).toMatchObject({ status: "succeeded", metadata: { runtime: { id: "scripted", version: "1" } } });

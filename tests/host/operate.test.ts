@@ -17,7 +17,7 @@ async function install(kind: Database["kind"]) {
   return { folder, start, location: place.database ?? `${folder}/.turnpike/turnpike.db` };
 }
 
-describe.each(databaseKinds)("an operator's walk on %s", { timeout: 60_000 }, (kind) => {
+describe.each(databaseKinds)("an operator's walk on %s", (kind) => {
   test("from an empty installation to an allowed act, back, and to a trail that somebody changed", async () => {
     const { folder, start, location } = await install(kind);
     let host = await start();
@@ -261,7 +261,7 @@ const tampering: Readonly<Record<string, { broken: number; work(db: Rows, tenant
   },
 };
 
-describe.each(databaseKinds)("audit verify on %s", { timeout: 30_000 }, (kind) => {
+describe.each(databaseKinds)("audit verify on %s", (kind) => {
   let host: HostProcess;
   beforeAll(async () => {
     const { start, location } = await install(kind);
@@ -297,7 +297,7 @@ describe.each(databaseKinds)("audit verify on %s", { timeout: 30_000 }, (kind) =
   });
 });
 
-describe.each(databaseKinds)("audit checkpoints on %s", { timeout: 60_000 }, (kind) => {
+describe.each(databaseKinds)("audit checkpoints on %s", (kind) => {
   const grants = async (host: HostProcess, ...ids: string[]): Promise<void> => {
     for (const id of ids) await makeGrant(host, { id, tenant: "acme", resource: "files", actions: ["read"] });
   };

@@ -55,7 +55,7 @@ const kinds = [
 ];
 
 for (const kind of databaseKinds) {
-  describe(`replay protection on ${kind}`, { timeout: 30_000 }, () => {
+  describe(`replay protection on ${kind}`, () => {
     const folder = makeFolder();
     let place: { database?: string };
     let host: HostProcess;

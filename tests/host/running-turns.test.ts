@@ -34,7 +34,7 @@ const rows: { name: string; path: string; body(tenant: string, credentialId: str
   },
 ];
 
-describe.each(databaseKinds)("a running turn on %s makes no further call once", { timeout: 30_000 }, (kind) => {
+describe.each(databaseKinds)("a running turn on %s makes no further call once", (kind) => {
   const folder = makeFolder();
   let host: HostProcess;
   /** Where the operator is: on another host, when there can be one. */

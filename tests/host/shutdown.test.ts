@@ -21,7 +21,7 @@ import { listCall, makeTenant, turn } from "../support/host-world.ts";
 const traced = { "x-trace-id": "t" };
 
 for (const kind of databaseKinds) {
-  describe(`SIGTERM on ${kind}`, { timeout: 30_000 }, () => {
+  describe(`SIGTERM on ${kind}`, () => {
     test("under load loses no answer and ends the command with 0", async () => {
       const folder = makeFolder();
       const args = serveArgs(
@@ -119,7 +119,7 @@ for (const kind of databaseKinds) {
   });
 }
 
-test("SIGTERM ends the host in time although a refused Upgrade is still open", { timeout: 30_000 }, async () => {
+test("SIGTERM ends the host in time although a refused Upgrade is still open", async () => {
   const args = serveArgs({}, "--set", "limits.shutdownMs=500");
   const host = await startHostProcess({ folder: makeFolder(), args });
   const { hostname, port } = new URL(host.url);
@@ -130,7 +130,7 @@ test("SIGTERM ends the host in time although a refused Upgrade is still open", {
   expect(await host.stop("SIGTERM")).toEqual({ code: 0, signal: null });
 });
 
-test("an SQLite database that was closed can be opened by another process at once", { timeout: 30_000 }, async () => {
+test("an SQLite database that was closed can be opened by another process at once", async () => {
   const file = join(makeFolder(), "turnpike.db");
   const module = new URL("../../packages/host/dist/storage/open-database.js", import.meta.url).href;
   const open = `const { openDatabase } = await import(${JSON.stringify(module)});

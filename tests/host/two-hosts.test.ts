@@ -15,7 +15,7 @@ const invoke = (host: HostProcess, token: string, id: string, until?: string) =>
   });
 };
 
-describe("two hosts on one PostgreSQL", { timeout: 30_000 }, () => {
+describe("two hosts on one PostgreSQL", () => {
   const folder = makeFolder();
   let database: string;
   let hosts: readonly [HostProcess, HostProcess];

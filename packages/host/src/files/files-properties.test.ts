@@ -29,7 +29,7 @@ const step: fc.Arbitrary<FileStep> = fc.oneof(
 describe.each(databaseKinds)("files on %s", (kind) => {
   const open = sharedDatabase(kind);
 
-  test("answer like a model of them, whatever is done in whatever order", { timeout: 60_000 }, async () => {
+  test("answer like a model of them, whatever is done in whatever order", async () => {
     const database = await open();
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {

@@ -171,7 +171,7 @@ for (const row of [
   },
   { name: "path", make: (random: Random) => `GET /${textOf(random, targetParts)} HTTP/1.1\r\n${host}${close}\r\n` },
 ]) {
-  test(`whatever the ${row.name}, a request gets one answer and is told of once`, { timeout: 30_000 }, async () => {
+  test(`whatever the ${row.name}, a request gets one answer and is told of once`, async () => {
     const random = createRandom(7);
     const { url, seen, refused } = await serve();
     for (let sent = 1; sent <= 300; sent += 1) {

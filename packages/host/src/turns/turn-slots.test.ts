@@ -116,21 +116,17 @@ describe("hosts that share a PostgreSQL", () => {
     expect(await rowsOf(here)).toEqual([{ host_id: here.hostId }]);
   });
 
-  test(
-    "refuse when the count cannot be taken, whichever statement fails, and no place is lost",
-    { timeout: 60_000 },
-    async () => {
-      const database = await openFresh("postgres");
-      for (const when of ["before", "after"] as const) {
-        // The first statement removes what dead hosts left; then begin, two for the lock, count, insert and commit.
-        for (const place of when === "before" ? [2, 3, 4, 5, 6, 7] : [3, 4, 5, 6, 7]) {
-          const slots = await openTurnSlots(failingAt(database, place, when), limits, ignore);
-          await expect(slots.admit({ namespaceId: "a", credentialId: "1" })).rejects.toThrow("injected");
-          await vi.waitUntil(async () => (await rowsOf(database)).length === 0, { timeout: 10_000 });
-        }
+  test("refuse when the count cannot be taken, whichever statement fails, and no place is lost", async () => {
+    const database = await openFresh("postgres");
+    for (const when of ["before", "after"] as const) {
+      // The first statement removes what dead hosts left; then begin, two for the lock, count, insert and commit.
+      for (const place of when === "before" ? [2, 3, 4, 5, 6, 7] : [3, 4, 5, 6, 7]) {
+        const slots = await openTurnSlots(failingAt(database, place, when), limits, ignore);
+        await expect(slots.admit({ namespaceId: "a", credentialId: "1" })).rejects.toThrow("injected");
+        await vi.waitUntil(async () => (await rowsOf(database)).length === 0, { timeout: 10_000 });
       }
-    },
-  );
+    }
+  });
 
   test("remove the row of a turn that ended while the database was away", async () => {
     const database = await openFresh("postgres");
@@ -165,7 +161,7 @@ describe("hosts that share a PostgreSQL", () => {
     expect((await admitAll(slots, ["a/1"])).map(said)).toEqual(["runs"]);
   });
 
-  test("go on soon after one of them stopped while it held the lock", { timeout: 60_000 }, async () => {
+  test("go on soon after one of them stopped while it held the lock", async () => {
     const location = await newLocation("postgres");
     const here = await openHost(location);
     const other = await otherProcess(`

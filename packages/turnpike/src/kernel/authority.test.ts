@@ -217,7 +217,7 @@ describe("a grant source", () => {
     });
   }
 
-  test("that returns grants as wide as the contract allows is believed", { timeout: 60_000 }, async () => {
+  test("that returns grants as wide as the contract allows is believed", async () => {
     const capabilities = Array.from({ length: 64 }, () => capability());
     const { kernel } = world(
       sourceOf(() => Array.from({ length: 2_500 }, (_, place) => grant({ id: `grant-${place}`, capabilities }))),

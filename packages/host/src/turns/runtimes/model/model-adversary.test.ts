@@ -30,7 +30,7 @@ const forged = {
 /** Today's note can be read, nothing else. */
 const narrow = [runGrant, grantOf("today", { capabilities: [capability("files", ["notes", "today"], "read")] })];
 
-describe.each(providers)("what a model of %s says is never authority:", { timeout: 20_000 }, (provider) => {
+describe.each(providers)("what a model of %s says is never authority:", (provider) => {
   test("tools it invents are denied and on the trail, and the turn goes on", async () => {
     const { read } = toolsOf();
     const invented = [

@@ -156,7 +156,7 @@ const rows: Row[] = [
   },
 ];
 
-describe.each(providers)("a model of %s that fails", { timeout: 20_000 }, (provider) => {
+describe.each(providers)("a model of %s that fails", (provider) => {
   for (const { name, reply, code, retryable, details } of rows) {
     test(`with ${name} ends the turn ${code}, after one request, in our words alone`, async () => {
       const { read } = toolsOf();
@@ -232,7 +232,7 @@ describe.each(providers)("a model of %s that fails", { timeout: 20_000 }, (provi
   }
 });
 
-describe.each(providers)("arguments of a model of %s", { timeout: 20_000 }, (provider) => {
+describe.each(providers)("arguments of a model of %s", (provider) => {
   const malformed: { name: string; arguments: unknown }[] = [
     { name: "no JSON", arguments: '{"note": "to' },
     { name: "not even text of it", arguments: "today please" },

@@ -17,7 +17,7 @@ import { modelRuntime } from "./model-runtime.ts";
 
 const message = (payload: JsonValue) => envelopeOf({ sender: alice, receiver: agent, payload });
 
-describe.each(providers)("a turn with a model of %s", { timeout: 20_000 }, (provider) => {
+describe.each(providers)("a turn with a model of %s", (provider) => {
   const isErrorFlagged = provider === "anthropic";
 
   test("uses two tools, one denied, and says what came of it", async () => {

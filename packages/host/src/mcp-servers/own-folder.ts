@@ -22,7 +22,8 @@ export async function makeOwnFolder(user: ServerUser | undefined): Promise<strin
 export async function removeOwnFolder(folder: string, user: ServerUser | undefined): Promise<void> {
   try {
     // As its own user: what such a server left behind could lead root to files that are not the server's.
-    if (user !== undefined) await promisify(execFile)("rm", ["-rf", "--", folder], { ...user, cwd: "/" });
+    // Without variables: that user can read those of every process of theirs, and the host's hold keys.
+    if (user !== undefined) await promisify(execFile)("/bin/rm", ["-rf", "--", folder], { ...user, cwd: "/", env: {} });
     else await rm(folder, { recursive: true, force: true });
   } catch {
     // Nothing here depends on it.

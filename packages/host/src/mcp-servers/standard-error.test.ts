@@ -49,6 +49,52 @@ describe("the log has of a server's standard error", () => {
     ]);
   });
 
+  const pem = `-----BEGIN KEY-----\nMIIEvQIBADANBg\r\n  kqhkiG9w0BAQEF\n-----END KEY-----\n`;
+  for (const row of [
+    {
+      name: "of a value that has another in it",
+      secrets: ["postgres", "postgres://postgres:hunter2@db/x"],
+      text: "cannot reach postgres://postgres:hunter2@db/x",
+      said: ["cannot reach ***"],
+    },
+    {
+      name: "of a value of several lines",
+      secrets: [pem],
+      text: `key:\n${pem}`,
+      said: ["key:", "***", "***", "***", "***"],
+    },
+    {
+      name: "of a value of several lines, in one",
+      secrets: [pem],
+      text: JSON.stringify({ key: pem }),
+      said: [String.raw`{"key":"***\n***\r\n  ***\n***\n"}`],
+    },
+    {
+      name: "of a value with an end of line",
+      secrets: ["hunter2\n"],
+      text: "is hunter2 wrong?",
+      said: ["is *** wrong?"],
+    },
+    {
+      name: "of a value with something hidden in the line",
+      secrets: ["hunter2"],
+      text: "hun\u200bter2",
+      said: ["***"],
+    },
+    { name: "of a value with something hidden in it", secrets: ["hun\u200bter2"], text: "hunter2", said: ["***"] },
+    { name: "of a value longer than a line", secrets: ["x".repeat(9000)], text: `${"x".repeat(9000)}.`, said: ["***"] },
+    {
+      name: "of a value where a line is cut",
+      secrets: ["hunter2-".repeat(10)],
+      text: "hunter2-".repeat(1000),
+      said: ["***"],
+    },
+  ]) {
+    test(`nothing ${row.name}`, async () => {
+      expect(await saidOf([row.text], row.secrets)).toEqual(row.said.map((line) => ({ line })));
+    });
+  }
+
   test("ten lines a second, and how many there were beside them", async () => {
     const said = await saidOf([lines(25), "next\n"], [], [0, 1000]);
     expect(said).toHaveLength(11);

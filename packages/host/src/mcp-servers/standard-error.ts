@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { plainText } from "./plain-text.ts";
+import { cutText, withoutHiddenText } from "../base/index.ts";
 
 /** What a server said, as the log has it. */
 export interface Said {
@@ -23,25 +23,31 @@ const maxLineLength = 1000;
 const newline = 0x0a;
 /** Texts that are shorter stand in many lines by chance. */
 const minSecretLength = 6;
+/** Stands for a character of a secret; it is hidden text, so that no line has it. */
+const mark = "\0";
+const masked = new RegExp(`${mark}+`, "g");
 const token = /tp_[0-9a-f]{16}_[0-9a-f]{64}/g;
 
 /** Takes what a server says on its standard error to the log: some lines a second, the beginning of each, nothing hidden. */
 export function followStandardError(stream: Readable, options: StandardErrorOptions): void {
   const { say, clock = () => performance.now() } = options;
-  const secrets = options.secrets.filter((secret) => secret.length >= minSecretLength);
+  const secrets = linesOf(options.secrets);
+  // A secret that begins where a line is still shown is kept to its end, so that it is found.
+  const keptBytes = maxLineBytes + Math.max(0, ...secrets.map((secret) => Buffer.byteLength(secret)));
   let parts: Buffer[] = [];
   let size = 0;
   let leftOut = 0;
   let window = { since: clock(), lines: 0, bytes: 0 };
 
   const add = (part: Buffer): void => {
-    if (size < maxLineBytes) parts.push(part.subarray(0, maxLineBytes - size));
+    if (size < keptBytes) parts.push(part.subarray(0, keptBytes - size));
     size += part.length;
   };
   const end = (): void => {
-    const text = withoutSecrets(Buffer.concat(parts).toString("utf8"), secrets);
+    // Hidden characters go first: a secret with one inside would not be found.
+    const text = withoutHiddenText(Buffer.concat(parts).toString("utf8"));
     [parts, size] = [[], 0];
-    const line = plainText(text, maxLineLength).trim();
+    const line = cutText(maskSecrets(text, secrets), maxLineLength).replaceAll(masked, "***").trim();
     if (line === "") return;
     window.lines += 1;
     if (window.lines > maxLinesPerSecond) leftOut += 1;
@@ -73,6 +79,16 @@ export function followStandardError(stream: Readable, options: StandardErrorOpti
   stream.on("error", () => {});
 }
 
-function withoutSecrets(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((shown, secret) => shown.replaceAll(secret, "***"), text).replaceAll(token, "tp_***");
+/** The lines of the secrets as they can stand in a line of the log, the longest first: a shorter one may be a part of it. */
+function linesOf(secrets: readonly string[]): string[] {
+  const lines = secrets.flatMap((secret) => secret.split(/[\r\n]+/)).map((line) => withoutHiddenText(line).trim());
+  const long = lines.filter((line) => line.length >= minSecretLength);
+  return [...new Set(long)].toSorted((one, other) => other.length - one.length);
+}
+
+/** Puts as many marks in the place of a secret: what follows it stays where it was, and is cut off where it would have been. */
+function maskSecrets(text: string, secrets: readonly string[]): string {
+  return secrets
+    .reduce((shown, secret) => shown.replaceAll(secret, mark.repeat(secret.length)), text)
+    .replaceAll(token, (found) => `tp_${mark.repeat(found.length - 3)}`);
 }

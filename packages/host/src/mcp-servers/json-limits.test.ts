@@ -22,6 +22,16 @@ describe("a message", () => {
       isWithin: false,
     },
     { name: "behind a line with an odd quote is counted all the same", json: ': "\ndata: [[[[1]]]]', isWithin: false },
+    ...["\n", "\r", "\r\n", "\t"].map((control) => ({
+      name: `behind a line with a quote, a backslash and ${JSON.stringify(control)} is counted all the same`,
+      json: `: "\\${control}data: [[[[1]]]]`,
+      isWithin: false,
+    })),
+    {
+      name: "behind a quote, a backslash and the end of a line, with its texts and its structure",
+      json: ': "\\\ndata: {"a":[1,2]}\n\n: "\\\ndata: "[[[[,,,,,,,"',
+      isWithin: true,
+    },
   ]) {
     test(row.name, () => expect(isWithin(row.json)).toBe(row.isWithin));
   }

@@ -18,9 +18,10 @@ export function isWithinJsonLimits(json: Uint8Array, { maxNodes, maxDepth }: Jso
   let isText = false;
   for (let at = 0; at < json.length && nodes <= maxNodes && depth <= maxDepth; at += 1) {
     const byte = json[at] ?? 0;
-    // No text of JSON reaches beyond its line, but a body may hold several messages, each in lines of its own.
-    if (byte === quote || (isText && byte < 0x20)) isText = !isText;
-    else if (isText) at += byte === backslash ? 1 : 0;
+    // No text of JSON has a control character, escaped or not. A body may hold several messages, each in lines of its own.
+    if (isControl(byte)) isText = false;
+    else if (byte === quote) isText = !isText;
+    else if (isText) at += byte === backslash && !isControl(json[at + 1] ?? 0) ? 1 : 0;
     else if (byte === comma) nodes += 1;
     else if (isOpening(byte)) {
       nodes += 1;
@@ -28,6 +29,10 @@ export function isWithinJsonLimits(json: Uint8Array, { maxNodes, maxDepth }: Jso
     } else if (isClosing(byte)) depth -= 1;
   }
   return nodes <= maxNodes && depth <= maxDepth;
+}
+
+function isControl(byte: number): boolean {
+  return byte < 0x20;
 }
 
 function isOpening(byte: number): boolean {

@@ -122,4 +122,38 @@ describe("without a token file", () => {
     expect(await stores.credentials.verify(before, new Date())).toBeUndefined();
     expect(await ensureAdminToken(stores, changed)).toEqual({ kind: "shown before" });
   });
+
+  test("the file of another database in the same folder stays as it is, and nothing is said about it", async () => {
+    const other = await firstStart();
+    const before = other.read();
+    const stores = openStores(await openFresh("sqlite"));
+    const config = { ...other.config, admin: { tokenFile: false } };
+    const token = await shownAt(ensureAdminToken(stores, config));
+    expect(await ensureAdminToken(stores, config)).toEqual({ kind: "shown before" });
+    const again = await ensureAdminToken(stores, config, { isNewWanted: true });
+    expect(again).toEqual({ kind: "shown once", token: expect.not.stringMatching(token) });
+    expect(other.read()).toBe(before);
+    expect(await other.stores.credentials.verify(before, new Date())).toMatchObject({ access: { admin: true } });
+  });
+
+  test("a token of an agent in the file is not an operator's to revoke, so that the file stays", async () => {
+    const { stores, config, file, read } = await firstStart();
+    const { token } = await stores.credentials.create({ namespaceId: "acme", access });
+    writeFileSync(file, token);
+    const changed = { ...config, admin: { tokenFile: false } };
+    expect(await ensureAdminToken(stores, changed)).toEqual({ kind: "shown before" });
+    expect(read()).toBe(token);
+    expect(await stores.credentials.verify(token, new Date())).toBeDefined();
+  });
+
+  test("a token in the file that an operator made is revoked with it when a new one is wanted", async () => {
+    const { stores, config, file } = await firstStart();
+    const carol = { kind: "human", userId: "carol" } as const;
+    const theirs = { actor: carol, owner: carol, purposes: ["operate"], admin: true };
+    const { token } = await stores.credentials.create({ namespaceId: "operators", access: theirs });
+    writeFileSync(file, token);
+    const start = ensureAdminToken(stores, { ...config, admin: { tokenFile: false } }, { isNewWanted: true });
+    expect(await start).toMatchObject({ kind: "shown once", removedFile: file });
+    expect(await stores.credentials.verify(token, new Date())).toBeUndefined();
+  });
 });

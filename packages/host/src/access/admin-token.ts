@@ -27,8 +27,7 @@ export async function ensureAdminToken(
 ): Promise<OperatorToken> {
   const { credentials, audit } = stores;
   const file = adminTokenFile(config.database);
-  const isThere = existsSync(file);
-  const kept = await credentials.verify(isThere ? readFileSync(file, "utf8").trim() : "", new Date());
+  const kept = await credentials.verify(existsSync(file) ? readFileSync(file, "utf8").trim() : "", new Date());
   const isKept = kept?.access.admin === true;
   const self = createOperator({ id: "host", actor: host, requestId: crypto.randomUUID() }, audit, () => {});
 
@@ -38,13 +37,14 @@ export async function ensureAdminToken(
       writePrivate(file, `${await replaceToken(credentials, self, isNewWanted ? await ownTokens(credentials) : [])}\n`);
     return { kind: "in file", file };
   }
-  const isKnown = !isThere && (await goodOperators(credentials)).length > 0;
+  // Another database in the same folder may have its token in the file: that one is not this host's to remove.
+  const isKnown = !isKept && (await goodOperators(credentials)).length > 0;
   if (isKnown && !isNewWanted) return { kind: "shown before" };
   // Whoever can read the folder could have read the token that was in it, so that one ends too.
-  const before = isNewWanted ? await ownTokens(credentials) : isKept ? [kept.id] : [];
-  const token = await replaceToken(credentials, self, before);
-  if (isThere) rmSync(file);
-  return { kind: "shown once", token, ...(isThere && { removedFile: file }) };
+  const before = new Set([...(isNewWanted ? await ownTokens(credentials) : []), ...(isKept ? [kept.id] : [])]);
+  const token = await replaceToken(credentials, self, [...before]);
+  if (isKept) rmSync(file);
+  return { kind: "shown once", token, ...(isKept && { removedFile: file }) };
 }
 
 /** Makes a token, and then revokes those that it replaces. */

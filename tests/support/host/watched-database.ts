@@ -18,6 +18,8 @@ import type { Schema } from "../../../packages/host/src/storage/schema.ts";
 interface Watch {
   before?(statement: string): void;
   after?(statement: string): void;
+  /** What the answer waits for after the statement took effect; its connection is free for others meanwhile. */
+  late?(): Promise<void> | undefined;
 }
 
 /** The same database, with every statement shown to a watch first and afterwards. */
@@ -49,6 +51,27 @@ export function failingAt(database: Database, n: number, when: "before" | "after
   });
 }
 
+/** A database whose n-th statement, counted from 1, takes effect, and is answered when the test says so. */
+export function answeringLate(
+  database: Database,
+  n: number,
+): { database: Database; tookEffect: Promise<void>; answer(): void; lose(): void } {
+  let count = 0;
+  let [answer, lose, reach] = [() => {}, () => {}, () => {}];
+  const tookEffect = new Promise<void>((resolve) => (reach = resolve));
+  const answered = new Promise<void>((resolve, reject) => {
+    answer = resolve;
+    lose = () => reject(new Error("injected: the answer is lost"));
+  });
+  const late = (): Promise<void> | undefined => {
+    count += 1;
+    if (count !== n) return undefined;
+    reach();
+    return answered;
+  };
+  return { database: watched(database, { late }), tookEffect, answer, lose };
+}
+
 function watchedDriver(db: Kysely<Schema>, watch: Watch): Driver {
   const releases = new Map<DatabaseConnection, () => void>();
   return {
@@ -59,7 +82,7 @@ function watchedDriver(db: Kysely<Schema>, watch: Watch): Driver {
           .provideConnection(
             (real) =>
               new Promise<void>((release) => {
-                const connection = watchedConnection(real, watch);
+                const connection = watchedConnection(real, watch, release);
                 releases.set(connection, release);
                 resolve(connection);
               }),
@@ -82,12 +105,17 @@ async function run(connection: DatabaseConnection, statement: string): Promise<v
   await connection.executeQuery(CompiledQuery.raw(statement));
 }
 
-function watchedConnection(connection: DatabaseConnection, watch: Watch): DatabaseConnection {
+function watchedConnection(connection: DatabaseConnection, watch: Watch, release: () => void): DatabaseConnection {
   return {
     async executeQuery<Row>(query: CompiledQuery) {
       watch.before?.(query.sql);
       const result = await connection.executeQuery<Row>(query);
       watch.after?.(query.sql);
+      const late = watch.late?.();
+      if (late !== undefined) {
+        release();
+        await late;
+      }
       return result;
     },
     streamQuery: (query, chunkSize) => connection.streamQuery(query, chunkSize),

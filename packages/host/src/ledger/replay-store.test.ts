@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import {
   databaseKinds,
   newLocation,
@@ -8,7 +8,7 @@ import {
   openPair,
   sharedDatabase,
 } from "../../../../tests/support/databases.ts";
-import { failingAt, recordStatements } from "../../../../tests/support/host/watched-database.ts";
+import { answeringLate, failingAt, recordStatements } from "../../../../tests/support/host/watched-database.ts";
 import { createReplayStore, type ReplayKey } from "./replay-store.ts";
 
 function key(changes: Partial<ReplayKey> = {}): ReplayKey {
@@ -218,6 +218,125 @@ describe.each(databaseKinds)("replay on %s", (kind) => {
     await after.release(left);
     expect(await after.begin(left, "one")).toEqual({ kind: "interrupted" });
   });
+});
+
+describe.each(databaseKinds)("a key on %s that was given back, before the answer to that came,", (kind) => {
+  const open = sharedDatabase(kind);
+
+  /** A store whose second statement gave a key back; its answer is under way. `failing` is the statement that fails. */
+  async function givenBack(failing?: { n: number; when: "before" | "after" }) {
+    const faulty = failing ? failingAt(await open(), failing.n, failing.when) : await open();
+    const { database, tookEffect, answer, lose } = answeringLate(faulty, 2);
+    const replay = createReplayStore(database);
+    const same = key();
+    await replay.begin(same, "one");
+    const released = replay.release(same);
+    await tookEffect;
+    return { replay, same, released, answer, lose };
+  }
+
+  test("and was claimed again is not freed by giving it back once more: nothing runs twice", async () => {
+    const { replay, same, released, lose } = await givenBack();
+    expect(await replay.begin(same, "two")).toEqual({ kind: "new" });
+    lose();
+    await expect(released).rejects.toThrow("the answer is lost");
+    await replay.close();
+    expect(await replay.begin(same, "two")).toEqual({ kind: "running" });
+    await replay.finish(same, result);
+    expect(await replay.begin(same, "two")).toEqual({ kind: "finished", result });
+  });
+
+  test("and was claimed again is running when the answer comes", async () => {
+    const { replay, same, released, answer } = await givenBack();
+    expect(await replay.begin(same, "two")).toEqual({ kind: "new" });
+    answer();
+    await released;
+    expect(await replay.begin(same, "two")).toEqual({ kind: "running" });
+    await replay.finish(same, result);
+    expect(await replay.begin(same, "two")).toEqual({ kind: "finished", result });
+  });
+
+  test("and was claimed again is not freed by somebody whose claim fails", async () => {
+    const { replay, same, released, answer } = await givenBack({ n: 4, when: "before" });
+    expect(await replay.begin(same, "two")).toEqual({ kind: "new" });
+    answer();
+    await released;
+    await expect(replay.begin(same, "two")).rejects.toThrow("injected");
+    await replay.close();
+    expect(await replay.begin(same, "two")).toEqual({ kind: "running" });
+  });
+
+  test("and was claimed again repeats the later result from memory when that cannot be kept", async () => {
+    const { replay, same, released, answer } = await givenBack({ n: 4, when: "before" });
+    expect(await replay.begin(same, "two")).toEqual({ kind: "new" });
+    answer();
+    await released;
+    await expect(replay.finish(same, result)).rejects.toThrow("injected");
+    expect(await replay.begin(same, "two")).toEqual({ kind: "finished", result });
+  });
+
+  test("and was claimed again keeps the later result, also when its own answer is lost last", async () => {
+    const { replay, same, released, lose } = await givenBack({ n: 4, when: "before" });
+    expect(await replay.begin(same, "two")).toEqual({ kind: "new" });
+    await expect(replay.finish(same, result)).rejects.toThrow("injected");
+    lose();
+    await expect(released).rejects.toThrow("the answer is lost");
+    await replay.close();
+    expect(await replay.begin(same, "two")).toEqual({ kind: "finished", result });
+  });
+
+  test("is free again when somebody claimed it and the answer to that is lost", async () => {
+    const { replay, same, released, answer } = await givenBack({ n: 3, when: "after" });
+    await expect(replay.begin(same, "two")).rejects.toThrow("injected");
+    answer();
+    await released;
+    const states: string[] = [];
+    await vi.waitFor(async () => {
+      states.push((await replay.begin(same, "two")).kind);
+      expect(states.at(-1)).toBe("new");
+    });
+    expect(states).not.toContain("interrupted");
+  });
+});
+
+test.each(databaseKinds)(
+  "a claim on %s that gave way to another while it was read is not interrupted",
+  async (kind) => {
+    // The third statement reads who has the key.
+    const { database, tookEffect, answer } = answeringLate(await openFresh(kind), 3);
+    const replay = createReplayStore(database);
+    const same = key();
+    await replay.begin(same, "one");
+    const asked = replay.begin(same, "one");
+    await tookEffect;
+    await replay.release(same);
+    expect(await replay.begin(same, "one")).toEqual({ kind: "new" });
+    answer();
+    expect(await asked).toEqual({ kind: "running" });
+  },
+);
+
+test.each(databaseKinds)("a claim on %s is never ended by an ending of another", async (kind) => {
+  const database = await openFresh(kind);
+  const replay = createReplayStore(database);
+  for (const end of [(of: ReplayKey) => replay.finish(of, result), replay.interrupt, replay.release]) {
+    const same = key();
+    await replay.begin(same, "one");
+    // As if it had given way to another claim of the same host.
+    const { numUpdatedRows } = await database.db
+      .updateTable("replay")
+      .set({ claim: "another" })
+      .where("namespace_id", "=", same.namespaceId)
+      .executeTakeFirst();
+    expect(numUpdatedRows).toBe(1n);
+    await end(same);
+    const rows = await database.db
+      .selectFrom("replay")
+      .select(["claim", "finished_at"])
+      .where("namespace_id", "=", same.namespaceId)
+      .execute();
+    expect(rows).toEqual([{ claim: "another", finished_at: null }]);
+  }
 });
 
 test("giving a key back again never takes it from somebody who claimed it since", async () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { sql, type ExpressionBuilder, type OperandExpression, type SqlBool } from "kysely";
 import { columnText } from "../base/index.ts";
 import type { Database, Schema } from "../storage/index.ts";
@@ -50,9 +51,17 @@ export interface ReplayStore {
   close(): Promise<void>;
 }
 
+/** One claim of a key by this host. A key that was given back can be claimed again, so its name alone says too little. */
+interface Claim {
+  /** Kept in the row: INVARIANT: what became of a claim is only ever written to the row of that claim. */
+  nonce: string;
+  fingerprint: string;
+  /** What became of it, while that waits to be written. */
+  ending?: Ending;
+}
+
 /** An ending that could not be written. */
 interface UnkeptEnding extends UnkeptWrite {
-  fingerprint: string;
   ending: Ending;
 }
 
@@ -79,100 +88,109 @@ export function createReplayStore(
   { db, hostId, isAlive }: Database,
   { maxWaitingLength = 67_108_864 }: ReplayLimits = {},
 ): ReplayStore {
-  /** The fingerprints of what runs on this host. */
-  const running = new Map<string, string>();
-  const claiming = new Map<string, number>();
+  /** This host's latest claim of each key, until its ending is written. */
+  const claims = new Map<string, Claim>();
+  /** The nonces of claims that are being made. */
+  const claiming = new Set<string>();
+  /** Endings by the nonces of their claims. */
   const unkept = createUnkeptWrites<UnkeptEnding>();
-  /** Whether a key of this host's is in use: it runs, its ending waits, or somebody else is just claiming it. */
-  const isInUse = (name: string): boolean =>
-    running.has(name) || unkept.get(name) !== undefined || (claiming.get(name) ?? 0) > 1;
+  /** Whether this host still has a claim: it is being made, it runs, or its ending waits. */
+  const isInUse = (name: string, nonce: string): boolean =>
+    claiming.has(nonce) || claims.get(name)?.nonce === nonce || unkept.get(nonce) !== undefined;
+  /** A later claim of the same key stays. */
+  const forget = (name: string, mine: Claim): void => {
+    if (claims.get(name) === mine) claims.delete(name);
+  };
 
-  const claim = async (key: ReplayKey, fingerprint: string): Promise<ReplayState> => {
+  const claim = async (key: ReplayKey, mine: Claim): Promise<ReplayState> => {
     const { namespace_id, actor, kind, scope, id } = rowOf(key);
     const claimed = await sql`
-      insert into replay (namespace_id, actor, kind, scope, id, fingerprint, host_id)
-      select ${namespace_id}, ${actor}, ${kind}, ${scope}, ${id}, ${fingerprint}, cast(${hostId} as integer)
+      insert into replay (namespace_id, actor, kind, scope, id, fingerprint, host_id, claim)
+      select ${namespace_id}, ${actor}, ${kind}, ${scope}, ${id}, ${mine.fingerprint}, cast(${hostId} as integer),
+        ${mine.nonce}
       where not exists (select 1 from replay where namespace_id = ${namespace_id} and actor = ${anybody}
         and kind = ${kind} and scope = ${scope} and id = ${id})
       on conflict do nothing returning id`.execute(db);
     if (claimed.rows.length > 0) {
-      running.set(nameOf(key), fingerprint);
+      claims.set(nameOf(key), mine);
       return { kind: "new" };
     }
     const first = await db.selectFrom("replay").selectAll().where(isTakenBy(key)).executeTakeFirst();
     // Given back between the two statements: free again.
-    if (first === undefined) return claim(key, fingerprint);
-    if (first.fingerprint !== fingerprint) return { kind: "conflict" };
+    if (first === undefined) return claim(key, mine);
+    if (first.fingerprint !== mine.fingerprint) return { kind: "conflict" };
     if (first.result !== null) return { kind: "finished", result: JSON.parse(first.result) as unknown };
     if (first.finished_at !== null) return { kind: "interrupted" };
-    const goesOn = first.host_id === hostId ? isInUse(nameOf(key)) : await isAlive(first.host_id);
+    const goesOn = first.host_id === hostId ? isInUse(nameOf(key), first.claim) : await isAlive(first.host_id);
     if (goesOn) return { kind: "running" };
-    // It may have finished since it was read.
-    const now = await db.selectFrom("replay").select("finished_at").where(isTakenBy(key)).executeTakeFirst();
-    return now?.finished_at === null ? { kind: "interrupted" } : claim(key, fingerprint);
+    // It may have finished, or given way to another claim, since it was read.
+    const now = await db.selectFrom("replay").select(["finished_at", "claim"]).where(isTakenBy(key)).executeTakeFirst();
+    const isTheSame = now?.finished_at === null && now.claim === first.claim;
+    return isTheSame ? { kind: "interrupted" } : claim(key, mine);
   };
 
   /** Claims a key while `claiming` says so. */
   const tryToClaim = async (key: ReplayKey, fingerprint: string): Promise<ReplayState> => {
-    const name = nameOf(key);
-    claiming.set(name, (claiming.get(name) ?? 0) + 1);
+    const mine: Claim = { nonce: randomUUID(), fingerprint };
+    claiming.add(mine.nonce);
     try {
-      return await claim(key, fingerprint);
+      return await claim(key, mine);
     } catch (error) {
       // The claim may have been made although its answer is lost; nothing ran under it.
-      const isHeld = running.has(name) || unkept.get(name) !== undefined;
-      if (!isHeld && unkept.size < maxLostClaims) holdBack(key, { kind: "released" }, fingerprint);
+      if (unkept.size < maxLostClaims) {
+        if (!claims.has(nameOf(key))) claims.set(nameOf(key), mine);
+        holdBack(key, mine, { kind: "released" });
+      }
       throw error;
     } finally {
-      const others = (claiming.get(name) ?? 1) - 1;
-      if (others === 0) claiming.delete(name);
-      else claiming.set(name, others);
+      claiming.delete(mine.nonce);
     }
   };
 
-  const write = (key: ReplayKey, ending: Ending): Promise<unknown> => {
-    // Nothing but this host's own claim is touched, and not twice.
+  const write = (key: ReplayKey, { nonce }: Claim, ending: Ending): Promise<unknown> => {
+    // Nothing but this very claim is touched, and not twice.
     const isOpenClaim = (row: ExpressionBuilder<Schema, "replay">): OperandExpression<SqlBool> =>
-      row.and([row.and({ ...rowOf(key), host_id: hostId }), row("finished_at", "is", null)]);
+      row.and([row.and({ ...rowOf(key), claim: nonce }), row("finished_at", "is", null)]);
     if (ending.kind === "released") return db.deleteFrom("replay").where(isOpenClaim).execute();
     const result = ending.kind === "finished" ? ending.result : null;
     const finished = { result, finished_at: new Date().toISOString() };
     return db.updateTable("replay").set(finished).where(isOpenClaim).execute();
   };
 
-  const holdBack = (key: ReplayKey, ending: Ending, fingerprint: string): void => {
-    const name = nameOf(key);
+  const holdBack = (key: ReplayKey, mine: Claim, ending: Ending): void => {
     let length = ending.kind === "finished" ? ending.result.length : 0;
     for (const { ending: held } of unkept.values()) length += held.kind === "finished" ? held.result.length : 0;
     const kept: Ending = length > maxWaitingLength ? { kind: "interrupted" } : ending;
-    unkept.add(name, {
-      fingerprint,
+    mine.ending = kept;
+    unkept.add(mine.nonce, {
       ending: kept,
-      write: () => write(key, kept),
-      // Somebody who claimed the key since, or is about to, keeps it.
-      isReady: () => kept.kind !== "released" || !(running.has(name) || claiming.has(name)),
+      write: async () => {
+        await write(key, mine, kept);
+        forget(nameOf(key), mine);
+      },
     });
   };
 
   const end = async (key: ReplayKey, ending: Ending): Promise<void> => {
-    const name = nameOf(key);
+    const mine = claims.get(nameOf(key));
+    // Nothing runs under this key here.
+    if (mine === undefined || mine.ending !== undefined) return;
     try {
-      await write(key, ending);
+      await write(key, mine, ending);
     } catch (error) {
-      holdBack(key, ending, running.get(name) ?? "");
+      holdBack(key, mine, ending);
       throw error;
-    } finally {
-      running.delete(name);
     }
+    forget(nameOf(key), mine);
   };
 
   return {
     async begin(key, fingerprint) {
-      const held = unkept.get(nameOf(key));
-      if (held === undefined) return tryToClaim(key, fingerprint);
+      const held = claims.get(nameOf(key));
+      if (held?.ending === undefined) return tryToClaim(key, fingerprint);
       if (held.ending.kind === "released") {
-        const isFree = await unkept.settle(nameOf(key));
-        return isFree ? tryToClaim(key, fingerprint) : { kind: "running" };
+        await unkept.settle(held.nonce);
+        return tryToClaim(key, fingerprint);
       }
       if (held.fingerprint !== fingerprint) return { kind: "conflict" };
       if (held.ending.kind === "interrupted") return { kind: "interrupted" };

@@ -48,13 +48,22 @@ test("closing tries everything a last time, and nothing after that", async () =>
   expect([bad.tries, good.tries, unkept.size]).toEqual([1, 1, 1]);
 });
 
-test("two that settle the same at once share one try; one that is not ready is not tried", async () => {
+test("two that settle the same at once share one try", async () => {
   const unkept = createUnkeptWrites();
   const write = failing(0);
   unkept.add("one", write);
-  expect(await Promise.all([unkept.settle("one"), unkept.settle("one")])).toEqual([true, true]);
-  expect(write.tries).toBe(1);
-  const early = { ...failing(0), isReady: () => false };
-  unkept.add("early", early);
-  expect([await unkept.settle("early"), early.tries]).toEqual([false, 0]);
+  await Promise.all([unkept.settle("one"), unkept.settle("one")]);
+  expect([write.tries, unkept.size]).toEqual([1, 0]);
+});
+
+test("a write that came under the same name while another was tried still waits", async () => {
+  const unkept = createUnkeptWrites();
+  const [first, second] = [failing(0), failing(0)];
+  unkept.add("one", first);
+  const settled = unkept.settle("one");
+  unkept.add("one", second);
+  await settled;
+  expect(unkept.get("one")).toBe(second);
+  await unkept.settle("one");
+  expect([second.tries, unkept.size]).toEqual([1, 0]);
 });

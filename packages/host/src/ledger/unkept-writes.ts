@@ -2,8 +2,6 @@
 export interface UnkeptWrite {
   /** Throws as long as it fails. Running it twice is as good as once. */
   write(): Promise<unknown>;
-  /** False while it must not run; it is tried again later. */
-  isReady?(): boolean;
 }
 
 /** Writes that failed, by name, tried again until they are kept or the process ends. */
@@ -12,8 +10,8 @@ export interface UnkeptWrites<Write extends UnkeptWrite> {
   get(name: string): Write | undefined;
   values(): Iterable<Write>;
   add(name: string, write: Write): void;
-  /** Tries one now. False when it is not ready; throws when it fails again. */
-  settle(name: string): Promise<boolean>;
+  /** Tries one now; throws when it fails again. */
+  settle(name: string): Promise<void>;
   /** One last try of everything, and none after that. */
   close(): Promise<void>;
 }
@@ -27,19 +25,18 @@ export function createUnkeptWrites<Write extends UnkeptWrite>(delaysMs = usualDe
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
 
-  const settle = async (name: string): Promise<boolean> => {
+  const settle = async (name: string): Promise<void> => {
     const held = waiting.get(name);
-    if (held === undefined) return true;
-    if (held.attempt === undefined && held.entry.isReady?.() === false) return false;
+    if (held === undefined) return;
     held.attempt ??= held.entry.write().then(
-      () => waiting.delete(name),
+      // Another write may have come under this name meanwhile: that one still waits.
+      () => waiting.get(name) === held && waiting.delete(name),
       (error: unknown) => {
         delete held.attempt;
         throw error;
       },
     );
     await held.attempt;
-    return true;
   };
   const tryAll = async (): Promise<void> => void (await Promise.allSettled([...waiting.keys()].map(settle)));
   const schedule = (): void => {

@@ -1,4 +1,4 @@
-import type { ColumnType, GeneratedAlways } from "kysely";
+import type { ColumnType, Generated, GeneratedAlways } from "kysely";
 
 /** JSON and principals are text columns: the same queries run on SQLite and PostgreSQL. */
 export interface Schema {
@@ -40,6 +40,8 @@ export interface Schema {
     id: string;
     fingerprint: string;
     host_id: number;
+    /** Tells this claim of the key from every other; empty in rows from before that was kept. */
+    claim: Generated<string>;
     result: ColumnType<string | null, string | null, string | null>;
     finished_at: string | null;
   };

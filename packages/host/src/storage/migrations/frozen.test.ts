@@ -15,6 +15,7 @@ const frozen = {
     "0005-escalations 7daab8ad9fd83ae3",
     "0006-replay-actors-and-revocations 2c4ccdb8b94701c1",
     "0007-limits a6167d90bfb67b1a",
+    "0008-replay-claims 211d0f393f12a770",
   ],
   postgres: [
     "0001-kernel-stores ed0a4198b2c7b8da",
@@ -24,6 +25,7 @@ const frozen = {
     "0005-escalations ff9758876bd66cce",
     "0006-replay-actors-and-revocations 32b7ccedce12feed",
     "0007-limits a6167d90bfb67b1a",
+    "0008-replay-claims 211d0f393f12a770",
   ],
 };
 

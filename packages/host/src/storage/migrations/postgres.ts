@@ -106,5 +106,10 @@ export const postgresMigrations: readonly Migration[] = [
          where status = 'pending'`,
     ],
   },
+  {
+    name: "0008-replay-claims",
+    // An old row has an empty claim: it counts as before, and no claim made since can change it.
+    statements: ["alter table replay add column claim text not null default ''"],
+  },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.
 ];

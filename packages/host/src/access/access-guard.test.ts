@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { AccessContext } from "turnpike/contracts";
 import {
@@ -169,6 +169,24 @@ describe.each(databaseKinds)("access of a running turn on %s", (kind) => {
       expect(await check(running)).toMatchObject({ stands: true });
       writeFileSync(config.jwks, JSON.stringify({ keys: [] }));
       ms = 300_000;
+      expect(await check(running)).toEqual(gone);
+    });
+    expect.assertions(2);
+  });
+
+  test("cannot be established while the key set of its token cannot be read, unless the token expires", async () => {
+    const provider = await identityProvider();
+    const config = trusting(provider);
+    let ms = 0;
+    const jwt = createJwtVerifier(config, { clock: () => ms });
+    const { time, check, during } = guarded(await open());
+    const caller = await callerByJwt(jwt, await provider.sign(), noon);
+    const running = context({ namespaceId: "tenant-1", actor: alice, executionId: "id-1" });
+    await during(caller, running, async () => {
+      rmSync(config.jwks);
+      ms = 300_000;
+      await expect(check(running)).rejects.toThrow("key set could not be read");
+      time.now = new Date(noon.getTime() + 3_600_000);
       expect(await check(running)).toEqual(gone);
     });
     expect.assertions(2);

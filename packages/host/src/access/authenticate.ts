@@ -3,6 +3,7 @@ import { isOutage } from "../storage/index.ts";
 import { callerByCredential, callerByJwt, type Caller } from "./caller.ts";
 import type { CredentialStore } from "./credential-store.ts";
 import type { JwtVerifier } from "./jwt.ts";
+import { KeySetUnavailableError } from "./key-set.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import type { RequestRecord } from "./request-record.ts";
 
@@ -39,12 +40,12 @@ export function takeAllowance(rateLimit: RateLimit, { credential }: Caller, reco
   if (!allowance.isGranted) throw new ServiceHttpError(429, "rate_limited", "Too many requests with this credential.");
 }
 
-/** A store that does not answer lets nobody in, and says that it may answer later. */
+/** A store or a key set that does not answer lets nobody in, and says that it may answer later. */
 export async function orUnavailable<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (cause) {
-    if (!isOutage(cause)) throw cause;
+    if (!isOutage(cause) && !(cause instanceof KeySetUnavailableError)) throw cause;
     const message = "Credentials and settings cannot be read right now.";
     throw new ServiceHttpError(503, "authority_unavailable", message, { cause });
   }

@@ -18,7 +18,7 @@ export async function callerByCredential(
   return credential && { credential, stands: (later) => credentials.stands(credential.id, later) };
 }
 
-/** The bearer of an identity provider's token; undefined when it is not good. */
+/** The bearer of an identity provider's token; undefined when it is not good. Throws while there are no keys to tell by. */
 export async function callerByJwt(jwt: JwtVerifier, token: string, now: Date): Promise<Caller | undefined> {
   const credential = await jwt.verify(token, now);
   return credential && { credential, stands: async (later) => (await jwt.verify(token, later)) !== undefined };

@@ -1,13 +1,16 @@
 import { performance } from "node:perf_hooks";
-import { errors, jwtVerify, type JWTPayload, type JWTVerifyResult } from "jose";
+import { decodeJwt, errors, jwtVerify, type JWTPayload, type JWTVerifyResult } from "jose";
 import { IdentifierSchema, parsePrincipal, PurposeSchema } from "turnpike/contracts";
 import type { Credential } from "./credential-store.ts";
 import type { JwtConfig } from "./jwt-config.ts";
-import { openKeySet, type Keys, type MonotonicClock } from "./key-set.ts";
+import { KeySetUnavailableError, openKeySet, type Keys, type MonotonicClock } from "./key-set.ts";
 
 /** Verifies tokens of an identity provider. */
 export interface JwtVerifier {
-  /** The credential a token stands for; undefined when it is not valid, or its claims say too little. */
+  /**
+   * The credential a token stands for; undefined when it is not valid, or its claims say too little. Throws
+   * `KeySetUnavailableError` when there are no keys to tell by.
+   */
   verify(token: string, now: Date): Promise<Credential | undefined>;
 }
 
@@ -51,13 +54,27 @@ export function createJwtVerifier(config: JwtConfig, options: JwtVerifierOptions
   return {
     async verify(token, now) {
       const keys = await keySet.current();
-      const first = keys && (await verifyBy(keys, token, now));
+      if (keys === undefined) return withoutKeys(token, now);
+      const first = await verifyBy(keys, token, now);
       if (first !== "unknown key") return first;
       const newer = await keySet.renewed();
-      const second = newer && newer !== keys ? await verifyBy(newer, token, now) : undefined;
+      if (newer === undefined) return withoutKeys(token, now);
+      const second = newer === keys ? undefined : await verifyBy(newer, token, now);
       return second === "unknown key" ? undefined : second;
     },
   };
+}
+
+/** What no key could make good is refused as ever; about anything else nothing can be said. */
+function withoutKeys(token: string, now: Date): undefined {
+  let claims: JWTPayload;
+  try {
+    claims = decodeJwt(token);
+  } catch {
+    return undefined;
+  }
+  if (typeof claims.exp === "number" && claims.exp * 1000 <= now.getTime()) return undefined;
+  throw new KeySetUnavailableError();
 }
 
 /** The token's header and claims when its signature and what every token has to say are good. */

@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { transports, type Loopback } from "../../../../tests/support/loopback.ts";
 import { identityProvider, inAnHour, noon, trusting } from "../../../../tests/support/host/identity-provider.ts";
 import { createJwtVerifier } from "./jwt.ts";
+import { KeySetUnavailableError } from "./key-set.ts";
 
 const id = "jwt:https://id.example:human:alice";
 
@@ -14,7 +15,7 @@ async function servedKeys(answer: () => Response): Promise<Loopback> {
   return server;
 }
 
-test("a key set by URL is fetched, and a token of an unknown key or an unreachable set is nobody's", async () => {
+test("a key set by URL is fetched, and a token of an unknown key is nobody's", async () => {
   const [provider, stranger] = [await identityProvider("ES256", "key-1"), await identityProvider("ES256", "key-2")];
   let fetched = 0;
   const server = await servedKeys(() => {
@@ -28,7 +29,29 @@ test("a key set by URL is fetched, and a token of an unknown key or an unreachab
   expect(fetched).toBe(1);
   expect(await jwt.verify(await stranger.sign(), noon)).toBeUndefined();
   await server.close();
-  expect(await createJwtVerifier(config).verify(await provider.sign(), noon)).toBeUndefined();
+  await expect(createJwtVerifier(config).verify(await provider.sign(), noon)).rejects.toThrow(KeySetUnavailableError);
+});
+
+describe("while a key set was never read", () => {
+  async function unread() {
+    const provider = await identityProvider();
+    const server = await servedKeys(() => new Response("<html>"));
+    onTestFinished(() => server.close());
+    return { provider, jwt: createJwtVerifier(trusting(provider, { jwks: server.baseUrl })) };
+  }
+
+  test("nobody can say whether a token is good", async () => {
+    const { provider, jwt } = await unread();
+    const token = await provider.sign();
+    await expect(jwt.verify(token, noon)).rejects.toThrow(KeySetUnavailableError);
+    await expect(jwt.verify(token, new Date(inAnHour * 1000 - 1))).rejects.toThrow(KeySetUnavailableError);
+  });
+
+  test("what no key could make good is nobody's: an expired token, and what is no token", async () => {
+    const { provider, jwt } = await unread();
+    expect(await jwt.verify(await provider.sign(), new Date(inAnHour * 1000))).toBeUndefined();
+    for (const nonsense of ["", "a.b.c", "opaque"]) expect(await jwt.verify(nonsense, noon)).toBeUndefined();
+  });
 });
 
 test("a key set by URL is not fetched from where a redirect leads", async () => {
@@ -38,15 +61,7 @@ test("a key set by URL is not fetched from where a redirect leads", async () => 
   onTestFinished(() => server.close());
   onTestFinished(() => target.close());
   const jwt = createJwtVerifier(trusting(provider, { jwks: server.baseUrl }));
-  expect(await jwt.verify(await provider.sign(), noon)).toBeUndefined();
-});
-
-test("a key set that answers nonsense lets nobody in", async () => {
-  const provider = await identityProvider();
-  const server = await servedKeys(() => new Response("<html>"));
-  onTestFinished(() => server.close());
-  const jwt = createJwtVerifier(trusting(provider, { jwks: server.baseUrl }));
-  expect(await jwt.verify(await provider.sign(), noon)).toBeUndefined();
+  await expect(jwt.verify(await provider.sign(), noon)).rejects.toThrow(KeySetUnavailableError);
 });
 
 const second = 1000;
@@ -120,7 +135,7 @@ for (const kind of ["file", "URL"] as const) {
       expect(await at(0)).toBe(id);
       change("nonsense");
       expect(await at(fiveMinutes - 1)).toBe(id);
-      expect(await at(fiveMinutes)).toBeUndefined();
+      await expect(at(fiveMinutes)).rejects.toThrow(KeySetUnavailableError);
       expect(errors.length).toBeGreaterThan(0);
       change(provider.jwks);
       expect(await at(fiveMinutes + 60 * second)).toBe(id);
@@ -148,6 +163,24 @@ test("a key set by URL is fetched at most every thirty seconds, whatever tokens 
   expect(readings.count).toBe(2);
 });
 
+test("a key set that grows too old while a new key is looked for cannot say whether that token is good", async () => {
+  const provider = await identityProvider("ES256", "key-1");
+  const stranger = await identityProvider("ES256", "key-2");
+  let ms = 0;
+  let readings = 0;
+  const server = await servedKeys(() => {
+    readings += 1;
+    if (readings === 1) return Response.json(provider.jwks);
+    ms = fiveMinutes;
+    return new Response("<html>");
+  });
+  onTestFinished(() => server.close());
+  const jwt = createJwtVerifier(trusting(provider, { jwks: server.baseUrl }), { clock: () => ms });
+  expect(await jwt.verify(await provider.sign(), noon)).toMatchObject({ id });
+  ms = fiveMinutes - 1;
+  await expect(jwt.verify(await stranger.sign(), noon)).rejects.toThrow(KeySetUnavailableError);
+});
+
 test("keys count from the moment at which they were asked for, not from the answer", async () => {
   const provider = await identityProvider();
   let ms = 0;
@@ -157,7 +190,7 @@ test("keys count from the moment at which they were asked for, not from the answ
   });
   onTestFinished(() => server.close());
   const jwt = createJwtVerifier(trusting(provider, { jwks: server.baseUrl }), { clock: () => ms });
-  expect(await jwt.verify(await provider.sign(), noon)).toBeUndefined();
+  await expect(jwt.verify(await provider.sign(), noon)).rejects.toThrow(KeySetUnavailableError);
 });
 
 for (const content of ["nonsense", { keys: "none" }, {}, [], null]) {

@@ -14,6 +14,14 @@ export interface KeySet {
   renewed(): Promise<Keys | undefined>;
 }
 
+/** No reading of the key set is young enough: whether a token is good cannot be said right now. */
+export class KeySetUnavailableError extends Error {
+  override readonly name = "KeySetUnavailableError";
+  constructor() {
+    super("The identity provider's key set could not be read for five minutes.");
+  }
+}
+
 /** Time that never goes back, in milliseconds. */
 export type MonotonicClock = () => number;
 

@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import type { CredentialAccess } from "../management/records.ts";
 import { describe, expect, test } from "vitest";
 import { DiscoveryContextSchema } from "turnpike/contracts";
@@ -140,6 +141,33 @@ describe("401 unauthenticated is the answer to", () => {
     expect((await resolve(bearer(token))).context).toMatchObject({ purpose: "support" });
     await revoke();
     expect(wire((await resolve(bearer(token))).context)).toEqual(unauthenticated);
+  });
+});
+
+describe("while the key set of an identity provider cannot be read", () => {
+  async function withoutKeys() {
+    const provider = await identityProvider();
+    const config = trusting(provider);
+    const jwt = createJwtVerifier(config);
+    rmSync(config.jwks);
+    return { provider, ...(await world({ jwt })) };
+  }
+
+  test("503 authority_unavailable is the answer to a JWT: it may be good", async () => {
+    const { provider, resolve } = await withoutKeys();
+    expect(wire((await resolve(bearer(await provider.sign()))).context)).toMatchObject({
+      status: 503,
+      code: "authority_unavailable",
+      message: "Credentials and settings cannot be read right now.",
+    });
+  });
+
+  test("credentials of the host count, and a request without any is still 401 unauthenticated", async () => {
+    const { token, resolve } = await withoutKeys();
+    expect((await resolve(bearer(token))).context).toMatchObject({ purpose: "support" });
+    for (const headers of [{}, bearer("opaque")]) {
+      expect(wire((await resolve(headers)).context)).toEqual(unauthenticated);
+    }
   });
 });
 

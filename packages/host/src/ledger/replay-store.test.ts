@@ -316,6 +316,33 @@ test.each(databaseKinds)(
   },
 );
 
+test.each(databaseKinds)("a claim on %s is running before its own answer came", async (kind) => {
+  const { database, tookEffect, answer } = answeringLate(await openFresh(kind), 1);
+  const replay = createReplayStore(database);
+  const same = key();
+  const begun = replay.begin(same, "one");
+  await tookEffect;
+  expect(await replay.begin(same, "one")).toEqual({ kind: "running" });
+  answer();
+  expect(await begun).toEqual({ kind: "new" });
+});
+
+test.each(databaseKinds)(
+  "an ending on %s that waits is not replaced, and leaves memory once it is kept",
+  async (kind) => {
+    const replay = createReplayStore(failingAt(await openFresh(kind), 2, "before"));
+    const same = key();
+    await replay.begin(same, "one");
+    await expect(replay.finish(same, result)).rejects.toThrow("injected");
+    await replay.release(same);
+    expect(await replay.begin(same, "one")).toEqual({ kind: "finished", result });
+    await replay.close();
+    expect(await replay.begin(same, "one")).toEqual({ kind: "finished", result });
+    await replay.forgetResults("2999-01-01T00:00:00.000Z");
+    expect(await replay.begin(same, "one")).toEqual({ kind: "interrupted" });
+  },
+);
+
 test.each(databaseKinds)("a claim on %s is never ended by an ending of another", async (kind) => {
   const database = await openFresh(kind);
   const replay = createReplayStore(database);

@@ -29,8 +29,13 @@ export interface EffectOptions extends CallOptions {
   signal: AbortSignal;
 }
 
-/** How foreign code that acts ended; `message` is what its caller may know of the error. An effect may have happened. */
-export type EffectEnd = { kind: "returned"; value: unknown } | { kind: "threw"; error: unknown; message?: string };
+/**
+ * How foreign code that acts ended; `message` is what its caller may know of the error. An effect may have happened;
+ * of code that is late nobody knows.
+ */
+export type EffectEnd =
+  | { kind: "returned"; value: unknown }
+  | { kind: "threw"; error: unknown; isLate: boolean; message?: string };
 
 const lateMessage = "It did not end in time; the effect may have happened.";
 
@@ -48,7 +53,8 @@ export async function carryOutEffect(
     const late = `No answer within ${timeoutMs} ms.`;
     return { kind: "returned", value: await withinTime({ timeoutMs, graceMs, late }, signal, call) };
   } catch (error) {
-    return { kind: "threw", error, ...(isTimeLimit(error) && { message: lateMessage }) };
+    const isLate = isTimeLimit(error);
+    return { kind: "threw", error, isLate, ...(isLate && { message: lateMessage }) };
   }
 }
 

@@ -18,9 +18,10 @@ import {
 } from "../contracts/index.ts";
 import { record, recordOutcome, type AuditFacts } from "./audit.ts";
 import { acceptContext, acceptRequest, authorizeEffect, namesContextOwner, type Gate } from "./authorize.ts";
-import { callPort, type Ports } from "./call-port.ts";
+import { reportPortError, type Ports } from "./call-port.ts";
 import type { AuthorityView } from "./authority.ts";
 import { momentOf } from "./candidates.ts";
+import { carryOutEffect } from "./effect.ts";
 import { denied, invokeTool, recordToolOutcome, type ToolGate } from "./invoke-tool.ts";
 import { visibleTools, type ListedCatalogs } from "./list-tools.ts";
 import { establishReach } from "./reach.ts";
@@ -63,7 +64,10 @@ export interface TurnScope {
   readonly reach: ReachResult;
   /** Whether the turn may call this tool, or the kernel has something better to say of it than that it may not. */
   offers(tool: string): boolean;
-  /** True once a tool that writes, and cannot safely be called twice, may have had its effect. */
+  /**
+   * True once a tool that writes, and cannot safely be called twice, may have had its effect, or a question may be in
+   * the queue though the queue never said so.
+   */
   readonly mayHaveTakenEffect: boolean;
   /** Why the turn must end at once: a decision could not be recorded, or the access was revoked. */
   readonly mustEnd: TurnBreak | undefined;
@@ -73,7 +77,10 @@ export interface TurnScope {
   invokeTool(call: ToolCall, now: string, signal: AbortSignal): Promise<ToolResult>;
   /** Puts a call on the trail that the turn's own limits refused, and returns its result. */
   refuseTool(call: ToolCall, now: string, code: ErrorCode): Promise<ToolResult>;
-  /** Consumes the capability to escalate, and makes the question to the owner from the trusted context. */
+  /**
+   * Consumes the capability to escalate, and makes the question to the owner from the trusted context. Nothing is thrown
+   * once the queue has been asked to keep it, because it may have.
+   */
   escalate(ask: EscalationAsk, now: string, signal: AbortSignal): Promise<EscalationOutcome>;
   /** Puts the turn's end on the trail and refuses every later call. */
   end(end: TurnEnd, now: string): Promise<void>;
@@ -127,17 +134,26 @@ export async function admitTurn(
   return { kind: "admitted", scope: openScope(gate, trusted, basis, catalog, tools, reach) };
 }
 
+/** A question that is not in the queue, as far as anybody knows: one that was not answered in time may be there after all. */
+interface Unkept {
+  reason: NotAsked;
+  mayBeKept: boolean;
+}
+
+/** Adds the question like any effect: a caller that goes leaves the queue a moment to say whether it kept it. */
 async function keepQuestion(
   ports: Ports,
   context: AccessContext,
   escalation: Escalation,
   signal: AbortSignal,
-): Promise<NotAsked | undefined> {
+): Promise<Unkept | undefined> {
   const { escalations } = ports;
   if (escalations === undefined) return undefined;
-  const kept = await callPort(ports, { port: "escalations" }, signal, () => escalations.add(context, escalation));
-  if (!kept.ok) return "escalation_unavailable";
-  return kept.value === "full" ? "too_many_escalations" : undefined;
+  const end = await carryOutEffect(ports, { signal }, () => escalations.add(context, escalation));
+  if (end.kind === "returned")
+    return end.value === "full" ? { reason: "too_many_escalations", mayBeKept: false } : undefined;
+  reportPortError(ports, end.error, { port: "escalations" });
+  return { reason: "escalation_unavailable", mayBeKept: end.isLate };
 }
 
 /** The catalog that a list was made from, when it was made for this very access. */
@@ -285,18 +301,22 @@ function openScope(
       const decision = await authorizeEffect(turnGate(entry.view), moment, request, {}, signal);
       if (decision.kind === "deny") return refused(decision.reason);
       const requestedAuthority = ask && mintAuthorityRequest(moment, ask);
-      const facts = (): AuditFacts => ({
+      const asked: AuditFacts = {
         type: "escalation.requested",
         outcome: "escalated",
         receiver: context.owner,
         ...(requestedAuthority && { metadata: { authorityRequestId: requestedAuthority.id } }),
-      });
+      };
       signal.throwIfAborted();
-      if (!(await record(ports, moment, facts, signal))) return refused("audit_unavailable");
+      if (!(await record(ports, moment, () => asked, signal))) return refused("audit_unavailable");
       const question: Escalation = { status: "pending", reason, requestedAt: now, reviewer: context.owner };
       const escalation = { ...question, ...(requestedAuthority && { requestedAuthority }) };
-      const notAsked = await keepQuestion(ports, moment, escalation, signal);
-      return notAsked === undefined ? { kind: "pending", escalation } : { kind: "refused", reason: notAsked };
+      const unkept = await keepQuestion(ports, moment, escalation, signal);
+      if (unkept === undefined) return { kind: "pending", escalation };
+      mayHaveTakenEffect ||= unkept.mayBeKept;
+      // The trail says that the owner was asked, which has to be taken back.
+      await recordOutcome(ports, moment, () => ({ ...asked, outcome: "failed", reason: unkept.reason }), signal);
+      return refused(unkept.reason);
     },
     async end(end, now) {
       isOpen = false;

@@ -131,7 +131,6 @@ const beforeAnyEffect: { port: string; options: WorldOptions; holds: string[] }[
     options: { access: { check: never } },
     holds: ["a call in a turn", "an escalation"],
   },
-  { port: "a queue that never keeps a question", options: { escalations: { add: never } }, holds: ["an escalation"] },
 ];
 
 describe("before any effect the operation ends with its caller", () => {
@@ -261,6 +260,39 @@ describe("once the effect has begun its outcome is recorded, whatever the caller
       expect(shortly(await operating)).toBe(row.truth);
       expect(auditErrors).toMatchObject([{ type: row.event }]);
       expect(listenersOf(caller.signal)).toBe(0);
+    });
+  }
+});
+
+describe("a question that the queue is keeping is an effect", () => {
+  for (const { after, answer, outcome, trail } of [
+    { after: 999, answer: undefined, outcome: { kind: "pending" }, trail: ["escalated"] },
+    {
+      after: 999,
+      answer: "full" as const,
+      outcome: { kind: "refused", reason: "too_many_escalations" },
+      trail: ["escalated", "failed too_many_escalations"],
+    },
+    {
+      after: 1_000,
+      answer: undefined,
+      outcome: { kind: "refused", reason: "escalation_unavailable" },
+      trail: ["escalated", "failed escalation_unavailable"],
+    },
+  ]) {
+    test(`a queue that answers ${answer ?? "that it keeps it"} ${after} ms after its caller has gone: ${outcome.reason ?? "kept"}`, async () => {
+      const caller = new AbortController();
+      const gate = deferred<void>();
+      const one = worldWith({ escalations: { add: async () => (await gate.promise, answer) } });
+      const operating = operations["an escalation"]?.(one, caller.signal);
+      await vi.advanceTimersByTimeAsync(5_000);
+      caller.abort(gone);
+      await vi.advanceTimersByTimeAsync(after);
+      gate.resolve();
+      expect(await operating).toMatchObject(outcome);
+      const requested = one.events.filter(({ type }) => type === "escalation.requested");
+      expect(requested.map((event) => [event.outcome, event.reason ?? []].flat().join(" "))).toStrictEqual(trail);
+      expect([listenersOf(caller.signal), vi.getTimerCount()]).toStrictEqual([0, 0]);
     });
   }
 });

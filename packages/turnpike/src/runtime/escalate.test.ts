@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   agent,
   alice,
@@ -35,6 +35,7 @@ import {
   type AuthorityAsk,
   type Escalation,
   type JsonObject,
+  type TurnResult,
 } from "../contracts/index.ts";
 import { escalationTool, escalationToolName } from "./escalate.ts";
 import type { RuntimePlugin } from "./plugin.ts";
@@ -370,11 +371,17 @@ describe("the queue of questions", () => {
       expect(typesOf(result)).toStrictEqual(["turn.started", "turn.failed"]);
       expect(JSON.stringify([result, world.events])).not.toContain(portSecret);
       expect(world.portErrors).toMatchObject([{ failure: { port: "escalations" }, error: { message: portSecret } }]);
-      expect(world.events.at(-1)).toMatchObject({
-        type: "turn.ended",
-        outcome: "failed",
-        reason: "escalation_unavailable",
-      });
+      const { metadata } = world.events.findLast(({ outcome }) => outcome === "escalated") ?? {};
+      expect(world.events.slice(-2)).toMatchObject([
+        {
+          type: "escalation.requested",
+          outcome: "failed",
+          reason: "escalation_unavailable",
+          receiver: alice,
+          metadata,
+        },
+        { type: "turn.ended", outcome: "failed", reason: "escalation_unavailable" },
+      ]);
     });
   }
 
@@ -392,18 +399,40 @@ describe("the queue of questions", () => {
     });
     expect(result).not.toHaveProperty("escalation");
     expect(world.portErrors).toStrictEqual([]);
-    expect(world.events.at(-1)).toMatchObject({
-      type: "turn.ended",
-      outcome: "failed",
-      reason: "too_many_escalations",
-    });
+    expect(world.events.slice(-2)).toMatchObject([
+      { type: "escalation.requested", outcome: "failed", reason: "too_many_escalations", receiver: alice },
+      { type: "turn.ended", outcome: "failed", reason: "too_many_escalations" },
+    ]);
   });
 
-  test("that never answers is not waited for longer than the turn lasts", async () => {
+  test("that keeps the question after the caller has gone ends the turn escalated, not cancelled", async () => {
+    const caller = new AbortController();
+    const queue = keepingQueue();
+    const world = turnWorldOf(escalating, {
+      escalations: {
+        async add(...question) {
+          caller.abort();
+          await ticks(5);
+          return queue.add(...question);
+        },
+      },
+    });
+    const result = await world.run({}, { signal: caller.signal });
+    expect([result.status, queue.kept.length]).toStrictEqual(["escalated", 1]);
+    expect(world.events.at(-1)).toMatchObject({ type: "turn.ended", outcome: "escalated" });
+  });
+
+  test("that never answers holds the turn for a second longer than it lasts, and nobody is told to ask again", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
     const world = turnWorldOf(escalating, { escalations: { add: never } });
-    const result = await world.run({ options: { timeoutMs: 20 } });
-    expect(saidOf(result)).toBe("turn_cancelled");
-    expect(world.portErrors).toStrictEqual([]);
+    let result: TurnResult | undefined;
+    void world.run({ options: { timeoutMs: 20 } }).then((ended) => (result = ended));
+    await vi.advanceTimersByTimeAsync(1_019);
+    expect(result).toBeUndefined();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(result).toMatchObject({ status: "failed", error: { code: "escalation_unavailable", retryable: false } });
+    expect(world.portErrors).toMatchObject([{ failure: { port: "escalations" } }]);
   });
 
   const silent: { name: string; world: TurnWorldOptions; run?: RuntimePlugin["run"]; said: string }[] = [

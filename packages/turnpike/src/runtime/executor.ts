@@ -214,7 +214,8 @@ async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Prom
   if (!scope.tools.some(({ name }) => name === escalationToolName)) return endWith("failed", "tool_unavailable");
 
   const { ask, metadata } = read;
-  const asked = await orAbort(scope.escalate(ask, clock(), signal), signal);
+  // It follows the signal by itself until the question may be in the queue, whose outcome then counts.
+  const asked = await scope.escalate(ask, clock(), signal);
   if (asked.kind === "pending")
     return { status: "escalated", escalation: asked.escalation, ...(metadata && { metadata }) };
   if (asked.reason === "credential_revoked") return breakOff(asked.reason);

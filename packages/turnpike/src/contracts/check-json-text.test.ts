@@ -19,6 +19,38 @@ function keys(count: number): string {
   return `{${Array.from({ length: count }, (_, index) => `"key-${index}": 0`).join()}}`;
 }
 
+/**
+ * Keys that share every polynomial hash modulo 2^32, whatever its odd factor: they differ by multiples of a polynomial of
+ * which each odd number makes a multiple of 2^32.
+ */
+function collidingKeys(count: number): string[] {
+  let vanishing = [1];
+  // x^2 - 1, x^4 - 1 and x^8 - 1 are multiples of 8, 16 and 32 for each odd x: 4 times 3, 5 times 4 bits.
+  for (const power of [2, 2, 2, 2, 4, 4, 4, 4, 4]) {
+    const product = Array<number>(vanishing.length + power).fill(0);
+    for (const [place, value] of vanishing.entries()) {
+      product[place] = (product[place] ?? 0) - value;
+      product[place + power] = (product[place + power] ?? 0) + value;
+    }
+    vanishing = product;
+  }
+  const found: string[] = [];
+  for (let mask = 0; found.length < count; mask += 1) {
+    const bytes = Array<number>(vanishing.length + 20).fill(80);
+    for (let shift = 0; shift < 20; shift += 1) {
+      if (((mask >> shift) & 1) === 0) continue;
+      for (const [place, value] of vanishing.entries())
+        bytes[place + shift] = (bytes[place + shift] ?? 0) + (shift % 2 === 0 ? value : -value);
+    }
+    if (bytes.every((byte) => byte > 34 && byte < 127 && byte !== 92)) found.push(String.fromCharCode(...bytes));
+  }
+  return found;
+}
+
+const members = (names: readonly string[]): string => `{${names.map((name) => `"${name}":0`).join()}}`;
+const colliding = collidingKeys(10_001);
+const alike = Array.from({ length: 10_001 }, (_, index) => `${"k".repeat(200)}${index}`);
+
 const brackets = '[{,\\"}]';
 
 for (const { name, text } of [
@@ -31,6 +63,8 @@ for (const { name, text } of [
   { name: "brackets in a long string", text: JSON.stringify(brackets.repeat(100_000)) },
   { name: "brackets in keys", text: `{${JSON.stringify(brackets.repeat(100_000))}:0}` },
   { name: "10,000 different keys", text: keys(10_000) },
+  { name: "10,000 different keys that share a hash", text: members(colliding.slice(1)) },
+  { name: "10,000 different keys that begin alike, each twice", text: list(2, members(alike.slice(1))) },
   { name: "a few keys in many objects", text: list(30_000, '{"one":1,"two":2}') },
   { name: "an escaped quote at every place of a long string", text: `"${"a".repeat(127)}${'\\"'.repeat(300)}[["` },
   { name: "nothing", text: "" },
@@ -65,6 +99,8 @@ for (const { name, text, path, expected } of [
     expected: tooMany,
   },
   { name: "10,001 different keys", text: keys(10_001), path: [], expected: tooManyKeys },
+  { name: "10,001 different keys that share a hash", text: members(colliding), path: [], expected: tooManyKeys },
+  { name: "10,001 different keys that begin alike", text: members(alike), path: [], expected: tooManyKeys },
   { name: "10,001 different keys in a part", text: `[0,${keys(10_001)}]`, path: [1], expected: tooManyKeys },
 ]) {
   test(`${name} is refused where it happens`, () => {

@@ -5,8 +5,10 @@ const smallText = 65_536;
 const maxDifferentKeys = 10_000;
 const tooManyKeys = `expected at most ${maxDifferentKeys} different keys in the whole document`;
 
-/** How far a string is walked byte by byte, and how much of a key tells it from others. */
+/** How far a string is walked byte by byte, and how much of a key is hashed. */
 const stride = 128;
+
+const decoder = new TextDecoder();
 
 const [quote, backslash, comma, openArray, closeArray, openObject, closeObject] = [34, 92, 44, 91, 93, 123, 125];
 
@@ -24,7 +26,7 @@ interface Level {
  * It does not say whether the text is JSON; in a text that is none, what it says about it does not matter.
  */
 export function checkJsonText(text: Uint8Array): JsonProblem | undefined {
-  const keys = text.length > smallText ? new Set<number>() : undefined;
+  const keys = text.length > smallText ? new DifferentKeys(text) : undefined;
   const { nodes: maxNodes } = jsonLimits;
   const levels: Level[] = [];
   let level: Level | undefined;
@@ -45,7 +47,7 @@ export function checkJsonText(text: Uint8Array): JsonProblem | undefined {
       if (isKeyNext && level !== undefined) {
         level.keyStart = at;
         level.keyEnd = end;
-        if (keys?.add(hash(text, at, end)).size === maxDifferentKeys + 1) return problem(text, levels, tooManyKeys);
+        if (keys !== undefined && keys.add(at, end) > maxDifferentKeys) return problem(text, levels, tooManyKeys);
       }
       isKeyNext = false;
       at = end - 1;
@@ -87,14 +89,45 @@ function endOfString(text: Uint8Array, start: number): number {
   return text.length;
 }
 
+/** Counts the different keys of a text. Keys that share a hash are told apart by what they say, so none goes uncounted. */
+class DifferentKeys {
+  readonly #text: Uint8Array;
+  /** Where the first key of each hash begins. */
+  readonly #places = new Map<number, number>();
+  /** The others, which are rare unless somebody wants them or keys are very long and alike. */
+  readonly #others = new Set<string>();
+
+  constructor(text: Uint8Array) {
+    this.#text = text;
+  }
+
+  /** Takes the key between two places, and returns how many different ones there are so far. */
+  add(start: number, end: number): number {
+    const hashed = hash(this.#text, start, end);
+    const first = this.#places.get(hashed);
+    if (first === undefined) this.#places.set(hashed, start);
+    else if (!isSameText(this.#text, first, start, end))
+      this.#others.add(decoder.decode(this.#text.subarray(start, end)));
+    return this.#places.size + this.#others.size;
+  }
+}
+
 let factor: number | undefined;
 
-/** Nobody outside knows the factor, so nobody can write many keys that count as one. */
+/** Nobody outside knows the factor, so nobody can make short keys share a hash, of which a body may have many. */
 function hash(text: Uint8Array, start: number, end: number): number {
   factor ??= Math.floor(Math.random() * 2 ** 31) | 1;
+  const secret = factor;
+  const last = Math.min(end, start + stride);
   let sum = 1;
-  for (let at = start; at < Math.min(end, start + stride); at += 1) sum = Math.imul(sum, factor) + (text[at] ?? 0);
-  return sum | 0;
+  for (let at = start; at < last; at += 1) sum = (Math.imul(sum, secret) + (text[at] ?? 0)) | 0;
+  return sum;
+}
+
+/** Whether the string at `first` is the one from `start` to `end`, whose last byte is the quote that closes both. */
+function isSameText(text: Uint8Array, first: number, start: number, end: number): boolean {
+  for (let at = start, other = first; at < end; at += 1, other += 1) if (text[at] !== text[other]) return false;
+  return true;
 }
 
 /** The problem is in the innermost container: its path is the steps of those around it. */
@@ -105,7 +138,7 @@ function problem(text: Uint8Array, levels: readonly (Level | undefined)[], expec
 function stepOf(text: Uint8Array, { isObject, place, keyStart, keyEnd }: Level): string | number {
   if (!isObject) return place;
   try {
-    return String(JSON.parse(new TextDecoder().decode(text.subarray(keyStart, keyEnd))));
+    return String(JSON.parse(decoder.decode(text.subarray(keyStart, keyEnd))));
   } catch {
     return "";
   }

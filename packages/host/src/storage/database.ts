@@ -9,6 +9,8 @@ export interface Database {
   readonly hostId: number;
   /** Whether the process that ran under this id still does. */
   isAlive(hostId: number): Promise<boolean>;
+  /** Calls the listener whenever others can see again that this host lives, after they could not for a while. */
+  onReturn(listener: () => void): void;
   /** True when other processes may write to the same database at the same time. */
   readonly isShared: boolean;
   close(): Promise<void>;

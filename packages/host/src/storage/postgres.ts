@@ -37,6 +37,7 @@ export async function openPostgres(url: string, log?: Logger): Promise<Database>
       const held = await sql`select 1 where ${id} in ${livingHosts}`.execute(db);
       return held.rows.length > 0 || !presence.isSettled();
     },
+    onReturn: presence.onReturn,
     isShared: true,
     async close() {
       await presence.end();
@@ -62,6 +63,7 @@ async function migrateServer(connectionString: string, log?: Logger): Promise<vo
 interface Presence {
   /** False while this host, and so others as well, may have lost its lock to an outage: one that is missing may be alive. */
   isSettled(): boolean;
+  onReturn(listener: () => void): void;
   end(): Promise<void>;
 }
 
@@ -69,6 +71,7 @@ interface Presence {
 async function showPresence(url: string, hostId: number): Promise<Presence> {
   let isEnding = false;
   let settledAt = -Infinity;
+  const listeners: (() => void)[] = [];
   let current = await holdLock(url, hostId);
   const watch = (): void =>
     void current.once("end", () => {
@@ -81,7 +84,9 @@ async function showPresence(url: string, hostId: number): Promise<Presence> {
       try {
         current = await holdLock(url, hostId);
         settledAt = performance.now() + returnMs;
-        return watch();
+        watch();
+        for (const listener of listeners) listener();
+        return;
       } catch {
         await new Promise((resolve) => setTimeout(resolve, 1000).unref());
       }
@@ -90,6 +95,7 @@ async function showPresence(url: string, hostId: number): Promise<Presence> {
   watch();
   return {
     isSettled: () => performance.now() >= settledAt,
+    onReturn: (listener) => void listeners.push(listener),
     async end() {
       isEnding = true;
       await current.end();

@@ -49,6 +49,7 @@ export async function openSqlite(path: string, log?: Logger): Promise<Database> 
     db,
     hostId,
     isAlive: (id) => Promise.resolve(id === hostId),
+    onReturn() {},
     isShared: false,
     close,
   };

@@ -10,13 +10,17 @@ const words: Record<keyof TurnLimits, string> = {
   credential: "This credential runs as many turns as it may.",
 };
 
-/** The places for turns of a database: one that no other process uses needs no table for them. */
+/**
+ * The places for turns of a database: one that no other process uses needs no table for them. `now` is a clock in
+ * milliseconds that never goes back.
+ */
 export function openTurnSlots(
   database: Database,
   limits: TurnLimits,
   onError: (error: unknown) => void,
+  now: () => number = () => performance.now(),
 ): Promise<TurnSlots> {
-  return database.isShared ? sharedTurnSlots(database, limits, onError) : Promise.resolve(localTurnSlots(limits));
+  return database.isShared ? sharedTurnSlots(database, limits, onError, now) : Promise.resolve(localTurnSlots(limits));
 }
 
 /** What turns are limited by. */

@@ -1,64 +1,99 @@
 import { sql, type Transaction } from "kysely";
 import { columnText } from "../base/index.ts";
-import { type Database, livingHosts, type Schema } from "../storage/index.ts";
+import type { Database, Schema } from "../storage/index.ts";
+import { createAbsentHostRemoval } from "./absent-hosts.ts";
 import { reachedLimit, type Admission, type TurnLimits, type TurnOwner, type TurnSlots } from "./turn-slots.ts";
 
 /** The advisory lock under which turns are admitted, one host after the other. */
 const admissionLock = 7444;
-const cleanMs = 1000;
+const repairMs = 1000;
+const lookMs = 1000;
+
+type Row = Schema["running_turns"];
 
 interface Waiting {
-  id: string;
-  owner: TurnOwner;
+  row: Row;
   resolve(admission: Admission): void;
   reject(error: unknown): void;
 }
 
-/** The places for turns of all hosts on one PostgreSQL: a row for each turn that runs. */
+/** The places for turns of all hosts on one PostgreSQL: a row for each turn that runs, and every row counts. */
 export async function sharedTurnSlots(
-  { db, hostId }: Database,
+  database: Database,
   limits: TurnLimits,
   onError: (error: unknown) => void,
+  now: () => number,
 ): Promise<TurnSlots> {
-  await db.deleteFrom("running_turns").where("host_id", "not in", livingHosts).execute();
-
-  /** The rows of this host that stand for a turn, or may soon. */
-  const own = new Set<string>();
-  let cleaning: NodeJS.Timeout | undefined;
-  /** A row without a turn would take a place for as long as this host lives: it is removed in the end. */
-  const cleanSoon = (): void => {
-    clearTimeout(cleaning);
-    cleaning = setTimeout(() => {
-      const rows = db.deleteFrom("running_turns").where("host_id", "=", hostId);
-      const lost = own.size > 0 ? rows.where("id", "not in", [...own]) : rows;
-      void lost.execute().catch(cleanSoon);
-    }, cleanMs).unref();
+  const { db, hostId } = database;
+  const removeAbsent = createAbsentHostRemoval(database, now);
+  let looking: NodeJS.Timeout | undefined;
+  const look = async (): Promise<void> => {
+    // A look that fails is made again after the next admission.
+    const areLeft = await removeAbsent().catch(() => false);
+    looking = undefined;
+    if (areLeft) lookSoon();
   };
+  const lookSoon = (): void => {
+    looking ??= setTimeout(() => void look(), lookMs).unref();
+  };
+
+  const running = new Map<string, Row>();
+  /** Rows of this host that stand for no turn, if they are there. They would take a place for as long as it lives. */
+  const lost = new Set<string>();
+  /** Makes the rows of this host those of its turns. Under the lock, no admission whose answer was lost is still to come. */
+  const repair = async (): Promise<void> => {
+    const gone = [...lost];
+    const rows = [...running.values()];
+    await db.transaction().execute(async (transaction) => {
+      await lock(transaction);
+      if (gone.length > 0) await transaction.deleteFrom("running_turns").where("id", "in", gone).execute();
+      if (rows.length === 0) return;
+      const missing = transaction.insertInto("running_turns").values(rows);
+      await missing.onConflict((conflict) => conflict.column("id").doNothing()).execute();
+    });
+    for (const id of gone) lost.delete(id);
+    // A turn that ended meanwhile may have removed its row before it was put back.
+    const ended = rows.filter(({ id }) => !running.has(id));
+    for (const { id } of ended) lost.add(id);
+    if (ended.length > 0) repairSoon();
+  };
+  let repairing: NodeJS.Timeout | undefined;
+  const repairSoon = (): void => {
+    repairing ??= setTimeout(() => {
+      repairing = undefined;
+      void repair().catch(repairSoon);
+    }, repairMs).unref();
+  };
+  // Whoever took this host for dead has removed the rows of its turns.
+  database.onReturn(() => void repair().catch(repairSoon));
+  if (await removeAbsent()) lookSoon();
+
   const release = async (id: string): Promise<void> => {
-    own.delete(id);
+    running.delete(id);
     try {
       await db.deleteFrom("running_turns").where("id", "=", id).execute();
     } catch (error) {
       onError(error);
-      cleanSoon();
+      lost.add(id);
+      repairSoon();
     }
   };
   const admitBatch = async (batch: readonly Waiting[]): Promise<void> => {
-    for (const { id } of batch) own.add(id);
     try {
-      const refused = await db.transaction().execute((transaction) => admit(transaction, hostId, limits, batch));
-      for (const { id, resolve } of batch) {
-        const by = refused.get(id);
-        if (by !== undefined) own.delete(id);
-        resolve(by === undefined ? { kind: "admitted", release: () => release(id) } : { kind: "refused", by });
+      const { refused, areOthers } = await db.transaction().execute((transaction) => admit(transaction, limits, batch));
+      for (const { row, resolve } of batch) {
+        const by = refused.get(row.id);
+        if (by === undefined) running.set(row.id, row);
+        resolve(by === undefined ? { kind: "admitted", release: () => release(row.id) } : { kind: "refused", by });
       }
+      if (areOthers) lookSoon();
     } catch (error) {
-      for (const { id, reject } of batch) {
-        own.delete(id);
+      for (const { row, reject } of batch) {
+        // The answer may be all that was lost.
+        lost.add(row.id);
         reject(error);
       }
-      // The answer may be all that was lost.
-      cleanSoon();
+      repairSoon();
     }
   };
 
@@ -78,14 +113,19 @@ export async function sharedTurnSlots(
   return {
     admit: (owner) =>
       new Promise((resolve, reject) => {
-        waiting.push({ id: crypto.randomUUID(), owner: columnsOf(owner), resolve, reject });
+        waiting.push({ row: rowOf(hostId, owner), resolve, reject });
         void admitWaiting();
       }),
   };
 }
 
-function columnsOf({ namespaceId, credentialId }: TurnOwner): TurnOwner {
-  return { namespaceId: columnText(namespaceId), credentialId: columnText(credentialId) };
+function rowOf(hostId: number, { namespaceId, credentialId }: TurnOwner): Row {
+  return {
+    id: crypto.randomUUID(),
+    host_id: hostId,
+    namespace_id: columnText(namespaceId),
+    credential_id: columnText(credentialId),
+  };
 }
 
 /** A host that stops in the middle keeps the lock for seconds only; who waits for it is refused before that. */
@@ -95,30 +135,36 @@ async function lock(transaction: Transaction<Schema>): Promise<void> {
   await sql`select pg_advisory_xact_lock(${admissionLock}, 0)`.execute(transaction);
 }
 
+/** Who of a batch met which limit, and whether other hosts have rows as well. */
+interface BatchAdmission {
+  refused: Map<string, keyof TurnLimits>;
+  areOthers: boolean;
+}
+
 /** Takes places for those that find room, in their order, and says of the others which limit they met. */
 async function admit(
   transaction: Transaction<Schema>,
-  hostId: number,
   limits: TurnLimits,
   batch: readonly Waiting[],
-): Promise<Map<string, keyof TurnLimits>> {
+): Promise<BatchAdmission> {
   await lock(transaction);
-  const rows = await transaction
-    .selectFrom("running_turns")
-    .select(["namespace_id as namespaceId", "credential_id as credentialId"])
-    .where(({ or, eb }) => or([eb("host_id", "=", hostId), eb("host_id", "in", livingHosts)]))
-    .execute();
-  const running: TurnOwner[] = rows;
+  const rows = await transaction.selectFrom("running_turns").selectAll().execute();
+  const running = rows.map(ownerOf);
   const refused = new Map<string, keyof TurnLimits>();
-  const admitted: Schema["running_turns"][] = [];
-  for (const { id, owner } of batch) {
+  const admitted: Row[] = [];
+  for (const { row } of batch) {
+    const owner = ownerOf(row);
     const by = reachedLimit(running, owner, limits);
-    if (by !== undefined) refused.set(id, by);
+    if (by !== undefined) refused.set(row.id, by);
     else {
       running.push(owner);
-      admitted.push({ id, host_id: hostId, namespace_id: owner.namespaceId, credential_id: owner.credentialId });
+      admitted.push(row);
     }
   }
   if (admitted.length > 0) await transaction.insertInto("running_turns").values(admitted).execute();
-  return refused;
+  return { refused, areOthers: rows.some(({ host_id }) => host_id !== batch[0]?.row.host_id) };
+}
+
+function ownerOf({ namespace_id: namespaceId, credential_id: credentialId }: Row): TurnOwner {
+  return { namespaceId, credentialId };
 }

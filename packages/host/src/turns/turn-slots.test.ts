@@ -1,9 +1,13 @@
 import { sql } from "kysely";
+import pg from "pg";
 import { describe, expect, test, vi } from "vitest";
 import { databaseKinds, newLocation, openFresh, openHost, openPair } from "../../../../tests/support/databases.ts";
-import { opening, otherProcess } from "../../../../tests/support/host/other-process.ts";
-import { failingAt } from "../../../../tests/support/host/watched-database.ts";
+import { otherProcess } from "../../../../tests/support/host/other-process.ts";
+import { failingAt, recordStatements } from "../../../../tests/support/host/watched-database.ts";
 import type { Database } from "../storage/database.ts";
+import { openDatabase } from "../storage/open-database.ts";
+import { livingHosts } from "../storage/postgres.ts";
+import { createAbsentHostRemoval } from "./absent-hosts.ts";
 import { openTurnSlots } from "./turn-limit.ts";
 import { turnLimitsOf, type Admission, type TurnLimits, type TurnSlots } from "./turn-slots.ts";
 import { loadConfig } from "../compose/config.ts";
@@ -100,33 +104,150 @@ describe("hosts that share a PostgreSQL", () => {
     expect(await rowsOf(hosts[0])).toEqual([]);
   });
 
-  test("do not count the turns of a host that died, and the next one that starts removes them", async () => {
+  /** Ends the connection by which a host shows that it lives. */
+  const breakPresence = ({ hostId }: Database, { db }: Database) =>
+    sql`select pg_terminate_backend(pid) from pg_locks
+      where locktype = 'advisory' and classid = 7443 and objid = ${hostId}`.execute(db);
+  const isSeen = async ({ hostId }: Database, { db }: Database): Promise<boolean> =>
+    (await sql`select 1 where ${hostId} in ${livingHosts}`.execute(db)).rows.length > 0;
+  /** Nobody can connect any more; the connections that are open stay. */
+  const closeDoor = async (location: string): Promise<{ open(): Promise<void> }> => {
+    const client = new pg.Client(location.replace(/[^/]+$/, "postgres"));
+    await client.connect();
+    const name = location.slice(location.lastIndexOf("/") + 1);
+    const allow = (is: boolean) => client.query(`alter database "${name}" allow_connections ${is}`);
+    await allow(false);
+    const open = async (): Promise<void> => {
+      await allow(true);
+      await client.end();
+    };
+    return { open };
+  };
+
+  test("count the turns of a host whose presence broke, also while it is away and when another starts then", async () => {
     const location = await newLocation("postgres");
-    const other = await otherProcess(opening(location));
-    expect(other.said).toBe("opened as 1");
-    const here = await openHost(location);
-    const left = ["x", "y"].map((id) => ({ id, host_id: 1, namespace_id: "a", credential_id: "1" }));
+    const [here, there] = [await openHost(location), await openHost(location)];
     const slots = await openTurnSlots(here, limits, ignore);
-    await here.db.insertInto("running_turns").values(left).execute();
+    const others = await openTurnSlots(there, limits, ignore);
+    await admitAll(slots, ["a/1", "a/1"]);
+    const door = await closeDoor(location);
+    await breakPresence(here, there);
+    await vi.waitUntil(async () => !(await isSeen(here, there)));
+    expect((await admitAll(others, ["a/1"])).map(said)).toEqual(["credential"]);
+    const late = await openTurnSlots(there, limits, ignore);
+    expect((await admitAll(late, ["a/1"])).map(said)).toEqual(["credential"]);
+    await door.open();
+    await vi.waitUntil(() => isSeen(here, there), { timeout: 10_000 });
+    expect((await admitAll(late, ["a/1"])).map(said)).toEqual(["credential"]);
     expect((await admitAll(slots, ["a/1"])).map(said)).toEqual(["credential"]);
-    await other.kill();
-    await vi.waitUntil(async () => !(await here.isAlive(1)), { timeout: 10_000 });
+  });
+
+  test("put the rows of their turns back when they return to hosts that took them for dead", async () => {
+    const [here, there] = await openPair();
+    const slots = await openTurnSlots(here, limits, ignore);
+    const [first] = await admitAll(slots, ["a/1", "a/1"]);
+    if (first?.kind === "admitted") await first.release();
+    await there.db.deleteFrom("running_turns").execute();
+    await breakPresence(here, there);
+    await vi.waitUntil(async () => (await rowsOf(there)).length > 0, { timeout: 10_000 });
+    expect(await rowsOf(there)).toEqual([{ host_id: here.hostId }]);
+  });
+
+  test("count the turns of a host that died for ten seconds, and remove them then", async () => {
+    const location = await newLocation("postgres");
+    const dead = await openDatabase(location);
+    const here = await openHost(location);
+    let time = 0;
+    await admitAll(await openTurnSlots(dead, limits, ignore), ["a/1", "a/1"]);
+    const slots = await openTurnSlots(here, limits, ignore, () => time);
+    await dead.close();
+    expect((await admitAll(slots, ["a/1"])).map(said)).toEqual(["credential"]);
+    const { database, statements } = recordStatements(here);
+    const removal = createAbsentHostRemoval(database, () => time);
+    expect(await removal()).toBe(true);
+    time = 10_000;
+    expect(await removal()).toBe(true);
+    expect((await admitAll(slots, ["a/1"])).map(said)).toEqual(["credential"]);
+    expect(statements.some((statement) => statement.startsWith("delete"))).toBe(false);
+    time = 10_001;
+    expect(await removal()).toBe(false);
     expect((await admitAll(slots, ["a/1"])).map(said)).toEqual(["runs"]);
-    await openTurnSlots(here, limits, ignore);
     expect(await rowsOf(here)).toEqual([{ host_id: here.hostId }]);
   });
 
-  test("refuse when the count cannot be taken, whichever statement fails, and no place is lost", async () => {
-    const database = await openFresh("postgres");
-    for (const when of ["before", "after"] as const) {
-      // The first statement removes what dead hosts left; then begin, two for the lock, count, insert and commit.
-      for (const place of when === "before" ? [2, 3, 4, 5, 6, 7] : [3, 4, 5, 6, 7]) {
-        const slots = await openTurnSlots(failingAt(database, place, when), limits, ignore);
-        await expect(slots.admit({ namespaceId: "a", credentialId: "1" })).rejects.toThrow("injected");
-        await vi.waitUntil(async () => (await rowsOf(database)).length === 0, { timeout: 10_000 });
+  test("look by themselves for hosts that died, from their start and from an admission on", async () => {
+    const location = await newLocation("postgres");
+    const dying = [await openDatabase(location), await openDatabase(location)];
+    const here = await openHost(location);
+    for (const dead of dying) {
+      let time = 0;
+      await admitAll(await openTurnSlots(dead, limits, ignore), ["a/1", "a/1"]);
+      if (dead === dying[0]) await dead.close();
+      const slots = await openTurnSlots(here, limits, ignore, () => (time += 6_000));
+      if (dead === dying[1]) {
+        await admitAll(slots, ["a/1"]);
+        await dead.close();
       }
+      await vi.waitFor(async () => expect(await rowsOf(here)).toEqual([]), { timeout: 8_000 });
     }
   });
+
+  test("do not take a host for dead that returned between two looks, or while a look failed", async () => {
+    const location = await newLocation("postgres");
+    const [here, there] = [await openHost(location), await openHost(location)];
+    await admitAll(await openTurnSlots(there, limits, ignore), ["a/1", "a/1"]);
+    let time = 0;
+    let isSeenAlive = false;
+    let isAway = false;
+    const away: Database = {
+      ...here,
+      isAlive: () => (isAway ? Promise.reject(new Error("away")) : Promise.resolve(isSeenAlive)),
+    };
+    const removal = createAbsentHostRemoval(away, () => time);
+    const door = await closeDoor(location);
+    await breakPresence(there, here);
+    await vi.waitUntil(async () => !(await isSeen(there, here)));
+    for (const between of [() => (isSeenAlive = true), () => (isAway = true)]) {
+      expect(await removal()).toBe(true);
+      time += 6_000;
+      between();
+      expect(await removal().catch(() => "failed")).toBe(isAway ? "failed" : true);
+      [isSeenAlive, isAway] = [false, false];
+      time += 6_000;
+      expect(await removal()).toBe(true);
+      expect(await rowsOf(here)).toHaveLength(2);
+    }
+    await door.open();
+  });
+
+  test("remove only rows that they know to be lost, not one that is being admitted", async () => {
+    const location = await newLocation("postgres");
+    const here = await openHost(location);
+    // The first place is lost with the answer to its commit; the next one is admitted before the repair.
+    const { database, statements } = recordStatements(failingAt(here, 7, "after"));
+    const slots = await openTurnSlots(database, limits, ignore);
+    await expect(slots.admit({ namespaceId: "a", credentialId: "1" })).rejects.toThrow("injected");
+    await admitAll(slots, ["a/1"]);
+    await vi.waitUntil(() => statements.some((statement) => statement.startsWith("delete")), { timeout: 10_000 });
+    await vi.waitUntil(async () => (await rowsOf(here)).length === 1, { timeout: 10_000 });
+    expect(statements.filter((statement) => /^delete.*not in/.test(statement))).toEqual([]);
+  });
+
+  test(
+    "refuse when the count cannot be taken, whichever statement fails, and no place is lost",
+    { timeout: 60_000 },
+    async () => {
+      const database = await openFresh("postgres");
+      for (const when of ["before", "after"] as const) {
+        // The first statement looks for hosts that died; then begin, two for the lock, count, insert and commit.
+        for (const place of when === "before" ? [2, 3, 4, 5, 6, 7] : [3, 4, 5, 6, 7]) {
+          const slots = await openTurnSlots(failingAt(database, place, when), limits, ignore);
+          await expect(slots.admit({ namespaceId: "a", credentialId: "1" })).rejects.toThrow("injected");
+          await vi.waitUntil(async () => (await rowsOf(database)).length === 0, { timeout: 10_000 });
+        }
+      }
+    },
+  );
 
   test("remove the row of a turn that ended while the database was away", async () => {
     const database = await openFresh("postgres");
@@ -161,7 +282,7 @@ describe("hosts that share a PostgreSQL", () => {
     expect((await admitAll(slots, ["a/1"])).map(said)).toEqual(["runs"]);
   });
 
-  test("go on soon after one of them stopped while it held the lock", async () => {
+  test("go on soon after one of them stopped while it held the lock", { timeout: 60_000 }, async () => {
     const location = await newLocation("postgres");
     const here = await openHost(location);
     const other = await otherProcess(`

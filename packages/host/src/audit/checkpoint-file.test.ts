@@ -116,6 +116,27 @@ describe("an end that was never finished is left out and known,", () => {
   });
 });
 
+describe("a file without a line is", () => {
+  for (const text of ["my only copy of something", "\0\0\0", " ", '{"ab"', '[{"at":"']) {
+    test(`no file of checkpoints when it holds ${JSON.stringify(text)}`, async () => {
+      const file = fileOf([text], "");
+      await expect(sequencesIn(file)).rejects.toThrow(`${file}: this is no file of checkpoints, and was left as it is`);
+    });
+  }
+
+  for (const text of ["{", '{"a', '{"at":"', '{"at":"2026']) {
+    test(`torn when it holds ${text}`, async () => {
+      const reading = await readCheckpoints(fileOf([text], ""), beginning, key, () => {});
+      expect(reading).toEqual({ place: beginning, isTorn: true });
+    });
+  }
+
+  test("torn when it holds a first line without its end", async () => {
+    const file = fileOf(lines.slice(0, 1), "");
+    expect(await readCheckpoints(file, beginning, key, () => {})).toEqual({ place: beginning, isTorn: true });
+  });
+});
+
 interface Tampering {
   name: string;
   tamper(texts: string[]): string[] | Promise<string[]>;

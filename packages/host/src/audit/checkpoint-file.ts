@@ -12,6 +12,8 @@ import type { VerifyingKey } from "./signing-key.ts";
 const chunkBytes = 65_536;
 /** Longer than any line that is ever written. */
 const maxLineBytes = 4_194_304;
+/** How every line begins: its names are in order. */
+const lineBegins = Buffer.from('{"at":"');
 
 /** How far a file was read. */
 export interface Reading {
@@ -33,7 +35,7 @@ export async function readCheckpoints(
 ): Promise<Reading> {
   let place = from;
   let last: Checkpoint | undefined;
-  let isTorn = false;
+  let rest = Buffer.alloc(0);
   try {
     for await (const page of readPages(file, from.offset)) {
       const checkpoints = page.lines.map((line) => {
@@ -42,11 +44,12 @@ export async function readCheckpoints(
         return checkpoint;
       });
       last = checkpoints.at(-1) ?? last;
-      ({ isTorn } = page);
+      ({ rest } = page);
       await take(checkpoints);
     }
     if (last !== undefined) requireSignature(last, key);
-    return { place, isTorn };
+    if (place.sequence === 0) requireBeginning(rest);
+    return { place, isTorn: rest.length > 0 };
   } catch (error) {
     throw inFile(file, error);
   }
@@ -95,8 +98,15 @@ export async function isThere(file: string): Promise<boolean> {
   );
 }
 
-/** The complete lines behind a place, and whether something that is no complete line follows those read so far. */
-async function* readPages(file: string, from: number): AsyncGenerator<{ lines: Buffer[]; isTorn: boolean }> {
+/** INVARIANT: what is torn gets cut, so without a line before it, it has to be the beginning of one: else it is another's. */
+function requireBeginning(rest: Buffer): void {
+  const length = Math.min(rest.length, lineBegins.length);
+  if (rest.subarray(0, length).equals(lineBegins.subarray(0, length))) return;
+  throw new CheckpointError("this is no file of checkpoints, and was left as it is. Name another, or move it away.");
+}
+
+/** The complete lines behind a place, and what follows those read so far that is no complete line. */
+async function* readPages(file: string, from: number): AsyncGenerator<{ lines: Buffer[]; rest: Buffer<ArrayBuffer> }> {
   if (from === 0 && !(await isThere(file))) return;
   const handle = await open(file, "r");
   try {
@@ -113,7 +123,7 @@ async function* readPages(file: string, from: number): AsyncGenerator<{ lines: B
         rest = rest.subarray(end + 1);
       }
       if (rest.length > maxLineBytes) throw new CheckpointError("a line is longer than any checkpoint.");
-      yield { lines, isTorn: rest.length > 0 };
+      yield { lines, rest };
     }
   } finally {
     await handle.close();

@@ -222,6 +222,15 @@ describe.each(databaseKinds)("checkpoints on %s", (kind) => {
     expect(host.logged[0]).toMatchObject({ level: "warn", message: expect.stringContaining("chmod 600") });
   });
 
+  test("of something else are not gone on with, and the file stays as it is", async () => {
+    const [database, folder] = [await openFresh(kind), temporaryFolder()];
+    writeFileSync(fileIn(folder), "my only copy");
+    const host = start(database, folder);
+    await host.record("a", 1);
+    await expect(host.checkpoints.write()).rejects.toThrow("this is no file of checkpoints");
+    expect(readFileSync(fileIn(folder), "utf8")).toBe("my only copy");
+  });
+
   test("whose file is not whole are not gone on with, and the file stays as it is", async () => {
     const [database, folder] = [await openFresh(kind), temporaryFolder()];
     const before = start(database, folder);

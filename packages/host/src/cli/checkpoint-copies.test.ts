@@ -86,6 +86,14 @@ test("checkpoints that do not go on from those in the file are not added", async
   expect(readFileSync(copy, "utf8")).toBe(`${first}\n`);
 });
 
+test("a file of something else is not written to, though it has no end of line", async () => {
+  const copy = join(folder, "notes.txt");
+  writeFileSync(copy, "my only copy");
+  const { flags } = await startHost(await linesOf(2, key));
+  await expect(copyCheckpoints(flags, copy)).rejects.toThrow("this is no file of checkpoints, and was left as it is");
+  expect(readFileSync(copy, "utf8")).toBe("my only copy");
+});
+
 test("a file is held against the trail five hundred heads at a time, once it is known to be signed", async () => {
   const { flags, asked } = await startHost([]);
   const copy = join(folder, "copy.jsonl");

@@ -1,10 +1,13 @@
-import { chmodSync, existsSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
 import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { sql } from "kysely";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { databaseKinds, newLocation, openHost, temporaryFolder } from "../../../../tests/support/databases.ts";
 import { opening, otherProcess } from "../../../../tests/support/host/other-process.ts";
+import { openDatabase } from "../storage/open-database.ts";
 import { examine, type Finding } from "./doctor.ts";
 
 function ask(flags: Record<string, string>, env: NodeJS.ProcessEnv = {}): Promise<Finding[]> {
@@ -17,19 +20,49 @@ function said(findings: readonly Finding[], check: string): string[] {
   return findings.filter((finding) => finding.check === check && !finding.isOk).map(({ says }) => says);
 }
 
+function looked(findings: readonly Finding[]): string | undefined {
+  return findings.find(({ check, isOk }) => check === "database" && isOk)?.says;
+}
+
 describe.each(databaseKinds)("the doctor on %s", (kind) => {
   test("finds nothing wrong where nothing is, and says what was looked at", async () => {
     const findings = await ask({ database: await newLocation(kind) });
     expect(findings.filter(({ isOk }) => !isOk)).toEqual([]);
-    const checks = new Set(findings.map(({ check }) => check));
-    expect([...checks].toSorted()).toEqual(["clock", "configuration", "database", "port", "secrets"]);
+    const checks = [...new Set(findings.map(({ check }) => check))].filter((check) => check !== "clock");
+    expect(checks.toSorted()).toEqual(["configuration", "database", "port", "secrets"]);
+    expect(findings.some(({ check }) => check === "clock")).toBe(kind === "postgres");
   });
 
   test("can be asked twice, and leaves the database to the host", async () => {
     const database = await newLocation(kind);
     expect(said(await ask({ database }), "database")).toEqual([]);
     expect(said(await ask({ database }), "database")).toEqual([]);
-    await expect(openHost(database)).resolves.toMatchObject({ kind });
+    await expect(openHost(database)).resolves.toMatchObject({ kind, hostId: 1 });
+  });
+
+  test("says what serve would run, and does not run it", async () => {
+    const location = await newLocation(kind);
+    const { db, close } = await openDatabase(location);
+    const newest = await sql<{ name: string }>`select max(name) as name from kysely_migration`.execute(db);
+    const name = newest.rows[0]?.name ?? "";
+    await sql`delete from kysely_migration where name = ${name}`.execute(db);
+    await close();
+    for (let time = 0; time < 2; time += 1)
+      expect(looked(await ask({ database: location }))).toBe(`${kind} answers, and serve would run ${name}`);
+  });
+
+  test("says that the tables are up to date, and refuses those of a newer version", async () => {
+    const location = await newLocation(kind);
+    const { close } = await openDatabase(location);
+    await close();
+    expect(looked(await ask({ database: location }))).toBe(`${kind} answers, and its tables are up to date`);
+    const again = await openDatabase(location);
+    await sql`insert into kysely_migration (name, timestamp) values ('9999-later', '')`.execute(again.db);
+    expect(again.hostId).toBe(2);
+    await again.close();
+    expect(said(await ask({ database: location }), "database")).toEqual([
+      expect.stringContaining('it has "9999-later"'),
+    ]);
   });
 });
 
@@ -55,13 +88,62 @@ test("a port that somebody listens on is found; every other check still runs", a
   expect(findings.find(({ check }) => check === "database")?.isOk).toBe(true);
 });
 
-test("a database file that a host uses is found", async () => {
+test("a port on which a host answers is fine", async () => {
+  const server = createHttpServer((request, response) => {
+    response.end(request.url === "/health" ? '{"status":"ok","protocolVersion":"1"}' : "");
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const findings = await ask({ "listen.port": String(port), database: await newLocation("sqlite") });
+  expect(findings.find(({ check }) => check === "port")).toEqual({
+    check: "port",
+    isOk: true,
+    says: `127.0.0.1:${port} is taken: a host answers there`,
+  });
+});
+
+test("a port on which something else answers is found", async () => {
+  const server = createHttpServer((_, response) => void response.end("hello")).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const findings = await ask({ "listen.port": String(port), database: await newLocation("sqlite") });
+  expect(said(findings, "port")).toEqual([expect.stringContaining("EADDRINUSE")]);
+});
+
+test("a database file on which a host runs is fine", async () => {
   const database = await newLocation("sqlite");
   await otherProcess(opening(database));
-  expect(said(await ask({ database }), "database")).toEqual([
-    `The database ${database} is in use by another process, or cannot be written. ` +
-      "Check `database`, and that no other host uses the same file.",
-  ]);
+  expect(looked(await ask({ database }))).toBe(`${database} is in use: a host runs on it`);
+});
+
+test("what a killed host left is read, and stays as it is to the byte", async () => {
+  const database = join(temporaryFolder(), "odd ?#%20 name.db");
+  await (await otherProcess(opening(database))).kill();
+  const left = (): string[] =>
+    readdirSync(dirname(database)).map((name) => `${name} ${readFileSync(join(dirname(database), name), "base64")}`);
+  const before = left();
+  expect(looked(await ask({ database }))).toBe("sqlite answers, and its tables are up to date");
+  expect(left()).toEqual(before);
+});
+
+test("a database file that does not exist is not made, nor is its folder", async () => {
+  const folder = temporaryFolder();
+  const database = join(folder, "new/turnpike.db");
+  expect(looked(await ask({ database }))).toBe(`${database} does not exist yet: serve makes it`);
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test("a folder where the database file is expected is found", async () => {
+  const database = temporaryFolder();
+  expect(said(await ask({ database }), "database")).toEqual([expect.stringContaining("is a folder, expected a file")]);
+});
+
+test("a file that is no database is found", async () => {
+  const database = await newLocation("sqlite");
+  writeFileSync(database, "something else entirely".repeat(100), { mode: 0o600 });
+  expect(said(await ask({ database }), "database")).toEqual([expect.stringContaining("file is not a database")]);
 });
 
 test("a PostgreSQL that does not answer is found, and its password is not shown", async () => {
@@ -120,12 +202,6 @@ for (const row of [
     });
   }
 }
-
-test("asking makes no secret readable", async () => {
-  const database = join(temporaryFolder(), "new/turnpike.db");
-  await ask({ database });
-  expect(existsSync(database) ? statSync(database).mode & 0o077 : 0).toBe(0);
-});
 
 const missingTls = { "tls.certFile": "/nowhere/cert.pem", "tls.keyFile": "/nowhere/key.pem" };
 const missingKeys = { "jwt.jwks": "/nowhere/keys.json", "jwt.issuer": "i", "jwt.audience": "a" };

@@ -1,14 +1,19 @@
 import { existsSync, statSync } from "node:fs";
+import { get, type IncomingMessage } from "node:http";
+import { get as getSecurely } from "node:https";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { sql } from "kysely";
+import { json } from "node:stream/consumers";
 import { isKeySetUrl, readKeySet } from "../access/index.ts";
 import { adminTokenFile, dataFolder, isPostgres } from "../base/index.ts";
 import { auditKeyFile } from "../audit/index.ts";
 import { loadConfig, type Config } from "./config.ts";
-import { openDatabase } from "../storage/index.ts";
+import { inspectDatabase } from "../storage/index.ts";
 import { impossibleUsers, type McpConfig, serversAsOwnUser } from "../mcp-servers/index.ts";
 import { type ModelConfig, readApiKey } from "../turns/index.ts";
+
+/** How long a host may take to say that it is one. */
+const healthMs = 2_000;
 
 /** One thing the doctor looked at. */
 export interface Finding {
@@ -20,7 +25,7 @@ export interface Finding {
   says: string;
 }
 
-/** Looks at everything a host needs to start. Every check runs, whatever the others find. */
+/** Looks at everything a host needs to start, and changes nothing. Every check runs, whatever the others find. */
 export async function examine(options: Parameters<typeof loadConfig>[0]): Promise<Finding[]> {
   let config: Config;
   try {
@@ -40,12 +45,14 @@ export async function examine(options: Parameters<typeof loadConfig>[0]): Promis
   ];
 }
 
-async function checkPort({ listen }: Config): Promise<Finding> {
+async function checkPort(config: Config): Promise<Finding> {
+  const { listen } = config;
   const probe = createServer();
   try {
     await new Promise<void>((resolve, reject) => probe.once("error", reject).listen(listen.port, listen.host, resolve));
     return good("port", `${listen.host}:${listen.port} is free`);
   } catch (error) {
+    if (await isHostAt(config)) return good("port", `${listen.host}:${listen.port} is taken: a host answers there`);
     return bad(
       "port",
       `${listen.host}:${listen.port} cannot be used (${messageOf(error)}). Stop what listens there, or set listen.port.`,
@@ -55,24 +62,38 @@ async function checkPort({ listen }: Config): Promise<Finding> {
   }
 }
 
-/** Reaches the database and compares its clock with this machine's. */
-async function checkDatabase(config: Config): Promise<Finding[]> {
+/** Whether what listens there says about itself what a host says. Whose certificate it shows is not asked. */
+async function isHostAt({ listen: { host, port }, tls }: Config): Promise<boolean> {
+  const where = { host, port, path: "/health", signal: AbortSignal.timeout(healthMs), agent: false };
   try {
-    const database = await openDatabase(config.database);
-    try {
-      const { rows } = await sql<{ now: string | Date }>`select current_timestamp as now`.execute(database.db);
-      return [good("database", `${database.kind} answers and its tables are up to date`), checkClock(rows[0]?.now)];
-    } finally {
-      await database.close();
-    }
-  } catch (error) {
-    return [bad("database", `${messageOf(error)} Check \`database\`, and that no other host uses the same file.`)];
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      const request =
+        tls === undefined ? get(where, resolve) : getSecurely({ ...where, rejectUnauthorized: false }, resolve);
+      request.once("error", reject);
+    });
+    const health: unknown = await json(answer);
+    return typeof health === "object" && health !== null && "status" in health && "protocolVersion" in health;
+  } catch {
+    return false;
   }
 }
 
-function checkClock(now: string | Date | undefined): Finding {
-  const theirs = now instanceof Date ? now.getTime() : Date.parse(`${now}Z`);
-  const apart = Math.round(Math.abs(Date.now() - theirs) / 1000);
+/** Looks at the database as it is, and compares a server's clock with this machine's. */
+async function checkDatabase({ database }: Config): Promise<Finding[]> {
+  try {
+    const found = await inspectDatabase(database);
+    if (found.state === "missing") return [good("database", `${database} does not exist yet: serve makes it`)];
+    if (found.state === "in use") return [good("database", `${database} is in use: a host runs on it`)];
+    const { kind, pending, now } = found;
+    const tables = pending.length === 0 ? "its tables are up to date" : `serve would run ${pending.join(", ")}`;
+    return [good("database", `${kind} answers, and ${tables}`), ...(now === undefined ? [] : [checkClock(now)])];
+  } catch (error) {
+    return [bad("database", `${messageOf(error)} Check \`database\`.`)];
+  }
+}
+
+function checkClock(now: Date): Finding {
+  const apart = Math.round(Math.abs(Date.now() - now.getTime()) / 1000);
   if (apart <= 2) return good("clock", "agrees with the database's");
   return bad("clock", `is ${apart} s away from the database's. Grants expire by the host's clock: synchronize both.`);
 }

@@ -1,5 +1,6 @@
 export type { Database } from "./database.ts";
 export { heartbeat } from "./heartbeat.ts";
+export { inspectDatabase } from "./inspect-database.ts";
 export { openDatabase } from "./open-database.ts";
 export { isOutage } from "./outage.ts";
 export { livingHosts } from "./postgres.ts";

@@ -34,6 +34,17 @@ export async function migrate(
   while (isBehind) isBehind = await db.transaction().execute(runNext);
 }
 
+/** The migrations that `migrate` would run. Changes nothing; throws what `migrate` would throw. */
+export async function listPending(db: Kysely<Schema>, kind: Database["kind"]): Promise<string[]> {
+  const table =
+    kind === "postgres"
+      ? sql`select 1 where to_regclass('kysely_migration') is not null`
+      : sql`select 1 from sqlite_master where name = 'kysely_migration'`;
+  const recorded = (await table.execute(db)).rows.length > 0 ? await listRecorded(db) : [];
+  refuseNewer(recorded, migrationsOf[kind]);
+  return migrationsOf[kind].map(({ name }) => name).filter((name) => !recorded.includes(name));
+}
+
 /** Gives this start of a host its id. */
 export async function registerHost(db: Kysely<Schema>): Promise<number> {
   const started = { started_at: new Date().toISOString() };
@@ -45,6 +56,10 @@ export async function registerHost(db: Kysely<Schema>): Promise<number> {
 async function readRecorded(db: Kysely<Schema>): Promise<string[]> {
   await sql`create table if not exists kysely_migration (name varchar(255) not null primary key,
     timestamp varchar(255) not null)`.execute(db);
+  return listRecorded(db);
+}
+
+async function listRecorded(db: Kysely<Schema>): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(db);
   return rows.map(({ name }) => name);
 }

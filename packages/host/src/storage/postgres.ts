@@ -16,7 +16,7 @@ export const livingHosts = sql<number>`(select objid::bigint from pg_locks where
   and database = (select oid from pg_database where datname = current_database()) and classid = ${presenceLock})`;
 
 /** A server that went silent is an outage, not a wait. */
-const patience = { connectionTimeoutMillis: 5_000, query_timeout: 15_000, statement_timeout: 15_000 };
+export const patience = { connectionTimeoutMillis: 5_000, query_timeout: 15_000, statement_timeout: 15_000 };
 
 /** Opens a PostgreSQL database that any number of hosts may share. */
 export async function openPostgres(url: string, log?: Logger): Promise<Database> {

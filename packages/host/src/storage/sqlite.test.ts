@@ -22,6 +22,10 @@ test("a file that this process has open is refused to another one", async () => 
   expect(other.said).toBe(`refused: The database ${location} is in use by another process, or cannot be written.`);
 });
 
+test("a folder is refused, in words that say what is expected", async () => {
+  await expect(openDatabase(temporaryFolder())).rejects.toThrow("is a folder, expected a file");
+});
+
 test("a file is free again at once when the process that had it is killed, and nothing acknowledged is lost", async () => {
   const location = await newLocation("sqlite");
   const other = await otherProcess(`

@@ -1,14 +1,24 @@
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { Kysely, SqliteDialect, type Logger } from "kysely";
 import SqliteDatabase from "libsql";
+import { ConfigError } from "../base/index.ts";
 import type { Database } from "./database.ts";
 import { keepCause } from "./keep-cause.ts";
 import { migrate, registerHost } from "./migrate.ts";
 import type { Schema } from "./schema.ts";
 
+/** Throws `ConfigError` when a folder stands where the file would be. */
+export function refuseFolder(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
+    throw new ConfigError(
+      `database: ${path} is a folder, expected a file. Name one in it, such as ${path}/turnpike.db.`,
+    );
+}
+
 /** Creates the file, and its folder, for the owner's eyes alone; what exists keeps its permissions. */
 function makePrivate(path: string): void {
+  refuseFolder(path);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   closeSync(openSync(path, "a", 0o600));
 }

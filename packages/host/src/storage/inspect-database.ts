@@ -1,0 +1,76 @@
+import { accessSync, constants, existsSync, rmSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { Kysely, PostgresDialect, sql, SqliteDialect } from "kysely";
+import SqliteDatabase from "libsql";
+import pg from "pg";
+import { isPostgres } from "../base/index.ts";
+import type { Database } from "./database.ts";
+import { listPending } from "./migrate.ts";
+import { patience } from "./postgres.ts";
+import type { Schema } from "./schema.ts";
+import { refuseFolder } from "./sqlite.ts";
+
+/** What a database looks like before a host opens it. */
+export type Inspection =
+  | { state: "missing" }
+  /** A process has the SQLite file open, and nobody else can look into it. */
+  | { state: "in use" }
+  | {
+      state: "readable";
+      kind: Database["kind"];
+      /** The migrations that a host would run, in order. */
+      pending: string[];
+      /** What time it is on a server. */
+      now?: Date | undefined;
+    };
+
+/** Looks at the database that `openDatabase` would open, and changes nothing. Throws what a host would not start with. */
+export function inspectDatabase(location: string): Promise<Inspection> {
+  return isPostgres(location) ? inspectPostgres(location) : inspectSqlite(location);
+}
+
+async function inspectPostgres(connectionString: string): Promise<Inspection> {
+  const pool = new pg.Pool({ connectionString, max: 1, ...patience });
+  pool.on("error", () => {});
+  const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
+  try {
+    const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
+    return { state: "readable", kind: "postgres", now: rows[0]?.now, pending: await listPending(db, "postgres") };
+  } finally {
+    await db.destroy();
+  }
+}
+
+async function inspectSqlite(path: string): Promise<Inspection> {
+  if (path === ":memory:") return { state: "missing" };
+  refuseFolder(path);
+  requireWritable(path);
+  if (!existsSync(path)) return { state: "missing" };
+  // After a host was killed, reading makes an index beside the file. Hosts do without it, and it could be another user's.
+  const index = `${path}-shm`;
+  const hadIndex = existsSync(index);
+  // The driver opens a file for reading alone only when its address says so.
+  const database = new SqliteDatabase(`${pathToFileURL(resolve(path)).href}?mode=ro`);
+  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database }) });
+  try {
+    return { state: "readable", kind: "sqlite", pending: await listPending(db, "sqlite") };
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "SQLITE_BUSY") return { state: "in use" };
+    throw error;
+  } finally {
+    await db.destroy();
+    if (!hadIndex) rmSync(index, { force: true });
+  }
+}
+
+/** The file, or the nearest folder in which it would be made. */
+function requireWritable(path: string): void {
+  let nearest = resolve(path);
+  while (!existsSync(nearest)) nearest = dirname(nearest);
+  try {
+    accessSync(nearest, constants.W_OK);
+  } catch (cause) {
+    throw new Error(`The database ${path} cannot be written: this user may not write to ${nearest}.`, { cause });
+  }
+}

@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  copyFileSync,
   mkdirSync,
   readFileSync,
   renameSync,
@@ -279,6 +280,42 @@ describe.each(databaseKinds)("checkpoints on %s", (kind) => {
     });
   }
 
+  for (const lines of [2, 3]) {
+    test(`whose file became another one of ${lines} lines, by the same key, are missed by the host that wrote them`, async () => {
+      const [database, folder, elsewhere] = [await openFresh(kind), temporaryFolder(), temporaryFolder()];
+      const host = start(database, folder);
+      copyFileSync(join(folder, "audit-key.pem"), join(elsewhere, "audit-key.pem"));
+      const other = start(await openFresh(kind), elsewhere);
+      for (let round = 0; round < lines; round += 1) {
+        await host.record("a", round < 2 ? 1 : 0);
+        await host.checkpoints.write();
+        await other.record("a", 1);
+        await other.checkpoints.write();
+      }
+      expect(await headsOf(host, "a")).toHaveLength(2);
+      copyFileSync(fileIn(elsewhere), fileIn(folder));
+      await expect(headsOf(host, "a")).rejects.toThrow("its line 2 is not the one this host has seen");
+    });
+  }
+
+  test("that were taken away together with their key are missed by the next start", async () => {
+    const [database, folder] = [await openFresh(kind), temporaryFolder()];
+    const before = start(database, folder);
+    await before.record("a", 1);
+    await before.checkpoints.write();
+    const host = start({ ...database, hostId: 2 }, temporaryFolder());
+    await host.checkpoints.write();
+    expect(host.logged).toMatchObject([
+      { level: "warn", message: expect.stringContaining("no audit checkpoints of earlier") },
+    ]);
+  });
+
+  test("are not missed where there is no trail", async () => {
+    const host = start({ ...(await openFresh(kind)), hostId: 2 }, temporaryFolder());
+    await host.checkpoints.write();
+    expect(host.logged).toEqual([]);
+  });
+
   test("that were moved away are missed by the next start, which begins anew with every head", async () => {
     const database = await openFresh(kind);
     const folder = temporaryFolder();
@@ -333,7 +370,8 @@ describe("checkpoints of two hosts on one PostgreSQL", () => {
     for (const host of hosts) {
       expect(linesIn(host.folder).length).toBeGreaterThanOrEqual(3);
       expect(await host.audit.findBreak("a", await headsOf(host, "a"))).toBeUndefined();
-      expect(host.logged).toEqual([]);
+      // The second one finds a trail of which it has no checkpoints, and says so.
+      expect(host.logged.filter(({ level }) => level === "error")).toEqual([]);
     }
   });
 

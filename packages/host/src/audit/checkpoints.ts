@@ -6,7 +6,7 @@ import { errorFacts, type Log } from "../observe/index.ts";
 import type { AuditStore } from "./audit-store.ts";
 import type { TenantHead } from "./chain.ts";
 import { beginning, CheckpointError, headsOfTenant, headsPerLine, placeBehind, signLine } from "./checkpoint.ts";
-import { appendLines, copyLines, isThere, readCheckpoints } from "./checkpoint-file.ts";
+import { appendLines, copyLines, readCheckpoints } from "./checkpoint-file.ts";
 import type { SigningKey, VerifyingKey } from "./signing-key.ts";
 import type { SignedHead } from "./audit-verify.ts";
 
@@ -58,13 +58,14 @@ export function createCheckpoints({ file, key, audit, database, log, clock }: Ch
 
   /** Reads the file for the first time, and holds the database against it. */
   const open = async (): Promise<void> => {
-    if (!key.isNew && database.hostId > 1 && !(await isThere(file)))
-      log.warn({ file }, "there are no audit checkpoints of earlier; a cut of the trail from before now is not found");
     const newest = new Map<string, TenantHead>();
     const reading = await readCheckpoints(file, beginning, key, (checkpoints) => {
       for (const head of checkpoints.flatMap(({ heads }) => heads)) newest.set(nameOf(head), head);
     });
     const { ahead, behind } = await compareHeads(audit, newest);
+    // Also when the key is new: whoever takes the checkpoints away can take the key as well.
+    if (reading.place.sequence === 0 && database.hostId > 1 && ahead.length > 0)
+      log.warn({ file }, "there are no audit checkpoints of earlier; a cut of the trail from before now is not found");
     if (behind.length > 0)
       log.error(
         { tenants: behind.length, first: behind.slice(0, tenantsNamed), checkpoint: reading.place.sequence },
@@ -116,12 +117,18 @@ export function createCheckpoints({ file, key, audit, database, log, clock }: Ch
       // Taken before the file is read: what is signed meanwhile is in both, and nothing is in neither.
       const [known, own] = [place, unsigned];
       const tenant = columnText(namespaceId);
+      let hash: string | undefined;
       const { place: end } = await readCheckpoints(file, beginning, key, async (checkpoints) => {
+        hash ??= checkpoints.find(({ sequence }) => sequence === known.sequence + 1)?.previous;
         const heads = checkpoints.flatMap((checkpoint) => headsOfTenant(checkpoint, tenant));
         if (heads.length > 0) await take(heads);
       });
       if (end.sequence < known.sequence)
         throw new CheckpointError(`${file}: lines at its end were removed; this host has seen line ${known.sequence}.`);
+      if ((end.sequence === known.sequence ? end.hash : hash) !== known.hash)
+        throw new CheckpointError(
+          `${file}: this is another file: its line ${known.sequence} is not the one this host has seen.`,
+        );
       await take(headsOfTenant({ heads: own }, tenant));
     },
     copy: (from) => copyLines(file, from, copyBytes),

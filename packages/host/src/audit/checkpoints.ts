@@ -134,7 +134,10 @@ export function createCheckpoints({ file, key, audit, database, log, clock }: Ch
     copy: (from) => copyLines(file, from, copyBytes),
     start(seconds) {
       if (key.isExposed)
-        log.warn({ file: key.file }, "others can read the key of audit checkpoints, and sign with it: chmod 600 it");
+        log.warn(
+          { file: key.file },
+          "others can read the key of audit checkpoints, and sign with it: own it and chmod 600 it",
+        );
       void tryToWrite();
       timer = setInterval(() => void tryToWrite(), seconds * 1000);
     },

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
-import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { temporaryFolder } from "../../../../tests/support/databases.ts";
 import { openSigningKey, parseVerifyingKey, readVerifyingKey } from "./signing-key.ts";
 
@@ -13,7 +13,7 @@ test("a key is made where there is none, for its owner alone, whatever the umask
   const umask = process.umask(0);
   onTestFinished(() => void process.umask(umask));
   const file = newFile();
-  expect(openSigningKey(file)).toMatchObject({ isNew: true, isExposed: false });
+  expect(openSigningKey(file)).toMatchObject({ isExposed: false });
   expect(statSync(file).mode & 0o777).toBe(0o600);
   expect(readdirSync(join(file, ".."))).toEqual(["audit-key.pem"]);
 });
@@ -22,8 +22,8 @@ test("a key that is there is used and left as it is", () => {
   const file = newFile();
   const made = openSigningKey(file);
   const text = readFileSync(file, "utf8");
-  const { id, pem, isNew } = openSigningKey(file);
-  expect([id, pem, isNew]).toEqual([made.id, made.pem, false]);
+  const { id, pem } = openSigningKey(file);
+  expect([id, pem]).toEqual([made.id, made.pem]);
   expect(readFileSync(file, "utf8")).toBe(text);
 });
 
@@ -35,6 +35,24 @@ for (const mode of [0o640, 0o604, 0o660]) {
     expect(openSigningKey(file).isExposed).toBe(true);
   });
 }
+
+test("a key whose file is another user's is known to be exposed", () => {
+  const file = newFile();
+  openSigningKey(file);
+  vi.spyOn(process, "getuid").mockReturnValue((process.getuid?.() ?? 0) + 1);
+  onTestFinished(() => void vi.restoreAllMocks());
+  expect(openSigningKey(file).isExposed).toBe(true);
+});
+
+test("a key is drafted under a name that cannot be guessed, and nothing that stands in its way is written to", () => {
+  const folder = temporaryFolder();
+  const [file, victim] = [join(folder, "audit-key.pem"), join(folder, "victim")];
+  writeFileSync(victim, "kept");
+  symlinkSync(victim, `${file}.${process.pid}`);
+  openSigningKey(file);
+  expect(readFileSync(victim, "utf8")).toBe("kept");
+  expect(lstatSync(file).isFile()).toBe(true);
+});
 
 for (const [name, text, says] of [
   ["an empty file", "", "cannot be read as an Ed25519 key in PEM"],

@@ -3,6 +3,7 @@ import {
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
+  randomUUID,
   sign,
   verify,
   type KeyObject,
@@ -32,9 +33,7 @@ export interface VerifyingKey {
 /** What checkpoints are signed with. */
 export interface SigningKey extends VerifyingKey {
   file: string;
-  /** Whether the key was made just now. */
-  isNew: boolean;
-  /** Whether others than the file's owner can read it. */
+  /** Whether others than the user that the host runs as can read it. */
   isExposed: boolean;
   /** Signs on another thread. */
   sign(text: string): Promise<string>;
@@ -42,13 +41,12 @@ export interface SigningKey extends VerifyingKey {
 
 /** Opens the Ed25519 key in a file, or makes one there that its owner alone can read. Throws words for the operator. */
 export function openSigningKey(file: string): SigningKey {
-  const isNew = !existsSync(file) && makeKey(file);
+  if (!existsSync(file)) makeKey(file);
   const key = readKey(file, createPrivateKey);
   return {
     ...verifyingKey(createPublicKey(key)),
     file,
-    isNew,
-    isExposed: (statSync(file).mode & 0o077) !== 0,
+    isExposed: isExposed(file),
     sign: (text) =>
       new Promise((resolve, reject) => {
         sign(null, Buffer.from(text), key, (error, signature) =>
@@ -56,6 +54,12 @@ export function openSigningKey(file: string): SigningKey {
         );
       }),
   };
+}
+
+/** Whoever owns a file can read it, whatever its mode. */
+function isExposed(file: string): boolean {
+  const { mode, uid } = statSync(file);
+  return (mode & 0o077) !== 0 || (process.getuid !== undefined && uid !== process.getuid());
 }
 
 /** Reads a public key from a PEM file. Throws words for the operator. */
@@ -88,25 +92,28 @@ function readKey(file: string, read: (pem: string) => KeyObject): KeyObject {
 }
 
 /** A half-written key is never seen under its name, and a key that somebody else just made is left alone. */
-function makeKey(file: string): boolean {
-  const draft = `${file}.${process.pid}`;
+function makeKey(file: string): void {
+  // Under a name that nobody can know before: what stands there already could be a link to somewhere else.
+  const draft = `${file}.${randomUUID()}`;
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    writePrivately(
-      draft,
-      generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
-    );
-    linkSync(draft, file);
-    rmSync(draft);
-    return true;
+    try {
+      writePrivately(
+        draft,
+        generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+      );
+      linkSync(draft, file);
+    } finally {
+      rmSync(draft, { force: true });
+    }
   } catch (cause) {
-    if (existsSync(file)) return false;
+    if (existsSync(file)) return;
     throw new Error(`${file} cannot be made: audit checkpoints are signed with the key in it.`, { cause });
   }
 }
 
 function writePrivately(file: string, text: string): void {
-  const handle = openSync(file, "w", 0o600);
+  const handle = openSync(file, "wx", 0o600);
   try {
     writeSync(handle, text);
     fsyncSync(handle);

@@ -28,6 +28,20 @@ for (const alg of ["RS256", "ES256", "EdDSA"]) {
   });
 }
 
+describe("of keys that a token's header does not tell apart", () => {
+  for (const kid of [undefined, "same"]) {
+    test(`each counts and no other does, with ${kid ?? "no"} id`, async () => {
+      const [first, second, stranger] = [await identityProvider(), await identityProvider(), await identityProvider()];
+      const keys = [first, second].flatMap(({ jwks }) => jwks.keys.map((key) => Object.assign(key, { kid })));
+      const jwt = createJwtVerifier(trusting({ ...first, jwks: { keys } }));
+      for (const provider of [first, second])
+        expect(await jwt.verify(await provider.sign({}, { kid }), noon)).toEqual(credential);
+      expect(await jwt.verify(await stranger.sign({}, { kid }), noon)).toBeUndefined();
+      expect(await jwt.verify(await second.sign({ iss: "https://evil.example" }, { kid }), noon)).toBeUndefined();
+    });
+  }
+});
+
 const seconds = noon.getTime() / 1000;
 
 const refused: { name: string; claims: Record<string, unknown> }[] = [

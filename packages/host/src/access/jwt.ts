@@ -1,5 +1,13 @@
 import { performance } from "node:perf_hooks";
-import { decodeJwt, errors, jwtVerify, type JWTPayload, type JWTVerifyResult } from "jose";
+import {
+  decodeJwt,
+  errors,
+  jwtVerify,
+  type CryptoKey,
+  type JWTPayload,
+  type JWTVerifyOptions,
+  type JWTVerifyResult,
+} from "jose";
 import { IdentifierSchema, parsePrincipal, PurposeSchema } from "turnpike/contracts";
 import type { Credential } from "./credential-store.ts";
 import type { JwtConfig } from "./jwt-config.ts";
@@ -84,12 +92,26 @@ async function signedBy(
   token: string,
   currentDate: Date,
 ): Promise<JWTVerifyResult | "unknown key" | undefined> {
-  const requiredClaims = ["exp"];
+  const rules = { issuer, audience, requiredClaims: ["exp"], currentDate, algorithms };
   try {
-    return await jwtVerify(token, keys, { issuer, audience, requiredClaims, currentDate, algorithms });
+    return await jwtVerify(token, keys, rules);
   } catch (error) {
+    if (error instanceof errors.JWKSMultipleMatchingKeys) return signedByOneOf(error, token, rules);
     return error instanceof errors.JWKSNoMatchingKey ? "unknown key" : undefined;
   }
+}
+
+/** Keys without an id, or with the same one, as a provider has while it replaces one: any of them may have signed. */
+async function signedByOneOf(
+  keys: AsyncIterable<CryptoKey>,
+  token: string,
+  rules: JWTVerifyOptions,
+): Promise<JWTVerifyResult | undefined> {
+  for await (const key of keys) {
+    const result = await jwtVerify(token, key, rules).catch(() => undefined);
+    if (result !== undefined) return result;
+  }
+  return undefined;
 }
 
 /** What providers call access tokens (RFC 9068), or call nothing in particular. */

@@ -253,6 +253,7 @@ describe("what may be shown has no secret in it", () => {
     "postgres://user:hid/hidden@host/db",
     "postgres://host/db?user=me&password=hidden",
     "postgres://user:x@host/db?password=hidden&sslmode=require",
+    "postgres://user@host/db?sslkey=client.key&sslpassword=hidden&sslmode=require",
   ]) {
     test(`${database}, where the password is written otherwise`, () => {
       const shown = JSON.stringify(withoutSecrets({ ...loadConfig(nothing()), database }));

@@ -96,7 +96,7 @@ export function withoutSecrets(config: Config): Config {
 }
 
 function hidePasswords(text: string): string {
-  return withoutUserPassword(text).replaceAll(/([?&]password=)[^&]*/gi, "$1***");
+  return withoutUserPassword(text).replaceAll(/([?&](?:ssl)?password=)[^&]*/gi, "$1***");
 }
 
 /** Hides from the first colon behind an address's `://` to the last @: a password may hold either of them itself. */

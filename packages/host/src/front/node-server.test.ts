@@ -1,5 +1,7 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
-import { exchange } from "../../../../tests/support/raw-http.ts";
+import { exchange, open } from "../../../../tests/support/raw-http.ts";
 import { createRandom, type Random } from "../../../../tests/support/random.ts";
 import { loadConfig } from "../compose/config.ts";
 import { startServer } from "./node-server.ts";
@@ -76,6 +78,60 @@ test("a request behind a refused one does not reach the application", async () =
   const { url, seen, refused } = await serve();
   const { statuses } = await exchange(url, { send: `GET //x HTTP/1.1\r\n${host}\r\nGET /y HTTP/1.1\r\n${host}\r\n` });
   expect([statuses, seen, refused.length]).toEqual([[400], [], 1]);
+});
+
+const getX = `GET /x HTTP/1.1\r\n${host}\r\n`;
+
+test("a socket that pipelines without end has 64 requests in work, and is refused then", async () => {
+  let finish = (): void => {};
+  const held = new Promise<void>((resolve) => (finish = resolve));
+  const { url, seen, refused } = await serve(() => held.then(() => new Response("x")));
+  const socket = open(url).on("error", () => {});
+  onTestFinished(() => void socket.destroy());
+  let text = "";
+  const closed = new Promise((resolve) => socket.on("data", (part) => (text += String(part))).once("close", resolve));
+  // All of it is taken from the socket, so that the answers get through.
+  await new Promise<void>((resolve) => socket.write(getX.repeat(40_000), () => resolve()));
+  expect((await exchange(url, { send: `GET //x HTTP/1.1\r\n${host}\r\n` })).statuses).toEqual([400]);
+  expect([seen.length, refused.length]).toEqual([64, 2]);
+  finish();
+  await closed;
+  expect(seen).toHaveLength(64);
+  expect(refused[0]).toMatchObject({ status: 429, code: "rate_limited" });
+  expect(text.match(/^HTTP\/1\.1 200/gm)).toHaveLength(64);
+  expect(text.match(/^HTTP\/1\.1 429/gm)).toHaveLength(1);
+});
+
+test("what follows a refused request is not even parsed, although its answer waits for an earlier one", async () => {
+  let finish = (): void => {};
+  const held = new Promise<void>((resolve) => (finish = resolve));
+  const { url, refused } = await serve(() => held.then(() => new Response("x")));
+  const socket = open(url).on("error", () => {});
+  onTestFinished(() => void socket.destroy());
+  const closed = new Promise((resolve) => socket.resume().once("close", resolve));
+  const parsed: unknown[] = [];
+  const onParsed = (message: unknown): void => void parsed.push(message);
+  subscribe("http.server.request.start", onParsed);
+  onTestFinished(() => void unsubscribe("http.server.request.start", onParsed));
+  const refusedOne = `GET //x HTTP/1.1\r\n${host}\r\n`;
+  await new Promise<void>((resolve) => socket.write(`${getX}${refusedOne}${getX.repeat(40_000)}`, () => resolve()));
+  // The parser gets through the chunk that it has, and no further.
+  await exchange(url, { send: refusedOne });
+  expect(parsed.length).toBeLessThan(4000);
+  expect(refused).toHaveLength(2);
+  finish();
+  await closed;
+});
+
+test("a socket may send any number of requests, one after the other", async () => {
+  const { url, seen } = await serve();
+  const socket = open(url);
+  onTestFinished(() => void socket.destroy());
+  for (let sent = 1; sent <= 200; sent += 1) {
+    socket.write(getX);
+    await once(socket, "data");
+    expect(seen).toHaveLength(sent);
+  }
 });
 
 test("half a request behind a running one never takes the place of its answer", async () => {

@@ -8,9 +8,11 @@ import type { FrontSettings, WireLimits } from "./front-settings.ts";
 import { checkHead, type Refusal } from "./check-head.ts";
 import type { Front } from "./front.ts";
 import { readLimited, tooLarge } from "./read-limited.ts";
-import { refuse, refuseBroken, type Exchange, type OnRefused } from "./refuse.ts";
+import { refuse, refuseBroken, type Connection, type Exchange, type OnRefused } from "./refuse.ts";
 
 const longestTurnMs = 600_000;
+/** So many requests of one socket may wait for their answers; clients that pipeline send a handful. */
+const maxUnanswered = 64;
 
 /** A server that listens. */
 export interface RunningServer {
@@ -38,7 +40,12 @@ export async function startServer(config: FrontSettings, front: Front, onRefused
   // Nothing takes longer than the longest turn; whoever does not read for that long is gone.
   server.timeout = longestTurnMs + limits.headersMs;
   const sockets = new Set<Socket>();
-  const exchanges = new WeakMap<Socket, Exchange[]>();
+  const connections = new WeakMap<Socket, Connection>();
+  const connectionOf = (socket: Socket): Connection => {
+    const connection = connections.get(socket) ?? { unanswered: new Set(), last: undefined, isRefused: false };
+    connections.set(socket, connection);
+    return connection;
+  };
   server.on("connection", (socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
@@ -46,11 +53,15 @@ export async function startServer(config: FrontSettings, front: Front, onRefused
   const running = new Set<Promise<void>>();
   /** What follows a refused request on its socket may not be what it seems, so it is not looked at. */
   const begin = (incoming: IncomingMessage, outgoing: ServerResponse): Exchange | undefined => {
-    const earlier = exchanges.get(incoming.socket) ?? [];
-    if (earlier.some(({ isRefused }) => isRefused)) return undefined;
-    const exchange = { incoming, outgoing, isRefused: false };
-    exchanges.set(incoming.socket, [...earlier.filter((one) => !one.outgoing.writableFinished), exchange]);
-    return exchange;
+    const connection = connectionOf(incoming.socket);
+    if (connection.isRefused) return undefined;
+    const exchange = { incoming, outgoing, connection };
+    connection.last = exchange;
+    connection.unanswered.add(exchange);
+    outgoing.once("close", () => connection.unanswered.delete(exchange));
+    if (connection.unanswered.size <= maxUnanswered) return exchange;
+    // One chunk of bytes can hold thousands of requests, and they all arrive in one turn of the event loop.
+    return void refuse(exchange, tooMany, onRefused);
   };
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     const exchange = begin(incoming, outgoing);
@@ -68,7 +79,7 @@ export async function startServer(config: FrontSettings, front: Front, onRefused
     if (exchange !== undefined) refuse(exchange, refusalOf(incoming, limits) ?? unexpected, onRefused);
   });
   const onBroken = (error: { code?: string }, socket: Socket): void =>
-    refuseBroken(error, socket, exchanges.get(socket) ?? [], onRefused);
+    refuseBroken(error, socket, connectionOf(socket), onRefused);
   server.on("clientError", (error: { code?: string }, socket) => onBroken(error, socket as Socket));
   server.on("connect", (_request, socket) => onBroken({}, socket as Socket));
   server.on("upgrade", (_request, socket) => onBroken({}, socket as Socket));
@@ -104,6 +115,11 @@ async function serve(exchange: Exchange, front: Front, limits: WireLimits, onRef
   }
 }
 
+const tooMany = {
+  status: 429,
+  code: "rate_limited",
+  message: `At most ${maxUnanswered} requests may wait for their answers on one connection: read the answers first.`,
+};
 const failed = { status: 500, code: "internal_error", message: errorCodes.internal_error.meaning };
 const unreadable = { status: 400, code: "invalid_request", message: "The target and the Host header make no URL." };
 const unexpected = { status: 417, code: "invalid_request", message: "Only 100-continue can be expected here." };

@@ -18,15 +18,25 @@ export type OnRefused = (facts: RefusalFacts) => void;
 export interface Exchange {
   incoming: IncomingMessage;
   outgoing: ServerResponse;
-  /** Refused by `refuse`: its answer is the last one of the connection. */
+  connection: Connection;
+}
+
+/** What is known of a socket. */
+export interface Connection {
+  /** The exchanges whose answers may not be out yet, in their order. */
+  unanswered: Set<Exchange>;
+  /** The newest exchange, answered or not. */
+  last: Exchange | undefined;
+  /** One of its requests was refused by `refuse`: that answer is the last one. */
   isRefused: boolean;
 }
 
 /** Answers a request that is not handed on. The connection goes with it. */
 export function refuse(exchange: Exchange, refusal: Refusal, tell: OnRefused): void {
-  const { incoming, outgoing } = exchange;
+  const { incoming, outgoing, connection } = exchange;
   const requestId = requestIdOf(singleValue(incoming.headers["x-request-id"]));
-  exchange.isRefused = true;
+  connection.isRefused = true;
+  drain(incoming.socket);
   outgoing.writeHead(refusal.status, { ...refusalHeaders, "x-request-id": requestId });
   outgoing.end(errorReply(refusal, requestId).body);
   tell({ requestId, method: incoming.method, status: refusal.status, code: refusal.code });
@@ -34,24 +44,37 @@ export function refuse(exchange: Exchange, refusal: Refusal, tell: OnRefused): v
 
 const refusalHeaders = { "content-type": "application/json", "cache-control": "no-store", connection: "close" };
 const lastWordsMs = 1000;
+const maxDrainedBytes = 4_194_304;
+
+/**
+ * Takes the socket away from HTTP's parser: what still arrives is dropped unread, and too much of it ends the socket.
+ * Answers still go out.
+ */
+function drain(socket: Socket): void {
+  let left = maxDrainedBytes;
+  socket.removeAllListeners("data");
+  socket.on("data", (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) socket.destroy();
+  });
+  socket.resume();
+}
 
 /**
  * For what never became a request, or not a whole one: bytes that are not HTTP, headers too large or too slow.
- * `exchanges` are those of the socket whose answers may not be out yet, in their order.
  */
 export function refuseBroken(
   error: { code?: string },
   socket: Socket,
-  exchanges: readonly Exchange[],
+  { unanswered, last, isRefused }: Connection,
   tell: OnRefused,
 ): void {
   // A socket that was taken out of HTTP's hands has no listener left, and its reset would end the process.
   socket.on("error", () => socket.destroy());
   // An answer to a request that arrived whole goes out whole; nothing that would be read as another follows it.
-  const whole = exchanges.findLast(({ incoming, outgoing }) => incoming.complete && !outgoing.writableFinished);
+  const whole = [...unanswered].findLast(({ incoming, outgoing }) => incoming.complete && !outgoing.writableFinished);
   if (whole !== undefined) return void whole.outgoing.once("close", () => socket.destroy());
-  const last = exchanges.at(-1);
-  if ((last !== undefined && isFinalAnswer(last)) || !socket.writable) return socket.destroySoon();
+  if (isRefused || (last !== undefined && isFinalAnswer(last)) || !socket.writable) return socket.destroySoon();
   const [status, reason, code] = statusOf(error);
   const requestId = crypto.randomUUID();
   const body = String(errorReply({ status, code, message: `${reason}.` }, requestId).body);
@@ -65,9 +88,9 @@ export function refuseBroken(
 }
 
 /** Whether a request has an answer that no other may follow: it closes the connection, or is for half a request. */
-function isFinalAnswer({ incoming, outgoing, isRefused }: Exchange): boolean {
+function isFinalAnswer({ incoming, outgoing }: Exchange): boolean {
   const { headersSent, shouldKeepAlive, writableFinished } = outgoing;
-  return isRefused || (headersSent && !(incoming.complete && shouldKeepAlive && writableFinished));
+  return headersSent && !(incoming.complete && shouldKeepAlive && writableFinished);
 }
 
 function statusOf({ code }: { code?: string }): [status: number, reason: string, code: string] {

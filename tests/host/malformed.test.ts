@@ -24,10 +24,11 @@ interface Probe {
   code?: string;
 }
 
+const connectRequest = `CONNECT evil.test:80 HTTP/1.1\r\n${host}\r\n`;
 const upgrade = `GET /health HTTP/1.1\r\n${host}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
 const takeovers = [
   { name: "an Upgrade", send: upgrade },
-  { name: "a CONNECT", send: `CONNECT evil.test:80 HTTP/1.1\r\n${host}\r\n` },
+  { name: "a CONNECT", send: connectRequest },
 ];
 
 const refused = { statuses: [400], code: "invalid_request" };
@@ -47,7 +48,7 @@ const probes: readonly Probe[] = [
   { name: "two encoded dots in the target", send: get("/x/%2e%2e/ready"), ...refused },
   { name: "an absolute target", send: get("http://evil.test/health"), ...refused },
   { name: "an authority as target", send: get("evil.test:80"), ...refused },
-  { name: "CONNECT", send: `CONNECT evil.test:80 HTTP/1.1\r\n${host}\r\n`, ...refused },
+  { name: "CONNECT", send: connectRequest, ...refused },
   { name: "an asterisk as target", send: `OPTIONS * HTTP/1.1\r\n${host}${close}\r\n`, ...refused },
   { name: "a backslash in the target", send: get("/\\health"), ...refused },
   { name: "a fragment in the target", send: get("/health#a"), ...refused },
@@ -180,7 +181,17 @@ const probes: readonly Probe[] = [
     statuses: [417],
     code: "invalid_request",
   },
-  { name: "an Upgrade", send: get("/health", `${host}Connection: Upgrade\r\nUpgrade: websocket\r\n`), ...refused },
+  {
+    name: "an Upgrade, which is passed over",
+    send: get("/health", `${host}Connection: Upgrade\r\nUpgrade: websocket\r\n`),
+    statuses: [200],
+  },
+  {
+    name: "an Upgrade to HTTP/2, which is passed over",
+    send: get("/v1/nothing", `${host}Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AA\r\n`),
+    statuses: [401],
+    code: "unauthenticated",
+  },
   {
     name: "a smuggled second request",
     send: `${post("Content-Length: 2\r\nContent-Length: 40\r\n", "[]")}${get("/health")}`,
@@ -234,20 +245,20 @@ describe("over a raw socket", () => {
       }
       expect((await ask(running.url, "/health")).status).toBe(200);
     });
-
-    test(`${name} is closed by the host soon after its refusal, although the caller never closes`, async () => {
-      const { hostname, port } = new URL(running.url);
-      const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true }).on("error", () => {});
-      onTestFinished(() => void socket.destroy());
-      const closed = new Promise((resolve) => socket.once("close", () => resolve("closed")));
-      socket.resume().write(send);
-      await once(socket, "end");
-      // A socket that is gone on the other side answers bytes with a reset, which a later write notices.
-      const poke = setInterval(() => socket.write("x"), 50);
-      onTestFinished(() => clearInterval(poke));
-      expect(await closed).toBe("closed");
-    });
   }
+
+  test("a CONNECT is closed by the host soon after its refusal, although the caller never closes", async () => {
+    const { hostname, port } = new URL(running.url);
+    const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true }).on("error", () => {});
+    onTestFinished(() => void socket.destroy());
+    const closed = new Promise((resolve) => socket.once("close", () => resolve("closed")));
+    socket.resume().write(connectRequest);
+    await once(socket, "end");
+    // A socket that is gone on the other side answers bytes with a reset, which a later write notices.
+    const poke = setInterval(() => socket.write("x"), 50);
+    onTestFinished(() => clearInterval(poke));
+    expect(await closed).toBe("closed");
+  });
 
   test("three pipelined requests get three answers in order", async () => {
     const send = filled(

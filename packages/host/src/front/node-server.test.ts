@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
+import { connect } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { exchange, open } from "../../../../tests/support/raw-http.ts";
 import { createRandom, type Random } from "../../../../tests/support/random.ts";
@@ -41,7 +42,7 @@ for (const row of [
   { name: "a Host that is almost an address", send: `GET / HTTP/1.1\r\nHost: 1.2.3.4.5\r\n${close}\r\n` },
   { name: "a Host that is almost an IPv6 address", send: `GET / HTTP/1.1\r\nHost: [:::]\r\n${close}\r\n` },
   { name: "bytes that are not HTTP", send: "garbage\r\n\r\n" },
-  { name: "an Upgrade", send: `GET / HTTP/1.1\r\n${host}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n` },
+  { name: "a CONNECT", send: `CONNECT a:80 HTTP/1.1\r\n${host}\r\n` },
   {
     name: "a second Host behind 2,000 headers",
     send: `GET / HTTP/1.1\r\n${host}${"a:\r\n".repeat(2000)}Host: b\r\n\r\n`,
@@ -58,6 +59,22 @@ for (const row of [
     expect(refused).toMatchObject([{ ...invalid, status }]);
     expect(text).toContain(`"requestId":"${refused[0]?.requestId}"`);
     expect(text).toContain(`x-request-id: ${refused[0]?.requestId}\r\n`);
+  });
+}
+
+for (const protocol of ["h2c", "websocket"]) {
+  test(`an offer to upgrade to ${protocol} is passed over: the request is served, and nothing behind it`, async () => {
+    const bodies: string[] = [];
+    const { url, refused } = await serve(async (request) => {
+      bodies.push(await request.text());
+      return new Response("done");
+    });
+    const offer = `Connection: Upgrade, HTTP2-Settings\r\nUpgrade: ${protocol}\r\nHTTP2-Settings: AAMAAABk\r\n`;
+    const { statuses, text } = await exchange(url, {
+      send: `POST / HTTP/1.1\r\n${host}${offer}Content-Length: 2\r\n\r\n{}GET /x HTTP/1.1\r\n${host}\r\n`,
+    });
+    expect([statuses, bodies, refused]).toEqual([[200], ["{}"], []]);
+    expect(text).toMatch(/connection: close/i);
   });
 }
 
@@ -132,6 +149,41 @@ test("a socket may send any number of requests, one after the other", async () =
     await once(socket, "data");
     expect(seen).toHaveLength(sent);
   }
+});
+
+for (const row of [
+  { name: "declared too large", head: "Content-Length: 3000000\r\n" },
+  {
+    name: "that nobody reads, of a caller that wants the connection closed",
+    head: `Content-Length: 1000000\r\n${close}`,
+  },
+]) {
+  test(`a body ${row.name}: the caller can send it all, and gets the answer`, async () => {
+    const { url } = await serve(() => Promise.resolve(new Response("no", { status: 413 })));
+    const socket = open(url);
+    let text = "";
+    const closed = once(
+      socket.on("data", (part) => (text += String(part))),
+      "close",
+    );
+    socket.write(`POST / HTTP/1.1\r\n${host}${row.head}\r\n`);
+    await once(socket, "data");
+    // A reset would be an error of the socket, which fails the test.
+    const size = Number(/\d+/.exec(row.head)?.[0]);
+    await new Promise<void>((resolve) => socket.write(Buffer.alloc(size), () => resolve()));
+    await closed;
+    expect(text).toMatch(/^HTTP\/1\.1 413 /);
+  });
+}
+
+test("a socket that sends on and on behind its last answer is cut off", async () => {
+  const { url } = await serve();
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true }).on("error", () => {});
+  const closed = new Promise((resolve) => socket.resume().once("close", () => resolve("closed")));
+  socket.write(`POST / HTTP/1.1\r\n${host}Content-Length: 90000000\r\n\r\n`);
+  socket.write(Buffer.alloc(16_000_000));
+  expect(await closed).toBe("closed");
 });
 
 test("half a request behind a running one never takes the place of its answer", async () => {

@@ -8,7 +8,7 @@ import type { FrontSettings, WireLimits } from "./front-settings.ts";
 import { checkHead, type Refusal } from "./check-head.ts";
 import type { Front } from "./front.ts";
 import { readLimited, tooLarge } from "./read-limited.ts";
-import { refuse, refuseBroken, type Connection, type Exchange, type OnRefused } from "./refuse.ts";
+import { closeGracefully, refuse, refuseBroken, type Connection, type Exchange, type OnRefused } from "./refuse.ts";
 
 const longestTurnMs = 600_000;
 /** So many requests of one socket may wait for their answers; clients that pipeline send a handful. */
@@ -42,7 +42,7 @@ export async function startServer(config: FrontSettings, front: Front, onRefused
   const sockets = new Set<Socket>();
   const connections = new WeakMap<Socket, Connection>();
   const connectionOf = (socket: Socket): Connection => {
-    const connection = connections.get(socket) ?? { unanswered: new Set(), last: undefined, isRefused: false };
+    const connection = connections.get(socket) ?? { unanswered: new Set(), last: undefined, isEnding: false };
     connections.set(socket, connection);
     return connection;
   };
@@ -50,15 +50,24 @@ export async function startServer(config: FrontSettings, front: Front, onRefused
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
+  // This is how Node ends a socket after its last answer.
+  server.on(tls === undefined ? "connection" : "secureConnection", (socket: Socket) => {
+    socket.destroySoon = () => closeGracefully(socket);
+  });
   const running = new Set<Promise<void>>();
   /** What follows a refused request on its socket may not be what it seems, so it is not looked at. */
   const begin = (incoming: IncomingMessage, outgoing: ServerResponse): Exchange | undefined => {
     const connection = connectionOf(incoming.socket);
-    if (connection.isRefused) return undefined;
+    if (connection.isEnding) return undefined;
     const exchange = { incoming, outgoing, connection };
     connection.last = exchange;
     connection.unanswered.add(exchange);
     outgoing.once("close", () => connection.unanswered.delete(exchange));
+    if (incoming.headers.upgrade !== undefined) {
+      // HTTP lets a server pass over this offer, but Node's parser loses bytes that follow it: nothing may follow.
+      outgoing.shouldKeepAlive = false;
+      connection.isEnding = true;
+    }
     if (connection.unanswered.size <= maxUnanswered) return exchange;
     // One chunk of bytes can hold thousands of requests, and they all arrive in one turn of the event loop.
     return void refuse(exchange, tooMany, onRefused);
@@ -82,7 +91,6 @@ export async function startServer(config: FrontSettings, front: Front, onRefused
     refuseBroken(error, socket, connectionOf(socket), onRefused);
   server.on("clientError", (error: { code?: string }, socket) => onBroken(error, socket as Socket));
   server.on("connect", (_request, socket) => onBroken({}, socket as Socket));
-  server.on("upgrade", (_request, socket) => onBroken({}, socket as Socket));
   const address = listen.host.replaceAll(/^\[|\]$/g, "");
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);

@@ -27,15 +27,15 @@ export interface Connection {
   unanswered: Set<Exchange>;
   /** The newest exchange, answered or not. */
   last: Exchange | undefined;
-  /** One of its requests was refused by `refuse`: that answer is the last one. */
-  isRefused: boolean;
+  /** The socket ends with an answer that is due already, so nothing that follows is looked at. */
+  isEnding: boolean;
 }
 
 /** Answers a request that is not handed on. The connection goes with it. */
 export function refuse(exchange: Exchange, refusal: Refusal, tell: OnRefused): void {
   const { incoming, outgoing, connection } = exchange;
   const requestId = requestIdOf(singleValue(incoming.headers["x-request-id"]));
-  connection.isRefused = true;
+  connection.isEnding = true;
   drain(incoming.socket);
   outgoing.writeHead(refusal.status, { ...refusalHeaders, "x-request-id": requestId });
   outgoing.end(errorReply(refusal, requestId).body);
@@ -61,12 +61,24 @@ function drain(socket: Socket): void {
 }
 
 /**
+ * Ends a socket after what was written to it. A socket that is closed with bytes unread resets the connection, and the
+ * caller loses the answer: so the caller has a moment to read it and to stop sending.
+ */
+export function closeGracefully(socket: Socket): void {
+  if (!socket.writable) return;
+  socket.end();
+  drain(socket);
+  const end = setTimeout(() => socket.destroy(), lastWordsMs);
+  socket.once("close", () => clearTimeout(end));
+}
+
+/**
  * For what never became a request, or not a whole one: bytes that are not HTTP, headers too large or too slow.
  */
 export function refuseBroken(
   error: { code?: string },
   socket: Socket,
-  { unanswered, last, isRefused }: Connection,
+  { unanswered, last, isEnding }: Connection,
   tell: OnRefused,
 ): void {
   // A socket that was taken out of HTTP's hands has no listener left, and its reset would end the process.
@@ -74,17 +86,15 @@ export function refuseBroken(
   // An answer to a request that arrived whole goes out whole; nothing that would be read as another follows it.
   const whole = [...unanswered].findLast(({ incoming, outgoing }) => incoming.complete && !outgoing.writableFinished);
   if (whole !== undefined) return void whole.outgoing.once("close", () => socket.destroy());
-  if (isRefused || (last !== undefined && isFinalAnswer(last)) || !socket.writable) return socket.destroySoon();
+  if (isEnding || (last !== undefined && isFinalAnswer(last)) || !socket.writable) return socket.destroySoon();
   const [status, reason, code] = statusOf(error);
   const requestId = crypto.randomUUID();
   const body = String(errorReply({ status, code, message: `${reason}.` }, requestId).body);
   const headers = { ...refusalHeaders, "x-request-id": requestId, "content-length": Buffer.byteLength(body) };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${status} ${reason}\r\n${lines.join("")}\r\n${body}`);
+  socket.write(`HTTP/1.1 ${status} ${reason}\r\n${lines.join("")}\r\n${body}`);
   tell({ requestId, status, code });
-  // Read or not, the answer is the last thing on this socket.
-  const end = setTimeout(() => socket.destroy(), lastWordsMs);
-  socket.once("close", () => clearTimeout(end));
+  closeGracefully(socket);
 }
 
 /** Whether a request has an answer that no other may follow: it closes the connection, or is for half a request. */

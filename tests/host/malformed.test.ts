@@ -287,6 +287,32 @@ describe("over a raw socket", () => {
     expect(answer.text).toContain('{"error":{"code":"request_timeout"');
   });
 
+  for (const { name, send } of [
+    { name: "ends too early", send: post("Content-Length: 100\r\nX-Request-Id: ends-early\r\n", "[") },
+    { name: "ends amid its chunks", send: post(`${chunked}X-Request-Id: ends-amid\r\n`, "5\r\n[") },
+    { name: "turns into garbage", send: post(`${chunked}X-Request-Id: garbage\r\n`, "zz\r\n") },
+  ]) {
+    test(`a body that ${name} has one answer and one line in the log, under the caller's request id`, async () => {
+      const [, requestId = ""] = /X-Request-Id: (.+)\r/.exec(send) ?? [];
+      const before = running.stderr().length;
+      const socket = connect({ host: new URL(running.url).hostname, port: Number(new URL(running.url).port) });
+      let text = "";
+      const closed = once(
+        socket.on("data", (part) => (text += String(part))),
+        "close",
+      );
+      socket.end(filled(send));
+      await closed;
+      expect(text).toMatch(/^HTTP\/1\.1 400 /);
+      expect(text).toContain(`x-request-id: ${requestId}\r\n`);
+      await isWell();
+      const lines = running.stderr().slice(before).trim().split("\n");
+      const facts = lines.map((line) => JSON.parse(line) as { msg: string; status: number; route: string });
+      const told = facts.filter(({ msg, route }) => msg === "request" && route !== "/health");
+      expect(told).toMatchObject([{ requestId, status: 400, method: "POST", route: "/v1/authorize" }]);
+    });
+  }
+
   test("a caller that breaks off in the middle of a body is nobody's trouble", async () => {
     const before = running.stderr().length;
     const socket = open(running.url);

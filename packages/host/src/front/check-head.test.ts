@@ -50,7 +50,12 @@ const once = (name: string) => ({
 });
 const tooMany = { status: 431, code: "invalid_request", message: "A request has at most 100 headers." };
 const coding = { status: 400, code: "invalid_request", message: "Bodies come in one piece or chunked." };
-const method = { status: 405, code: "method_not_allowed", message: "This method is not known here." };
+const method = {
+  status: 405,
+  code: "method_not_allowed",
+  message: "This method is not known here.",
+  headers: { allow: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS" },
+};
 
 for (const row of [
   { name: "an unknown method", incoming: request("PROPFIND", "/"), refusal: method },

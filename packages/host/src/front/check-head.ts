@@ -32,7 +32,15 @@ export interface Refusal {
   status: number;
   code: string;
   message: string;
+  headers?: Readonly<Record<string, string>>;
 }
+
+const unknownMethod = {
+  status: 405,
+  code: "method_not_allowed",
+  message: "This method is not known here.",
+  headers: { allow: [...knownMethods].join(", ") },
+};
 
 /** Refuses what proxies and servers are known to read differently; undefined for a plain request. */
 export function checkHead(
@@ -41,8 +49,7 @@ export function checkHead(
 ): Refusal | undefined {
   const names = rawHeaders.filter((_, place) => place % 2 === 0).map((name) => name.toLowerCase());
   if (names.length > limits.headers) return invalid(`A request has at most ${limits.headers} headers.`, 431);
-  if (!knownMethods.has(method))
-    return { status: 405, code: "method_not_allowed", message: "This method is not known here." };
+  if (!knownMethods.has(method)) return unknownMethod;
   if (!/^\/[^#\\\s]*$/.test(url) || url.startsWith("//")) return invalid("The target has to be a plain path.");
   if (/\/(\.|%2e){1,2}(\/|\?|$)/i.test(url)) return invalid("A path has no . or .. in it.");
   const repeated = singleHeaders.find((name) => names.indexOf(name) !== names.lastIndexOf(name));

@@ -2,22 +2,24 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
+import type { BodySource } from "turnpike/http";
 import { exchange, open } from "../../../../tests/support/raw-http.ts";
 import { createRandom, type Random } from "../../../../tests/support/random.ts";
 import { loadConfig } from "../compose/config.ts";
+import type { Front } from "./front.ts";
 import { startServer } from "./node-server.ts";
 import type { RefusalFacts } from "./refuse.ts";
 
 /** A server, and who was told of its requests: the application, or the log of refusals. */
-async function serve(handler: (request: Request) => Promise<Response> = (request) => answer(request), flags = {}) {
+async function serve(handler: Front = answer, flags = {}) {
   const seen: Request[] = [];
   const refused: RefusalFacts[] = [];
   const config = loadConfig({ file: undefined, env: {}, flags: { "listen.port": "0", ...flags } });
   const { url, close } = await startServer(
     config,
-    (request) => {
+    (request, body) => {
       seen.push(request);
-      return handler(request);
+      return handler(request, body);
     },
     (facts) => void refused.push(facts),
   );
@@ -25,8 +27,8 @@ async function serve(handler: (request: Request) => Promise<Response> = (request
   return { url, seen, refused };
 }
 
-async function answer(request: Request): Promise<Response> {
-  if (request.method === "POST") await request.arrayBuffer();
+async function answer(request: Request, body: BodySource = request): Promise<Response> {
+  if (request.method === "POST") await body.arrayBuffer();
   return new Response(new URL(request.url).pathname);
 }
 
@@ -189,16 +191,22 @@ test("a socket that sends on and on behind its last answer is cut off", async ()
 test("half a request behind a running one never takes the place of its answer", async () => {
   let finish = (): void => {};
   const held = new Promise<void>((resolve) => (finish = resolve));
-  const { url, seen } = await serve(async (request) => {
+  const { url, seen } = await serve(async (request, body) => {
     if (new URL(request.url).pathname === "/first") await held;
     else finish();
-    return answer(request);
+    return answer(request, body);
   });
   const first = `GET /first HTTP/1.1\r\n${host}\r\n`;
   const half = `POST /second HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\nzz\r\n`;
   const { text } = await exchange(url, { send: first + half });
   expect(seen).toHaveLength(2);
   expect(text).toMatch(/^HTTP\/1\.1 200 [^]*\/first/);
+});
+
+test("a refusal of an unknown method names those that are known", async () => {
+  const { url } = await serve();
+  const { text } = await exchange(url, { send: `TRACE / HTTP/1.1\r\n${host}\r\n` });
+  expect(text).toContain("allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n");
 });
 
 test("trailers do not become headers", async () => {

@@ -59,7 +59,7 @@ export async function startServer(config: FrontSettings, front: Front, onRefused
   const begin = (incoming: IncomingMessage, outgoing: ServerResponse): Exchange | undefined => {
     const connection = connectionOf(incoming.socket);
     if (connection.isEnding) return undefined;
-    const exchange = { incoming, outgoing, connection };
+    const exchange = { incoming, outgoing, connection, broken: new AbortController() };
     connection.last = exchange;
     connection.unanswered.add(exchange);
     outgoing.once("close", () => connection.unanswered.delete(exchange));
@@ -114,7 +114,7 @@ async function serve(exchange: Exchange, front: Front, limits: WireLimits, onRef
   try {
     await sendNodeResponse(
       outgoing,
-      await front(request, { arrayBuffer: () => readLimited(incoming, limits.bodyBytes) }),
+      await front(request, { arrayBuffer: () => readLimited(incoming, limits.bodyBytes, exchange.broken.signal) }),
     );
   } catch {
     if (!outgoing.headersSent && !outgoing.destroyed) return refuse(exchange, failed, onRefused);

@@ -15,6 +15,17 @@ test("a body as long as the limit is read", async () => {
   expect(new TextDecoder().decode(await readLimited(bringing("0123456789"), 10))).toBe("0123456789");
 });
 
+for (const when of ["before", "while"]) {
+  test(`a body that broke off ${when} it is read is refused with the reason`, async () => {
+    const broken = new AbortController();
+    const reason = new Error("broken");
+    if (when === "before") broken.abort(reason);
+    const reading = readLimited(new IncomingMessage(new Socket()), 10, broken.signal);
+    broken.abort(reason);
+    await expect(reading).rejects.toBe(reason);
+  });
+}
+
 test("a body longer than the limit is refused", async () => {
   const refusal = { status: 413, code: "payload_too_large" };
   await expect(readLimited(bringing("0123456789a"), 10)).rejects.toMatchObject(refusal);

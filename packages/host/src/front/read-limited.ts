@@ -1,9 +1,19 @@
 import type { IncomingMessage } from "node:http";
 import { ServiceHttpError } from "turnpike/http";
 
-/** The body of a request, up to a limit, whatever length it declares. Throws `413 payload_too_large`. */
-export function readLimited(incoming: IncomingMessage, limit: number): Promise<ArrayBuffer> {
+/**
+ * The body of a request, up to a limit, whatever length it declares. Throws `413 payload_too_large`, and the reason of
+ * `broken` once that is aborted.
+ */
+export function readLimited(
+  incoming: IncomingMessage,
+  limit: number,
+  broken: AbortSignal = new AbortController().signal,
+): Promise<ArrayBuffer> {
   return new Promise((resolve, reject) => {
+    const onBroken = (): void => reject(broken.reason as Error);
+    if (broken.aborted) return onBroken();
+    broken.addEventListener("abort", onBroken);
     if (incoming.destroyed && !incoming.readableEnded) return reject(new Error("The request broke off."));
     const chunks: Buffer[] = [];
     let size = 0;

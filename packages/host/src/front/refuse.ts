@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { errorReply, requestIdOf } from "turnpike/http";
+import { errorReply, requestIdOf, ServiceHttpError } from "turnpike/http";
 import type { Refusal } from "./check-head.ts";
 
 /** What the log has of a request that was refused before the application saw it. */
@@ -19,6 +19,8 @@ export interface Exchange {
   incoming: IncomingMessage;
   outgoing: ServerResponse;
   connection: Connection;
+  /** Aborted, with the error for the caller, when the rest of the body cannot be read. */
+  broken: AbortController;
 }
 
 /** What is known of a socket. */
@@ -37,8 +39,9 @@ export function refuse(exchange: Exchange, refusal: Refusal, tell: OnRefused): v
   const requestId = requestIdOf(singleValue(incoming.headers["x-request-id"]));
   connection.isEnding = true;
   drain(incoming.socket);
-  outgoing.writeHead(refusal.status, { ...refusalHeaders, "x-request-id": requestId });
-  outgoing.end(errorReply(refusal, requestId).body);
+  const { headers, body } = errorReply(refusal, requestId);
+  outgoing.writeHead(refusal.status, { ...headers, ...refusalHeaders, "x-request-id": requestId });
+  outgoing.end(body);
   tell({ requestId, method: incoming.method, status: refusal.status, code: refusal.code });
 }
 
@@ -72,24 +75,31 @@ export function closeGracefully(socket: Socket): void {
   socket.once("close", () => clearTimeout(end));
 }
 
-/**
- * For what never became a request, or not a whole one: bytes that are not HTTP, headers too large or too slow.
- */
+/** For what never became a request, or not a whole one: bytes that are not HTTP, headers or a body too large or too slow. */
 export function refuseBroken(
   error: { code?: string },
   socket: Socket,
-  { unanswered, last, isEnding }: Connection,
+  { unanswered, last }: Connection,
   tell: OnRefused,
 ): void {
   // A socket that was taken out of HTTP's hands has no listener left, and its reset would end the process.
   socket.on("error", () => socket.destroy());
-  // An answer to a request that arrived whole goes out whole; nothing that would be read as another follows it.
-  const whole = [...unanswered].findLast(({ incoming, outgoing }) => incoming.complete && !outgoing.writableFinished);
-  if (whole !== undefined) return void whole.outgoing.once("close", () => socket.destroy());
-  if (isEnding || (last !== undefined && isFinalAnswer(last)) || !socket.writable) return socket.destroySoon();
+  if (socket.destroyed) return;
   const [status, reason, code] = statusOf(error);
+  const message = `${reason}.`;
+  if (last !== undefined && unanswered.has(last)) {
+    // Every answer that is due goes out whole, in its order; nothing that would be read as another follows them.
+    last.connection.isEnding = true;
+    last.outgoing.shouldKeepAlive = false;
+    last.outgoing.once("close", () => closeGracefully(socket));
+    drain(socket);
+    // Whoever serves half a request answers it and tells of it, so that it has one id and one line in the log.
+    if (!last.incoming.complete) last.broken.abort(new ServiceHttpError(status, code, message));
+    return;
+  }
+  if (!socket.writable || (last !== undefined && isFinalAnswer(last))) return closeGracefully(socket);
   const requestId = crypto.randomUUID();
-  const body = String(errorReply({ status, code, message: `${reason}.` }, requestId).body);
+  const body = String(errorReply({ status, code, message }, requestId).body);
   const headers = { ...refusalHeaders, "x-request-id": requestId, "content-length": Buffer.byteLength(body) };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.write(`HTTP/1.1 ${status} ${reason}\r\n${lines.join("")}\r\n${body}`);
@@ -97,10 +107,9 @@ export function refuseBroken(
   closeGracefully(socket);
 }
 
-/** Whether a request has an answer that no other may follow: it closes the connection, or is for half a request. */
+/** Whether no other answer may follow the one that is out: it closed the connection, or was for half a request. */
 function isFinalAnswer({ incoming, outgoing }: Exchange): boolean {
-  const { headersSent, shouldKeepAlive, writableFinished } = outgoing;
-  return headersSent && !(incoming.complete && shouldKeepAlive && writableFinished);
+  return !(incoming.complete && outgoing.shouldKeepAlive);
 }
 
 function statusOf({ code }: { code?: string }): [status: number, reason: string, code: string] {

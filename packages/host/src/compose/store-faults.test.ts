@@ -24,6 +24,8 @@ interface Seed {
 
 interface Operation {
   name: string;
+  /** What the same stores have to do first; it does not fail. */
+  prepare?(stores: Stores, seed: Seed): Promise<unknown>;
   run(stores: Stores, seed: Seed): Promise<unknown>;
 }
 
@@ -80,8 +82,16 @@ const operations: Operation[] = [
   },
   { name: "replay.begin", run: ({ replay }, { tenant }) => replay.begin(replayKey(tenant, "new"), "one") },
   { name: "replay.begin, again", run: ({ replay }, { tenant }) => replay.begin(replayKey(tenant, "running"), "one") },
-  { name: "replay.finish", run: ({ replay }, { tenant }) => replay.finish(replayKey(tenant, "running"), { ok: true }) },
-  { name: "replay.release", run: ({ replay }, { tenant }) => replay.release(replayKey(tenant, "running")) },
+  {
+    name: "replay.finish",
+    prepare: ({ replay }, { tenant }) => replay.begin(replayKey(tenant, "to finish"), "one"),
+    run: ({ replay }, { tenant }) => replay.finish(replayKey(tenant, "to finish"), { ok: true }),
+  },
+  {
+    name: "replay.release",
+    prepare: ({ replay }, { tenant }) => replay.begin(replayKey(tenant, "to release"), "one"),
+    run: ({ replay }, { tenant }) => replay.release(replayKey(tenant, "to release")),
+  },
   { name: "replay.forgetResults", run: ({ replay }) => replay.forgetResults("2999-01-01T00:00:00.000Z") },
   { name: "files.write, the first time", run: ({ files }, { tenant }) => files.write(mine(tenant), ["new"], "new") },
   { name: "files.write, again", run: ({ files }, { tenant }) => files.write(mine(tenant), ["seeded"], "new") },
@@ -138,21 +148,27 @@ function isRefused(operation: Promise<unknown>): Promise<boolean> {
 describe.each(databaseKinds)("when a statement fails on %s", (kind) => {
   const open = sharedDatabase(kind);
 
-  const statementsOf = async (run: Operation["run"]): Promise<string[]> => {
+  /** The statements of an operation, and how many ran to prepare it. */
+  const statementsOf = async ({ prepare, run }: Operation): Promise<{ prepared: number; statements: string[] }> => {
     const { database, statements } = recordStatements(await open());
-    await run(openStores(database), await seed(await open()));
-    return statements;
+    const [stores, seeded] = [openStores(database), await seed(await open())];
+    await prepare?.(stores, seeded);
+    const prepared = statements.splice(0).length;
+    await run(stores, seeded);
+    return { prepared, statements };
   };
 
-  for (const { name, run } of operations) {
+  for (const operation of operations) {
+    const { name, prepare, run } = operation;
     test(`${name} rejects, whichever statement it is; nothing is half written and nothing is lost`, async () => {
       const database = await open();
-      const statements = await statementsOf(run);
+      const { prepared, statements } = await statementsOf(operation);
       const problems: string[] = [];
       for (const [place, statement] of statements.entries()) {
         const seeded = await seed(database);
+        const stores = openStores(failingAt(database, prepared + place + 1, "before"));
+        await prepare?.(stores, seeded);
         const before = await stateOf(database, seeded);
-        const stores = openStores(failingAt(database, place + 1, "before"));
         if (!(await isRefused(run(stores, seeded)))) problems.push(`acknowledged without ${statement}`);
         if ((await stateOf(database, seeded)) !== before) problems.push(`half written without ${statement}`);
         if (await isRefused(run(stores, seeded))) problems.push(`stuck after ${statement} failed`);
@@ -163,15 +179,16 @@ describe.each(databaseKinds)("when a statement fails on %s", (kind) => {
 
     test(`${name} rejects when an answer is lost; only a whole change can have happened`, async () => {
       const database = await open();
-      const statements = await statementsOf(run);
+      const { prepared, statements } = await statementsOf(operation);
       const isInTransaction = statements.includes("commit");
       const problems: string[] = [];
       for (const [place, statement] of statements.entries()) {
         // An answer is lost with its connection, and a transaction that only began is lost with it.
         if (statement === "begin") continue;
         const seeded = await seed(database);
+        const stores = openStores(failingAt(database, prepared + place + 1, "after"));
+        await prepare?.(stores, seeded);
         const before = await stateOf(database, seeded);
-        const stores = openStores(failingAt(database, place + 1, "after"));
         if (!(await isRefused(run(stores, seeded)))) problems.push(`acknowledged without an answer to ${statement}`);
         const isUndone = (await stateOf(database, seeded)) === before;
         if (isInTransaction && statement !== "commit" && !isUndone) problems.push(`half written by ${statement}`);
@@ -186,6 +203,7 @@ describe.each(databaseKinds)("when a statement fails on %s", (kind) => {
     const database = await openFresh(kind);
     const seeded = await seed(database);
     const stores = openStores(database);
+    for (const { prepare } of operations) await prepare?.(stores, seeded);
     await database.close();
     const refused = await Promise.all(operations.map(({ run }) => isRefused(run(stores, seeded))));
     expect(operations.filter((_, place) => !refused[place]).map(({ name }) => name)).toEqual([]);

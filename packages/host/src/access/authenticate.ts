@@ -16,10 +16,14 @@ export interface AuthenticationPorts {
 }
 
 /** Whoever sends a request, by its bearer token; throws `401` for a token that is not good, whatever is wrong with it. */
-export async function authenticate(ports: AuthenticationPorts, headers: Headers): Promise<Caller> {
+export async function authenticate(
+  ports: AuthenticationPorts,
+  headers: Headers,
+  expected = "a valid credential",
+): Promise<Caller> {
   const caller = await orUnavailable(findCaller(ports, headers.get("authorization") ?? ""));
   if (caller !== undefined) return caller;
-  throw new ServiceHttpError(401, "unauthenticated", "Send a valid credential: authorization: Bearer <token>.", {
+  throw new ServiceHttpError(401, "unauthenticated", `Send ${expected}: authorization: Bearer <token>.`, {
     headers: { "www-authenticate": 'Bearer realm="turnpike"' },
   });
 }

@@ -19,7 +19,7 @@ export async function requireOperator(
   record: RequestRecord,
 ): Promise<Operator> {
   const { credentials, clock, audit } = ports;
-  const caller = await authenticate({ credentials, clock }, headers);
+  const caller = await authenticate({ credentials, clock }, headers, "an operator's credential");
   const { id, namespaceId, access } = caller.credential;
   record.facts = { tenant: namespaceId, credentialId: id };
   takeAllowance(ports.rateLimit, caller, record);

@@ -367,7 +367,7 @@ describe.each(databaseKinds)("the audit trail at the desk on %s", (kind) => {
       expect(verdicts.filter(({ isWhole }) => !isWhole)).toEqual([]);
       const last = await verified(desk, namespaceId);
       expect(last).toMatchObject({ isWhole: true, rows: 601 });
-      // A checkpoint that is made while rows come in may sign two heads of the trail.
+      // A verification takes the head so far along, so that the next checkpoint may sign two heads of the trail.
       expect(last.checkpoints).toBeGreaterThanOrEqual(20);
     });
 

@@ -317,7 +317,7 @@ describe.each(databaseKinds)("audit checkpoints on %s", (kind) => {
     expect(await commandJson(host, words`audit checkpoint --out ${copy} --key ${key}`)).toMatchObject({ added: 1 });
     const verify = words`audit verify --tenant acme --checkpoint ${copy}`;
     expect((await command(host, [...verify, ...words`--key ${key}`])).stdout).toMatch(
-      /^The audit trail of acme is whole: 6 rows\.\n[^]*\nHeld against 2 signed heads of \S+, signed by the key [0-9a-f]{32}\.\n$/,
+      /^The audit trail of acme is whole: 6 rows\.\n[^]*\nHeld against \d+ signed heads of \S+, signed by the key [0-9a-f]{32}\.\n$/,
     );
     expect((await command(host, verify)).code).toBe(0);
 
@@ -349,9 +349,14 @@ describe.each(databaseKinds)("audit checkpoints on %s", (kind) => {
     const { start } = await install(kind);
     let host = await start();
     const copy = `${makeFolder()}/copy.jsonl`;
+    const copyCheckpoints = async (): Promise<void> =>
+      expect(await command(host, words`audit checkpoint --out ${copy}`)).toMatchObject({ code: 0 });
+    // A line that stays, whichever of them is torn later.
+    await grants(host, "0");
+    await copyCheckpoints();
     for (const id of ["1", "2", "3"]) {
       await grants(host, id);
-      expect((await command(host, words`audit checkpoint --out ${copy}`)).code).toBe(0);
+      await copyCheckpoints();
       truncateSync(copy, statSync(copy).size - 9);
       await grants(host, `${id} unsigned`);
       await host.stop("SIGKILL");
@@ -359,7 +364,7 @@ describe.each(databaseKinds)("audit checkpoints on %s", (kind) => {
       expect(await command(host, words`audit verify --tenant acme --checkpoint ${copy}`)).toMatchObject({ code: 0 });
     }
     expect(host.stderr()).not.toContain("behind its checkpoints");
-    expect(await commandJson(host, words`audit verify --tenant acme`)).toMatchObject({ isWhole: true, rows: 12 });
+    expect(await commandJson(host, words`audit verify --tenant acme`)).toMatchObject({ isWhole: true, rows: 14 });
   });
 
   test("are said at the start to be ahead of a database that was restored from an older one", async () => {

@@ -1,9 +1,9 @@
 export { columnText } from "./column-text.ts";
-export { ConfigError } from "./config-error.ts";
+export { ConfigError } from "./config.ts";
 export { cutText } from "./cut-text.ts";
 export { adminTokenFile, dataFolder, isPostgres } from "./data-folder.ts";
 export { EnvironmentNameSchema } from "./environment-name.ts";
-export { unprintable, withoutHiddenText } from "./hidden-text.ts";
+export { unprintable, withoutHiddenText } from "./text.ts";
 export { isLoopback } from "./loopback.ts";
 export { positive } from "./positive.ts";
 export { writePrivate } from "./private-file.ts";

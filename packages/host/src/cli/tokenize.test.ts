@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { ConfigError } from "../base/config-error.ts";
+import { ConfigError } from "../base/config.ts";
 import {
   capabilityText,
   commandLine,

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../../../../tests/support/databases.ts";
-import { ConfigError } from "../base/config-error.ts";
+import { ConfigError } from "../base/config.ts";
 import { environmentName, loadConfig, withoutSecrets } from "./config.ts";
 
 function file(content: unknown): string {

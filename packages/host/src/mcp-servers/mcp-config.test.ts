@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { temporaryFolder } from "../../../../tests/support/databases.ts";
-import { ConfigError } from "../base/config-error.ts";
+import { ConfigError } from "../base/config.ts";
 import { loadConfig, withoutSecrets, type Config } from "../compose/config.ts";
 import { createMcpPool } from "./mcp-pool.ts";
 import { silentLog } from "../../../../tests/support/mcp/world.ts";

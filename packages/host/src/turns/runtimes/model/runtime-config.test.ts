@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../../../../../tests/support/databases.ts";
-import { ConfigError } from "../../../base/config-error.ts";
+import { ConfigError } from "../../../base/config.ts";
 import { loadConfig, withoutSecrets } from "../../../compose/config.ts";
 import { openRuntimes } from "../open-runtime.ts";
 import type { RuntimeConfig } from "./runtime-config.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { unprintable, withoutHiddenText } from "./hidden-text.ts";
+import { unprintable, withoutHiddenText } from "./text.ts";
 
 const range = (first: number, last: number): number[] =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index);

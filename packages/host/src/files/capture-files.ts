@@ -4,9 +4,9 @@ import { isOwn } from "./file-owner.ts";
 import { fileColumns } from "./file-rows.ts";
 import type { HeldFiles } from "./held-files.ts";
 import type { FileLimits } from "./limits.ts";
-import { isWithin } from "./path-text.ts";
+import { isWithin } from "./file-columns.ts";
 import { unknownOf, type Attempt } from "./reach.ts";
-import { tooMuchAtOnce } from "./refusals.ts";
+import { tooMuchAtOnce } from "./file-errors.ts";
 
 /** How many rows are written at once. */
 const batch = 500;

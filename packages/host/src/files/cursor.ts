@@ -1,6 +1,6 @@
 import { sha256, type JsonValue } from "turnpike/contracts";
 import type { z } from "zod";
-import { badCursor } from "./refusals.ts";
+import { badCursor } from "./file-errors.ts";
 
 /** Writes down where a list goes on. The key must name nothing but what the caller was shown. */
 export function writeCursor(question: JsonValue, key: JsonValue): string {

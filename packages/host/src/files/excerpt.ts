@@ -1,5 +1,5 @@
 import { cutText } from "../base/index.ts";
-import { isAskedFor, placesOfWords, type WordQuery } from "./words.ts";
+import { isAskedFor, placesOfWords, type WordQuery } from "./tokenize.ts";
 
 const before = 60;
 const shown = 200;

@@ -3,7 +3,7 @@ import type { FileOwner } from "./file-owner.ts";
 import { countFiles, findRow, putFile, removeFile, type FileRow, type FileStat } from "./file-rows.ts";
 import type { HeldFiles, HoldFiles } from "./held-files.ts";
 import type { FileLimits } from "./limits.ts";
-import { contentTooLarge, fileExists, noFile, otherVersion, tooMany } from "./refusals.ts";
+import { contentTooLarge, fileExists, noFile, otherVersion, tooMany } from "./file-errors.ts";
 
 /** Changes of one file. One that is refused throws a `ToolError`, and has changed nothing; an aborted one may have. */
 export interface FileChanges {

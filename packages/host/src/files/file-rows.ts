@@ -3,8 +3,8 @@ import type { Schema } from "../storage/index.ts";
 import { dropContent, keepContent } from "./contents.ts";
 import { isOwn, shelfOf, type OwnerColumns } from "./file-owner.ts";
 import type { HeldFiles } from "./held-files.ts";
-import { pathColumns, pathSegments } from "./path-text.ts";
-import { wordsOf } from "./words.ts";
+import { pathColumns, pathSegments } from "./file-columns.ts";
+import { wordsOf } from "./tokenize.ts";
 
 /** What there is to know about a file besides its content; the size is in bytes of UTF-8. */
 export interface FileStat {

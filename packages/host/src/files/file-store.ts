@@ -7,10 +7,10 @@ import { fullTextOf } from "./full-text-of.ts";
 import type { WordMatch } from "./full-text.ts";
 import { createHold } from "./held-files.ts";
 import { defaultFileLimits, type FileLimits } from "./limits.ts";
-import { isFrom, isWithin, pathColumns } from "./path-text.ts";
+import { isFrom, isWithin, pathColumns } from "./file-columns.ts";
 import { createSnapshotStore, type SnapshotStore } from "./snapshot-store.ts";
-import { createTurnstile, type Turnstile } from "./turnstile.ts";
-import type { WordQuery } from "./words.ts";
+import { createTurnstile, type Turnstile } from "./semaphore.ts";
+import type { WordQuery } from "./tokenize.ts";
 
 /** Files of every owner of every tenant: the storage alone, which asks nobody's leave. */
 export interface FileStore extends FileChanges {

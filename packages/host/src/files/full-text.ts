@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
 import type { Schema } from "../storage/index.ts";
 import type { OwnerColumns } from "./file-owner.ts";
-import type { WordQuery } from "./words.ts";
+import type { WordQuery } from "./tokenize.ts";
 
 /** The words that a file is found by, those of its path counting for more. */
 export interface SearchableFile {

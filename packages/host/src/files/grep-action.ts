@@ -3,8 +3,8 @@ import { readCursor, writeCursor } from "./cursor.ts";
 import { cutText } from "../base/index.ts";
 import { defineFileAction, joinPath, pageInput, pageOutput, questionOf, type FileCall } from "./file-action.ts";
 import { createLineMatcher, type LineMatcher } from "./line-matcher.ts";
-import { createPace, type Pace } from "./pace.ts";
-import { pathText } from "./path-text.ts";
+import { createPace, type Pace } from "./time-slice.ts";
+import { pathText } from "./file-columns.ts";
 
 /** The steps of a matcher that nothing can interrupt, some 10 ms; of a longer line only so much is looked at. */
 const stepsAtOnce = 250_000;

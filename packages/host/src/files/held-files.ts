@@ -3,7 +3,7 @@ import type { Database, Schema } from "../storage/index.ts";
 import { ownerColumns, shelfOf, type FileOwner, type OwnerColumns } from "./file-owner.ts";
 import { fullTextOf } from "./full-text-of.ts";
 import type { FullText } from "./full-text.ts";
-import { createTurnstile, createTurnstiles } from "./turnstile.ts";
+import { createTurnstile, createTurnstiles } from "./semaphore.ts";
 
 /** The files of one owner while nobody else can change them. */
 export interface HeldFiles {

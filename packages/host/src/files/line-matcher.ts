@@ -1,6 +1,6 @@
 import { RE2JS, RE2JSException } from "re2js";
 import { patternSize } from "./pattern-size.ts";
-import { badPattern } from "./refusals.ts";
+import { badPattern } from "./file-errors.ts";
 
 /** A pattern that is ready to be looked for. */
 export interface LineMatcher {

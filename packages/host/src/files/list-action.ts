@@ -3,8 +3,8 @@ import { z } from "zod";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { defineFileAction, joinPath, pageInput, pageOutput, questionOf, type FileCall } from "./file-action.ts";
 import type { FileStat } from "./file-rows.ts";
-import { pathText } from "./path-text.ts";
-import { takePage } from "./take-page.ts";
+import { pathText } from "./file-columns.ts";
+import { takePage } from "./paginate.ts";
 
 /** What there is to know about a file. */
 export const StatSchema = z.strictObject({

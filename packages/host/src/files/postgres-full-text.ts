@@ -1,8 +1,8 @@
 import { sql } from "kysely";
 import { isOwn } from "./file-owner.ts";
 import type { FullText, SearchableFile, WordMatch } from "./full-text.ts";
-import { isWithin } from "./path-text.ts";
-import type { WordQuery } from "./words.ts";
+import { isWithin } from "./file-columns.ts";
+import type { WordQuery } from "./tokenize.ts";
 
 /** What PostgreSQL keeps of a word's positions in one text. */
 const maxPosition = 16_383;

@@ -1,4 +1,4 @@
-import { pathSegments } from "./path-text.ts";
+import { pathSegments } from "./file-columns.ts";
 
 /** Which files may be captured or touched; all others stay as they are. */
 export interface Reach {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { defineFileAction, type FileAction } from "./file-action.ts";
 import { listAction, showStat, StatSchema } from "./list-action.ts";
-import { noFile } from "./refusals.ts";
+import { noFile } from "./file-errors.ts";
 
 const reading = { readWrite: "read", annotations: { readOnly: true } } as const;
 

@@ -5,9 +5,9 @@ import { readCursor, writeCursor } from "./cursor.ts";
 import { excerptOf } from "./excerpt.ts";
 import { defineFileAction, joinPath, pageInput, pageOutput, questionOf, type FileCall } from "./file-action.ts";
 import type { WordMatch } from "./full-text.ts";
-import { pathSegments } from "./path-text.ts";
-import { takePage } from "./take-page.ts";
-import { wordQuery, type WordQuery } from "./words.ts";
+import { pathSegments } from "./file-columns.ts";
+import { takePage } from "./paginate.ts";
+import { wordQuery, type WordQuery } from "./tokenize.ts";
 
 const ResultSchema = z.strictObject({
   path: z.string(),

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { defineFileAction, joinPath, pageInput, pageOutput, questionOf, type FileAction } from "./file-action.ts";
 import type { Snapshot } from "./snapshot-store.ts";
-import { takePage } from "./take-page.ts";
+import { takePage } from "./paginate.ts";
 
 const SnapshotSchema = z.strictObject({
   id: z.string(),

@@ -5,10 +5,10 @@ import { captureFiles } from "./capture-files.ts";
 import { ownerColumns, type FileOwner } from "./file-owner.ts";
 import type { HeldFiles, HoldFiles } from "./held-files.ts";
 import type { FileLimits } from "./limits.ts";
-import { pathSegments, pathText } from "./path-text.ts";
+import { pathSegments, pathText } from "./file-columns.ts";
 import { attemptWithin, type Attempt, type Reach } from "./reach.ts";
-import { nothingToKeep, noSnapshot, tooMany } from "./refusals.ts";
-import { restoreFiles, type Restored } from "./restore-files.ts";
+import { nothingToKeep, noSnapshot, tooMany } from "./file-errors.ts";
+import { restoreFiles, type Restored } from "./snapshot-contents.ts";
 
 /** What was at and below a path at a moment. It never changes. */
 export interface Snapshot {

@@ -2,8 +2,8 @@ import { sql } from "kysely";
 import { breathe } from "./breathe.ts";
 import type { FullText } from "./full-text.ts";
 import { isOwn, shelfOf, type OwnerColumns } from "./file-owner.ts";
-import { isWithin } from "./path-text.ts";
-import type { WordQuery } from "./words.ts";
+import { isWithin } from "./file-columns.ts";
+import type { WordQuery } from "./tokenize.ts";
 
 /** How often a word stands in a content whose words are kept in these columns too. */
 const levels = { often: 3, most: 10 } as const;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isAskedFor, wordQuery, wordsOf } from "./words.ts";
+import { isAskedFor, wordQuery, wordsOf } from "./tokenize.ts";
 
 for (const row of [
   { name: "letters and digits", text: "Call Bob at 7, room B12!", words: ["call", "bob", "at", "7", "room", "b12"] },

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { neverAborted } from "../../../../tests/support/host/world.ts";
-import { createTurnstile, createTurnstiles } from "./turnstile.ts";
+import { createTurnstile, createTurnstiles } from "./semaphore.ts";
 
 /** Work that has begun when it says so, and ends when it is told to. */
 function work(name: string, begun: string[]): { run: () => Promise<string>; end: () => void } {

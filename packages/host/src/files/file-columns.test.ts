@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { PathSegmentSchema } from "turnpike/contracts";
-import { pathColumns, pathSegments, pathText } from "./path-text.ts";
+import { pathColumns, pathSegments, pathText } from "./file-columns.ts";
 
 const unit = fc.oneof(
   fc.string({ unit: "binary", maxLength: 3 }),

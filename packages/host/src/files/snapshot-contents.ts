@@ -4,9 +4,9 @@ import { isOwn } from "./file-owner.ts";
 import { countFiles, fileColumns, putFile, removeFile, type FileRow } from "./file-rows.ts";
 import type { HeldFiles } from "./held-files.ts";
 import type { FileLimits } from "./limits.ts";
-import { isWithin, pathSegments } from "./path-text.ts";
+import { isWithin, pathSegments } from "./file-columns.ts";
 import { unknownOf, type Attempt } from "./reach.ts";
-import { tooMany, tooMuchAtOnce } from "./refusals.ts";
+import { tooMany, tooMuchAtOnce } from "./file-errors.ts";
 
 /** How many files a restore changed. */
 export interface Restored {

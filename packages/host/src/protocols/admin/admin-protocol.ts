@@ -5,7 +5,7 @@ import type { IncomingRequest, Protocol, ProtocolRoute } from "../../front/index
 import { type AdminRoute, type AdminRouteName, adminRoutes } from "../../management/index.ts";
 import { auditOperations } from "./audit-operations.ts";
 import { credentialOperations } from "./credential-operations.ts";
-import type { AdminOperations, AdminServices } from "./desk.ts";
+import type { AdminOperations, AdminServices } from "./admin-services.ts";
 import { escalationOperations } from "./escalation-operations.ts";
 import { explainOperations } from "./explain-operations.ts";
 import { grantOperations } from "./grant-operations.ts";

@@ -1,6 +1,6 @@
 import { ServiceHttpError } from "turnpike/http";
 import { type Break, CheckpointError } from "../../audit/index.ts";
-import { invalid, notFound, pageOf, type AdminOperations, type AdminServices } from "./desk.ts";
+import { invalid, notFound, pageOf, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
 type AuditRoute = "listAudit" | "verifyAudit" | "verifyAuditHeads" | "readCheckpoints" | "readAuditKey";
 

@@ -1,6 +1,6 @@
 import { errorCodes, type DelegationRule, type Grant } from "turnpike/contracts";
 import { checkGrant, maxDelegationLinks, type GrantCheck } from "turnpike/kernel";
-import type { AdminStores } from "./desk.ts";
+import type { AdminStores } from "./admin-services.ts";
 
 /** A grant with what the kernel finds of it. */
 export interface CheckedGrant extends GrantCheck {

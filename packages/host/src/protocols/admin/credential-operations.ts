@@ -1,7 +1,7 @@
 import { operatorsTenant } from "../../management/index.ts";
 import { principalKey } from "turnpike/contracts";
 import { freshCredentialId, isKept } from "../../access/index.ts";
-import { conflict, invalid, notFound, pageOf, type AdminOperations, type AdminServices } from "./desk.ts";
+import { conflict, invalid, notFound, pageOf, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
 /** Making, listing and revoking credentials. */
 export function credentialOperations({

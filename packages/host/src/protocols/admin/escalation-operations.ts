@@ -1,7 +1,7 @@
 import type { Question } from "../../management/index.ts";
 import { type Answered, approvedGrant } from "../../escalations/index.ts";
 import { GrantIdTaken } from "../../grants/index.ts";
-import { conflict, invalid, notFound, pageOf, type AdminOperations, type AdminServices } from "./desk.ts";
+import { conflict, invalid, notFound, pageOf, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
 /** Reading and answering the questions that turns ended with. */
 export function escalationOperations({

@@ -1,7 +1,7 @@
 import { principalKey, type AccessContext, type AuditEvent, type AuthorizationRequest } from "turnpike/contracts";
 import { z } from "zod";
 import type { AdminExplanation, AdminInput } from "../../management/index.ts";
-import { conflict, notFound, type AdminOperations, type AdminServices } from "./desk.ts";
+import { conflict, notFound, type AdminOperations, type AdminServices } from "./admin-services.ts";
 import { suggestGrant } from "./suggest-grant.ts";
 
 type Access = AdminExplanation["access"];

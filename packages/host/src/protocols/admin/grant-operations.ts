@@ -4,7 +4,7 @@ import { columnText } from "../../base/index.ts";
 import { GrantIdTaken } from "../../grants/index.ts";
 import type { GrantEntry } from "../../management/index.ts";
 import { checkGrants, ruleText, type CheckedGrant } from "./check-grants.ts";
-import { conflict, invalid, notFound, type AdminOperations, type AdminServices } from "./desk.ts";
+import { conflict, invalid, notFound, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
 /** Issuing, deriving, listing and revoking grants. */
 export function grantOperations({

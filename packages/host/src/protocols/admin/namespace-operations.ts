@@ -1,7 +1,7 @@
 import { sha256, type PrincipalRef } from "turnpike/contracts";
 import { KernelError } from "turnpike/kernel";
 import type { Settings } from "../../management/index.ts";
-import { conflict, invalid, type AdminOperations, type AdminServices } from "./desk.ts";
+import { conflict, invalid, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
 const tooMany = "/update/enable: expected at most 256 tool namespaces to be on.";
 

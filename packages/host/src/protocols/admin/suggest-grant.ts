@@ -2,7 +2,7 @@ import { principalKey, samePrincipal, type AuthorizationRequest, type Capability
 import { deriveGrant } from "turnpike/kernel";
 import type { AdminExplanation } from "../../management/index.ts";
 import { checkGrants } from "./check-grants.ts";
-import type { AdminServices } from "./desk.ts";
+import type { AdminServices } from "./admin-services.ts";
 
 type Access = AdminExplanation["access"];
 type Suggestion = NonNullable<AdminExplanation["suggestion"]>;

@@ -7,7 +7,7 @@ import { repository } from "./support/repository.ts";
 const excused = new Map(
   Object.entries({
     "packages/host/src/cli/table.ts": "runs of one class of characters, with nothing behind them",
-    "packages/host/src/cli/tokenize.ts": "one character of a class",
+    "packages/host/src/cli/format.ts": "one character of a class",
     "packages/host/src/base/text.ts":
       "runs of a class, with nothing behind them; each looks at most two characters around",
     "packages/host/src/mcp-servers/line-gate.ts": "it looks at the two ends of a line, 1,024 bytes in all",

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import { AuditEventTypeSchema, AuditOutcomeSchema, type AuditEvent } from "turnpike/contracts";
 import type { AdminOutput } from "../management/index.ts";
-import { askHost } from "./ask-host.ts";
+import { askHost } from "./admin-request.ts";
 import type { HeldAgainst } from "./checkpoint-copies.ts";
 import { asOperator, withPages, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { renderTable, withMore } from "./table.ts";
-import { checkedPrincipal, principalText, readChoice, readInstant, resourceText } from "./tokenize.ts";
+import { checkedPrincipal, principalText, readChoice, readInstant, resourceText } from "./format.ts";
 
 interface ListFlags extends OperatorFlags, PageFlags {
   tenant: string;

@@ -15,7 +15,7 @@ import {
   type SignedHead,
   type VerifyingKey,
 } from "../audit/index.ts";
-import { askHost } from "./ask-host.ts";
+import { askHost } from "./admin-request.ts";
 import type { OperatorFlags } from "./connection.ts";
 
 /** How an operator's command is told which key to trust. */

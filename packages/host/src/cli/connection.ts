@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { createServiceClient, type ServiceClient } from "turnpike/client";
 import { ConfigError } from "../base/index.ts";
-import { readCount, readToken, readUrl } from "./tokenize.ts";
+import { readCount, readToken, readUrl } from "./format.ts";
 
 /** Where a host listens unless it is told otherwise. */
 export const defaultUrl = "http://127.0.0.1:8787";

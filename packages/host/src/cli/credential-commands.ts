@@ -1,9 +1,9 @@
 import { type CredentialRecord, operatorsTenant } from "../management/index.ts";
 import type { Command } from "commander";
-import { askHost } from "./ask-host.ts";
+import { askHost } from "./admin-request.ts";
 import { asOperator, withPages, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { renderTable, withMore } from "./table.ts";
-import { principalText, readExpiry, readPrincipal } from "./tokenize.ts";
+import { principalText, readExpiry, readPrincipal } from "./format.ts";
 
 interface CreateFlags extends OperatorFlags {
   tenant?: string;

@@ -1,7 +1,7 @@
 import { type Question, QuestionStatusSchema } from "../management/index.ts";
 import type { Command } from "commander";
 import { ConfigError } from "../base/index.ts";
-import { askHost } from "./ask-host.ts";
+import { askHost } from "./admin-request.ts";
 import { asOperator, sameHost, withPages, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { oneLine, renderTable, withMore } from "./table.ts";
 import {
@@ -12,7 +12,7 @@ import {
   readChoice,
   readCount,
   readExpiry,
-} from "./tokenize.ts";
+} from "./format.ts";
 
 interface AnswerFlags extends OperatorFlags {
   tenant: string;

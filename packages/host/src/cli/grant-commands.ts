@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { Constraints } from "turnpike/contracts";
 import { ConfigError } from "../base/index.ts";
 import type { GrantEntry } from "../management/index.ts";
-import { askHost } from "./ask-host.ts";
+import { askHost } from "./admin-request.ts";
 import { asOperator, withPages, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { oneLine, renderTable, withMore } from "./table.ts";
 import {
@@ -16,7 +16,7 @@ import {
   readExpiry,
   readPrincipal,
   readResource,
-} from "./tokenize.ts";
+} from "./format.ts";
 
 interface GrantFlags extends OperatorFlags {
   tenant: string;

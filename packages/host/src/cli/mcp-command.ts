@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { ConfigError } from "../base/index.ts";
 import { defaultUrl } from "./connection.ts";
-import { readUrl } from "./tokenize.ts";
+import { readUrl } from "./format.ts";
 
 interface BridgeFlags {
   url: string;

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import type { Settings } from "../management/index.ts";
-import { askHost } from "./ask-host.ts";
+import { askHost } from "./admin-request.ts";
 import { asOperator, type OperatorFlags, type Show } from "./connection.ts";
 import { renderTable } from "./table.ts";
-import { readPrincipal } from "./tokenize.ts";
+import { readPrincipal } from "./format.ts";
 
 interface SettingsFlags extends OperatorFlags {
   tenant: string;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { OperatorToken } from "../access/index.ts";
 import { ConfigError, dataFolder, isPostgres } from "../base/index.ts";
-import { commandLine } from "./tokenize.ts";
+import { commandLine } from "./format.ts";
 import { type Config, type Host, startHost } from "../compose/index.ts";
 import { demoScreen, openDemoWorld } from "../demo/index.ts";
 import { createLog } from "../observe/index.ts";

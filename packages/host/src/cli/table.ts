@@ -1,5 +1,5 @@
 import { unprintable } from "../base/index.ts";
-import { commandLine } from "./tokenize.ts";
+import { commandLine } from "./format.ts";
 
 const unprintableRun = new RegExp(`${unprintable}+`, "gu");
 const unprintableAll = new RegExp(unprintable, "gu");

@@ -4,7 +4,7 @@ import { ConfigError } from "../base/index.ts";
 import { freshId, refusal } from "./caller-results.ts";
 import { asCaller, openCaller, type CallerFlags, type Show } from "./connection.ts";
 import { jsonText, oneLine } from "./table.ts";
-import { capabilityText, readJsonFlag, readPrincipal } from "./tokenize.ts";
+import { capabilityText, readJsonFlag, readPrincipal } from "./format.ts";
 
 interface TurnFlags extends CallerFlags {
   agent: string;

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { AuditEvent, Grant, PrincipalRef } from "turnpike/contracts";
 import type { AdminExplanation } from "../management/index.ts";
 import { ConfigError } from "../base/index.ts";
-import { askHost } from "./ask-host.ts";
+import { askHost } from "./admin-request.ts";
 import { asOperator, sameHost, type OperatorFlags, type Show } from "./connection.ts";
 import { jsonText, oneLine, renderTable } from "./table.ts";
 import {
@@ -14,7 +14,7 @@ import {
   readPrincipal,
   readResource,
   resourceText,
-} from "./tokenize.ts";
+} from "./format.ts";
 
 interface WhyFlags extends OperatorFlags {
   tenant: string;

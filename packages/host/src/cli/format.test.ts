@@ -12,7 +12,7 @@ import {
   readPrincipal,
   readResource,
   resourceText,
-} from "./tokenize.ts";
+} from "./format.ts";
 
 const alice = { kind: "human", userId: "alice" } as const;
 

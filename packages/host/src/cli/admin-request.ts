@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { adminTokenFile } from "../base/index.ts";
 import { AdminClientError, type AdminOutput, type AdminRouteName, createAdminClient } from "../management/index.ts";
 import type { OperatorFlags } from "./connection.ts";
-import { readToken } from "./tokenize.ts";
+import { readToken } from "./format.ts";
 
 /** What an operator may do next about a refusal. */
 const nextSteps: Readonly<Record<string, string>> = {

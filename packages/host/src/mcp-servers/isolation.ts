@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import type { McpConfig, McpServerConfig } from "./mcp-config.ts";
-import type { ServerUser } from "./own-folder.ts";
+import type { ServerUser } from "./server-folder.ts";
 
 /** Something to know about a configured server. */
 export interface ServerRemark {

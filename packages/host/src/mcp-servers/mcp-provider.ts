@@ -2,7 +2,7 @@ import { ProtocolError, type CallToolResult } from "@modelcontextprotocol/client
 import { currentTimestamp, type DiscoveryContext, type JsonValue } from "turnpike/contracts";
 import { ToolError, type ToolHandler, type ToolProvider } from "turnpike/kernel";
 import { AnswerTooLarge } from "./http-channel.ts";
-import { tooLargeCode } from "./line-gate.ts";
+import { tooLargeCode } from "./line-limiter.ts";
 import type { Link } from "./reconnecting-client.ts";
 import type { McpServerConfig } from "./mcp-config.ts";
 import type { McpConnection } from "./mcp-connection.ts";

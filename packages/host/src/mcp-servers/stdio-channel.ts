@@ -4,8 +4,8 @@ import { resolve } from "node:path";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import type { Channel } from "./channel.ts";
 import type { JsonLimits } from "./json-limits.ts";
-import { createLineGate } from "./line-gate.ts";
-import { makeOwnFolder, removeOwnFolder, type ServerUser } from "./own-folder.ts";
+import { createLineGate } from "./line-limiter.ts";
+import { makeOwnFolder, removeOwnFolder, type ServerUser } from "./server-folder.ts";
 import { followStandardError, type Said } from "./standard-error.ts";
 
 /** A program that speaks MCP on its standard input and output. */

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../../../../tests/support/databases.ts";
-import { makeOwnFolder, removeOwnFolder } from "./own-folder.ts";
+import { makeOwnFolder, removeOwnFolder } from "./server-folder.ts";
 
 const nobody = { uid: 65_534, gid: 65_534 };
 const isRoot = process.getuid?.() === 0;

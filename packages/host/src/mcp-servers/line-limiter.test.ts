@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
-import { createLineGate, type LineGateOptions, type LineLimits } from "./line-gate.ts";
+import { createLineGate, type LineGateOptions, type LineLimits } from "./line-limiter.ts";
 
 const tooLarge = (id: string): string =>
   `{"jsonrpc":"2.0","id":${id},"error":{"code":-32099,"message":"The answer is too large."}}\n`;

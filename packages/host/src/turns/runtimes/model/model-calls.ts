@@ -8,7 +8,7 @@ import {
 } from "turnpike/contracts";
 import { errorObject } from "turnpike/kernel";
 import { escalationToolName, type RuntimeTurn } from "turnpike/runtime";
-import type { ModelCall } from "./ask-model.ts";
+import type { ModelCall } from "./model-request.ts";
 import type { ToolNames } from "./tool-names.ts";
 
 /** A model's call on its way: the gate decides it, or it is answered at once because it is none. */

@@ -9,13 +9,13 @@ import {
   type TurnDriver,
   type TurnSession,
 } from "turnpike/runtime";
-import { askModel, type ModelAnswer, type ModelRequest, type SaidPart } from "./ask-model.ts";
+import { askModel, type ModelAnswer, type ModelRequest, type SaidPart } from "./model-request.ts";
 import { readConversation, stateAfter, textOf, type Entry } from "./conversation.ts";
 import { instructionsFor } from "./instructions.ts";
 import { planCalls, type PlannedCall } from "./model-calls.ts";
 import { openModelEvents } from "./model-events.ts";
 import { exchangeOf, messagesOf, toolSet } from "./model-messages.ts";
-import { openTally } from "./model-tally.ts";
+import { openTally } from "./model-usage.ts";
 import type { Model } from "./providers.ts";
 import type { ModelConfig } from "./runtime-config.ts";
 import { nameTools, type ToolNames } from "./tool-names.ts";

@@ -1,6 +1,6 @@
 import { jsonSchema, tool, type ModelMessage, type ToolResultPart, type ToolSet } from "ai";
 import type { ErrorObject, ToolDescriptor, ToolResult } from "turnpike/contracts";
-import type { SaidPart } from "./ask-model.ts";
+import type { SaidPart } from "./model-request.ts";
 import type { Entry } from "./conversation.ts";
 import type { PlannedCall } from "./model-calls.ts";
 import { providerName, type ToolNames } from "./tool-names.ts";

@@ -1,5 +1,5 @@
 import type { JsonObject } from "turnpike/contracts";
-import type { Finish } from "./ask-model.ts";
+import type { Finish } from "./model-request.ts";
 
 /** Counts what the requests of a turn cost. */
 export interface ModelTally {

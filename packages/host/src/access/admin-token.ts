@@ -1,7 +1,7 @@
 import { type CredentialRecord, operatorsTenant } from "../management/index.ts";
 import { chmodSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { principalKey } from "turnpike/contracts";
-import { adminTokenFile, writePrivate } from "../base/index.ts";
+import { adminTokenFile, writePrivateFile } from "../base/index.ts";
 import { freshCredentialId, type CredentialStore } from "./credential-store.ts";
 import { createOperator, type Operator } from "./operator.ts";
 import type { AuditSink } from "turnpike/kernel";
@@ -34,7 +34,10 @@ export async function ensureAdminToken(
   if (config.admin.tokenFile) {
     if (isKept && !isNewWanted) chmodSync(file, 0o600);
     else
-      writePrivate(file, `${await replaceToken(credentials, self, isNewWanted ? await ownTokens(credentials) : [])}\n`);
+      writePrivateFile(
+        file,
+        `${await replaceToken(credentials, self, isNewWanted ? await ownTokens(credentials) : [])}\n`,
+      );
     return { kind: "in file", file };
   }
   // Another database in the same folder may have its token in the file: that one is not this host's to remove.

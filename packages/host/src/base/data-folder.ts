@@ -1,16 +1,25 @@
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** Whether a database is a PostgreSQL by URL; anything else is the path of an SQLite file. */
+/** Whether a database location is the URL of a PostgreSQL. Any other location is the path of an SQLite file. */
 export function isPostgres(location: string): boolean {
   return /^postgres(ql)?:\/\//.test(location);
 }
 
-/** The folder beside the database where the host keeps what only its owner may read. */
+/** The folder beside the database where the host keeps files that only its owner may read. */
 export function dataFolder(location: string): string {
   return isPostgres(location) ? ".turnpike" : dirname(location);
 }
 
-/** Where the operator's token is kept. */
+/** The file that holds the operator's token. */
 export function adminTokenFile(database: string): string {
   return join(dataFolder(database), "admin-token");
+}
+
+/** Writes a file that only its owner can read, also when the file was there before with other permissions. */
+export function writePrivateFile(file: string, text: string): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  writeFileSync(file, "", { mode: 0o600 });
+  chmodSync(file, 0o600);
+  writeFileSync(file, text);
 }

@@ -1,10 +1,4 @@
-export { columnText } from "./column-text.ts";
-export { ConfigError } from "./config.ts";
-export { cutText } from "./cut-text.ts";
-export { adminTokenFile, dataFolder, isPostgres } from "./data-folder.ts";
-export { EnvironmentNameSchema } from "./environment-name.ts";
-export { unprintable, withoutHiddenText } from "./text.ts";
-export { isLoopback } from "./loopback.ts";
-export { positive } from "./positive.ts";
-export { writePrivate } from "./private-file.ts";
+export { ConfigError, EnvironmentNameSchema, isLoopback, positive } from "./config.ts";
+export { adminTokenFile, dataFolder, isPostgres, writePrivateFile } from "./data-folder.ts";
+export { columnText, truncateText, unprintable, withoutHiddenText } from "./text.ts";
 export { version } from "./version.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { unprintable, withoutHiddenText } from "./text.ts";
+import { columnText, unprintable, withoutHiddenText } from "./text.ts";
 
 const range = (first: number, last: number): number[] =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index);
@@ -66,4 +66,21 @@ test("cleaning twice is cleaning once", () => {
       expect(withoutHiddenText(once)).toBe(once);
     }),
   );
+});
+
+test("a text that both databases can keep stays as it is", () => {
+  expect(columnText("call-1 ä 🙂")).toBe("call-1 ä 🙂");
+});
+
+for (const { name, text } of [
+  { name: "a NUL", text: "a\0b" },
+  { name: "half of a surrogate pair", text: "\ud800" },
+]) {
+  test(`a text with ${name} is kept as its hash`, () => {
+    expect(columnText(text)).toMatch(/^sha256:[0-9a-f]{64}$/);
+  });
+}
+
+test("two halves of surrogate pairs stay two", () => {
+  expect(columnText("\ud800")).not.toBe(columnText("\ud801"));
 });

@@ -1,3 +1,20 @@
+import { sha256 } from "turnpike/contracts";
+
+/**
+ * A caller's text as a database column stores it. A text that PostgreSQL cannot store (NUL, half of a surrogate pair) is
+ * stored as its hash.
+ */
+export function columnText(text: string): string {
+  const isStorable = !text.includes("\0") && !/\p{Cs}/u.test(text);
+  return isStorable ? text : `sha256:${sha256(JSON.stringify(text))}`;
+}
+
+/** The beginning of a text, at most `length` UTF-16 units long. It never ends in half of a surrogate pair. */
+export function truncateText(text: string, length: number): string {
+  const start = text.slice(0, length);
+  return start.length < text.length ? start.replace(/[\uD800-\uDBFF]$/, "") : start;
+}
+
 /**
  * Characters that hide text, or make it read as something else: controls other than tab and line feed, halves of
  * characters, everything that Unicode has programs not show (zero-width, direction, tags, variation selectors, fillers),

@@ -2,7 +2,7 @@ import type { CredentialAccess } from "../management/index.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { principalId, type Capability, type Grant, type PrincipalRef } from "turnpike/contracts";
 import type { CredentialStore } from "../access/index.ts";
-import { writePrivate } from "../base/index.ts";
+import { writePrivateFile } from "../base/index.ts";
 import type { FileStore } from "../files/index.ts";
 import type { GrantStore } from "../grants/index.ts";
 import type { NamespaceSettingsStore } from "../tool-namespaces/index.ts";
@@ -81,7 +81,7 @@ export async function openDemoWorld(stores: Stores, tokenFile: string): Promise<
   }
   for (const actor of [alice, assistant]) await switchOn(stores, actor);
   const tokens = { alice: await credential(stores, alice), assistant: await credential(stores, assistant) };
-  writePrivate(tokenFile, JSON.stringify(tokens));
+  writePrivateFile(tokenFile, JSON.stringify(tokens));
   return tokens;
 }
 

@@ -1,4 +1,4 @@
-import { cutText } from "../base/index.ts";
+import { truncateText } from "../base/index.ts";
 import { isAskedFor, placesOfWords, type WordQuery } from "./tokenize.ts";
 
 const before = 60;
@@ -8,7 +8,7 @@ const shown = 200;
 export function excerptOf(content: string, query: WordQuery): string {
   const start = Math.max(0, firstPlace(content, query) - before);
   const text = content.slice(start).replace(/^[\uDC00-\uDFFF]/, "");
-  const cut = cutText(text, shown);
+  const cut = truncateText(text, shown);
   return `${start > 0 ? "…" : ""}${cut}${cut.length < text.length ? "…" : ""}`.replaceAll(/\s+/gu, " ").trim();
 }
 

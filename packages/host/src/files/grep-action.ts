@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { readCursor, writeCursor } from "./cursor.ts";
-import { cutText } from "../base/index.ts";
+import { truncateText } from "../base/index.ts";
 import { defineFileAction, joinPath, pageInput, pageOutput, questionOf, type FileCall } from "./file-action.ts";
 import { createLineMatcher, type LineMatcher } from "./line-matcher.ts";
 import { createPace, type Pace } from "./time-slice.ts";
@@ -91,12 +91,12 @@ async function lookAt(
     if (pace.isDue()) await pace.rest();
     if (line <= behind) continue;
     if (look.seen && (look.left <= 0 || pace.isSpent())) return look.seen;
-    const text = cutText(whole, atOnce);
+    const text = truncateText(whole, atOnce);
     look.left -= text.length + lineCost;
     look.seen = [pathText(path), line];
     if (!matcher.isIn(text)) continue;
     if (look.matches.length === look.limit) return look.found;
-    look.matches.push({ path: joinPath(path), line, text: cutText(text, shownCharacters) });
+    look.matches.push({ path: joinPath(path), line, text: truncateText(text, shownCharacters) });
     look.found = look.seen;
   }
   return undefined;

@@ -1,9 +1,9 @@
 import type { JsonObject, JsonValue } from "turnpike/contracts";
-import { cutText, withoutHiddenText } from "../base/index.ts";
+import { truncateText, withoutHiddenText } from "../base/index.ts";
 
 /** Text of a server as it may be shown: nothing hidden in it, and no longer than the limit. */
 export function plainText(text: string, maxLength: number): string {
-  return cutText(withoutHiddenText(text), maxLength);
+  return truncateText(withoutHiddenText(text), maxLength);
 }
 
 /** JSON of a server with nothing hidden in its texts and names. Throws when two names are one without what hid in them. */

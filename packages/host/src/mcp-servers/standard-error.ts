@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { cutText, withoutHiddenText } from "../base/index.ts";
+import { truncateText, withoutHiddenText } from "../base/index.ts";
 
 /** What a server said, as the log has it. */
 export interface Said {
@@ -47,7 +47,7 @@ export function followStandardError(stream: Readable, options: StandardErrorOpti
     // Hidden characters go first: a secret with one inside would not be found.
     const text = withoutHiddenText(Buffer.concat(parts).toString("utf8"));
     [parts, size] = [[], 0];
-    const line = cutText(maskSecrets(text, secrets), maxLineLength).replaceAll(masked, "***").trim();
+    const line = truncateText(maskSecrets(text, secrets), maxLineLength).replaceAll(masked, "***").trim();
     if (line === "") return;
     window.lines += 1;
     if (window.lines > maxLinesPerSecond) leftOut += 1;

@@ -1,6 +1,6 @@
 import type { AuthorizationRequest, JsonObject, JsonValue, ResourceOperation, ToolCall } from "turnpike/contracts";
 import type { Database } from "../../../packages/host/src/storage/database.ts";
-import type { FileOwner } from "../../../packages/host/src/files/file-owner.ts";
+import type { FileOwner } from "../../../packages/host/src/files/file-columns.ts";
 import { fileProvider } from "../../../packages/host/src/files/file-provider.ts";
 import { createFileStore, type FileStore } from "../../../packages/host/src/files/file-store.ts";
 import type { FileLimits } from "../../../packages/host/src/files/limits.ts";

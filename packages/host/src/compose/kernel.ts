@@ -1,7 +1,7 @@
 import { createKernel, type AccessGuard, type Kernel, type ToolHandler, type ToolProvider } from "turnpike/kernel";
 import { escalationTool } from "turnpike/runtime";
 import type { Config } from "./config.ts";
-import { type FileDesk, fileProvider, fileTools } from "../files/index.ts";
+import { type FileServices, fileProvider, fileTools } from "../files/index.ts";
 import { countingAudit, errorFacts, type Log, type Metrics, portErrorFacts } from "../observe/index.ts";
 import { messageTools, messageTransport } from "../messages/index.ts";
 import type { Stores } from "./stores.ts";
@@ -23,8 +23,8 @@ export function createHostKernel({ stores, access, metrics, log, tools, provider
   kernel: Kernel;
   toolNamespaces: string[];
 } {
-  const desk: FileDesk = { files: stores.files, covers: (act, request) => kernel.covers(act, request) };
-  const offered = [escalationTool(), ...fileTools(desk), ...messageTools(stores.messages), ...tools];
+  const fileServices: FileServices = { files: stores.files, covers: (act, request) => kernel.covers(act, request) };
+  const offered = [escalationTool(), ...fileTools(fileServices), ...messageTools(stores.messages), ...tools];
   const kernel: Kernel = createKernel({
     grants: stores.grants,
     usage: stores.usage,
@@ -35,7 +35,7 @@ export function createHostKernel({ stores, access, metrics, log, tools, provider
     messages: messageTransport(stores.messages),
     tools: offered,
     toolProviders: providers,
-    resources: [fileProvider(desk)],
+    resources: [fileProvider(fileServices)],
     toolTimeoutMs: limits.timeoutMs,
     maxToolOutputBytes: limits.outputBytes,
     onPortError: (error, failure) => log.error({ ...failure, ...portErrorFacts(error, failure) }, "port failed"),

@@ -8,48 +8,51 @@ import {
   type ToolCall,
 } from "turnpike/contracts";
 import { z } from "zod";
-import type { FileOwner } from "./file-owner.ts";
+import type { FileOwner } from "./file-columns.ts";
 import type { FileStore } from "./file-store.ts";
-import type { Reach } from "./reach.ts";
+import type { PathCoverage } from "./snapshot-contents.ts";
 
-/** Whether the authority that a running act was decided on covers another request too. */
+/** Whether the grants that allowed an act, which is now running, also allow another request. */
 type Covers = (act: ToolCall | ResourceOperation, request: AuthorizationRequest) => Promise<boolean>;
 
 /** What every action on files works with. */
-export interface FileDesk {
+export interface FileServices {
   files: FileStore;
   covers: Covers;
 }
 
-/** One act on files that was allowed at its path. Whatever else it meets is the caller's to see when `covers` says so. */
-export interface FileCall extends Reach {
+/** One act on files that was allowed at its path. The caller may see other files only where `covers` says so. */
+export interface FileCall extends PathCoverage {
   files: FileStore;
   of: FileOwner;
   action: string;
   path: readonly string[];
 }
 
-/** Where an action goes: to a file, which has a name, or to a folder, which may be the root. */
-export type Place = "file" | "folder";
+/** What an action works on: a file, which has a name, or a folder, which may be the root. */
+export type FileTarget = "file" | "folder";
 
-/** The paths that each place has. */
-export const placePaths = { file: PathSchema.min(1), folder: PathSchema } as const satisfies Record<Place, z.ZodType>;
+/** The schema of the paths of each kind of target. */
+export const targetPaths = { file: PathSchema.min(1), folder: PathSchema } as const satisfies Record<
+  FileTarget,
+  z.ZodType
+>;
 
-/** One thing that can be done with files, for tools and for the resource namespace alike. */
+/** One thing that can be done with files. Tools and the resource namespace both offer it. */
 export interface FileAction {
   action: string;
   description: string;
-  place: Place;
+  target: FileTarget;
   readWrite: "read" | "write";
   annotations?: ToolAnnotations;
-  /** What the action takes besides a path. */
+  /** The schema of the input besides the path. */
   input: z.ZodObject;
   output: z.ZodType;
-  /** Throws a `ToolError` to fail with words meant for the caller. */
+  /** Throws a `ToolError` to fail with a message that the caller may read. */
   run(call: FileCall, input: unknown): Promise<unknown>;
 }
 
-/** An action as it is written down, with the types of its schemas. */
+/** The definition of an action, typed by its schemas. */
 interface FileActionDefinition<Shape extends z.ZodRawShape, Output extends z.ZodType> extends Omit<
   FileAction,
   "input" | "output" | "run"
@@ -66,36 +69,27 @@ export function defineFileAction<Shape extends z.ZodRawShape, Output extends z.Z
   return { ...definition, input: z.strictObject(definition.input), run };
 }
 
-/** What an action needs at a path. */
-export function needs(action: string, path: readonly string[]): AuthorizationRequest {
+/** The authority that an action needs at a path. */
+export function requirementAt(action: string, path: readonly string[]): AuthorizationRequest {
   return { action, resource: { namespace: "files", path: [...path] } };
 }
 
-/** Ties an action to the act that was allowed. */
+/** Binds an action to the act that was allowed. */
 export function openCall(
-  { files, covers }: FileDesk,
+  { files, covers }: FileServices,
   act: ToolCall | ResourceOperation,
   { action, path, context, signal }: Pick<FileCall, "action" | "path" | "signal"> & { context: AccessContext },
 ): FileCall {
   const of = { namespaceId: context.namespaceId, owner: context.owner };
-  return { files, of, action, path, signal, covers: (met) => covers(act, needs(action, met)) };
+  return { files, of, action, path, signal, covers: (other) => covers(act, requirementAt(action, other)) };
 }
 
-/** What a page of a list is asked with. */
-export const pageInput = {
-  limit: z.int().min(1).max(1000).default(100),
-  cursor: z.string().max(200_000).optional().describe("the cursor of the page before; without it, from the beginning"),
-};
-
-/** Where the next page begins. */
-export const pageOutput = { cursor: z.string().optional().describe("there is more: pass it as `cursor`") };
-
-/** The question that a cursor belongs to. */
-export function questionOf({ of, action, path }: FileCall, asked: JsonValue = null): JsonValue {
-  return [action, of.namespaceId, of.owner, [...path], asked];
+/** The request that a cursor belongs to. The same request with another input has other cursors. */
+export function requestOf({ of, action, path }: FileCall, input: JsonValue = null): JsonValue {
+  return [action, of.namespaceId, of.owner, [...path], input];
 }
 
-/** A path as tools and answers write it. */
+/** A path as tools take it and answers show it. */
 export function joinPath(path: readonly string[]): string {
   return path.join("/");
 }

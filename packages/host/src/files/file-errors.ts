@@ -1,6 +1,6 @@
 import { ToolError } from "turnpike/kernel";
 
-/** Nothing, or nothing any more, is at the path. */
+/** There is no file at the path, or it was deleted. */
 export function noFile(): ToolError {
   return new ToolError("not_found", "There is no file at this path.");
 }
@@ -25,7 +25,7 @@ export function contentTooLarge(bytes: number, limit: number): ToolError {
   return new ToolError("content_too_large", `The file would have ${bytes} bytes; at most ${limit} are kept.`);
 }
 
-/** More than a snapshot has or a restore writes at once: others wait for as long as it takes. */
+/** A snapshot or a restore is limited in size, because other changes of the owner wait until it ends. */
 export function tooMuchAtOnce(what: "keep" | "restore", bytes: number, limit: number): ToolError {
   const problem = `There are ${bytes} bytes to ${what} here, and at most ${limit} at once`;
   return new ToolError("content_too_large", `${problem}; ${what} a smaller folder.`);
@@ -40,5 +40,5 @@ export function badPattern(problem: string): ToolError {
 }
 
 export function badCursor(): ToolError {
-  return new ToolError("invalid_cursor", "The cursor does not come from this question.");
+  return new ToolError("invalid_cursor", "The cursor does not come from this request.");
 }

@@ -3,10 +3,10 @@ import { databaseKinds, newTenant, sharedDatabase } from "../../../../tests/supp
 import { failingAt, recordStatements } from "../../../../tests/support/host/watched-database.ts";
 import { alice } from "../../../../tests/support/host/world.ts";
 import type { Database } from "../storage/database.ts";
-import type { FileOwner } from "./file-owner.ts";
+import type { FileOwner } from "./file-columns.ts";
 import { createFileStore, type FileStore } from "./file-store.ts";
 
-const reach = { covers: () => Promise.resolve(true), signal: new AbortController().signal };
+const coverage = { covers: () => Promise.resolve(true), signal: new AbortController().signal };
 
 /** What an owner has before the change under test. */
 interface Seed {
@@ -20,15 +20,18 @@ const changes: { name: string; run(files: FileStore, seed: Seed): Promise<unknow
   { name: "replace", run: (files, { mine }) => files.replace(mine, ["seeded"], "new") },
   { name: "append", run: (files, { mine }) => files.append(mine, ["seeded"], "new") },
   { name: "delete", run: (files, { mine }) => files.delete(mine, ["seeded"]) },
-  { name: "snapshots.create", run: (files, { mine }) => files.snapshots.create(mine, [], "label", reach) },
-  { name: "snapshots.restore", run: (files, { mine, snapshot }) => files.snapshots.restore(mine, [], snapshot, reach) },
+  { name: "snapshots.create", run: (files, { mine }) => files.snapshots.create(mine, [], "label", coverage) },
+  {
+    name: "snapshots.restore",
+    run: (files, { mine, snapshot }) => files.snapshots.restore(mine, [], snapshot, coverage),
+  },
 ];
 
 async function seed(database: Database): Promise<Seed> {
   const files = createFileStore(database);
   const mine: FileOwner = { namespaceId: newTenant(), owner: alice };
   await files.create(mine, ["gone"], "before");
-  const { id: snapshot } = await files.snapshots.create(mine, [], undefined, reach);
+  const { id: snapshot } = await files.snapshots.create(mine, [], undefined, coverage);
   await files.delete(mine, ["gone"]);
   await files.create(mine, ["seeded"], "seeded");
   return { mine, snapshot };
@@ -42,7 +45,7 @@ async function stateOf(database: Database, { mine }: Seed): Promise<string> {
     state.push([table, rows.map((row) => JSON.stringify(row)).toSorted()]);
   }
   for (const prefix of ["new", "seeded", "before"]) {
-    state.push([prefix, await createFileStore(database).match(mine, [], { words: [], prefix }, reach.signal)]);
+    state.push([prefix, await createFileStore(database).match(mine, [], { words: [], prefix }, coverage.signal)]);
   }
   return JSON.stringify(state, null, 1);
 }

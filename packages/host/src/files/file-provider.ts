@@ -7,19 +7,19 @@ import {
 } from "turnpike/contracts";
 import { ToolError, type ResourceProvider } from "turnpike/kernel";
 import { z } from "zod";
-import { openCall, placePaths, type FileDesk } from "./file-action.ts";
+import { openCall, targetPaths, type FileServices } from "./file-action.ts";
 import { fileActions } from "./file-actions.ts";
 
 /** Each action with the schema of what it takes from an operation. */
 const byName = new Map(
   fileActions.map((action) => {
-    const taken = z.object({ resource: z.object({ path: placePaths[action.place] }), input: action.input });
+    const taken = z.object({ resource: z.object({ path: targetPaths[action.target] }), input: action.input });
     return [action.action, { ...action, taken }];
   }),
 );
 
 /** The actions on files as the resource namespace `files`. */
-export function fileProvider(desk: FileDesk): ResourceProvider {
+export function fileProvider(services: FileServices): ResourceProvider {
   return {
     namespace: "files",
     async invoke(operation, signal) {
@@ -30,7 +30,7 @@ export function fileProvider(desk: FileDesk): ResourceProvider {
       if (!taken.ok) return failed(operation, "invalid_request", taken.message);
       const { path } = taken.value.resource;
       try {
-        const call = openCall(desk, operation, { action: operation.action, path, context, signal });
+        const call = openCall(services, operation, { action: operation.action, path, context, signal });
         const output = (await action.run(call, taken.value.input)) as JsonValue;
         return { status: "succeeded", ...aboutOf(operation), output };
       } catch (error) {

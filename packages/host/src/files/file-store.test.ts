@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { databaseKinds, newTenant, openFresh, sharedDatabase } from "../../../../tests/support/databases.ts";
 import { alice, assistant, neverAborted } from "../../../../tests/support/host/world.ts";
-import { shelfOf, type FileOwner } from "./file-owner.ts";
+import { ownerKey, type FileOwner } from "./file-columns.ts";
 import type { FileStat } from "./file-rows.ts";
 import { createFileStore, type FileStore } from "./file-store.ts";
 
@@ -94,7 +94,7 @@ describe.each(databaseKinds)("files on %s", (kind) => {
           path,
           path_key: path,
           path_start: path,
-          shelf: shelfOf({ namespace_id: mine.namespaceId, owner: "human:alice" }),
+          shelf: ownerKey({ namespace_id: mine.namespaceId, owner: "human:alice" }),
           version: 1,
           size: 0,
           digest: "none",
@@ -314,7 +314,7 @@ describe.each(databaseKinds)("files on %s", (kind) => {
     const files = createFileStore(database);
     const mine = owner();
     let [inside, most] = [0, 0];
-    const reach = {
+    const coverage = {
       signal: neverAborted,
       covers: () => Promise.resolve(true),
     };
@@ -336,7 +336,7 @@ describe.each(databaseKinds)("files on %s", (kind) => {
     });
     const store = createFileStore({ ...database, db: watched });
     const ofOne = Array.from({ length: 25 }, (_, n) => store.write(mine, ["a"], `${n}`));
-    await Promise.all([...ofOne, store.snapshots.create(mine, [], undefined, reach)]);
+    await Promise.all([...ofOne, store.snapshots.create(mine, [], undefined, coverage)]);
     expect(most).toBe(1);
     await Promise.all(Array.from({ length: 25 }, () => store.write(owner(), ["a"], "x")));
     expect(most).toBe(4);

@@ -1,48 +1,141 @@
 import type { Database } from "../storage/index.ts";
-import { breathe } from "./breathe.ts";
-import { createFileChanges, type FileChanges } from "./file-changes.ts";
-import { isOwn, ownerColumns, type FileOwner } from "./file-owner.ts";
-import { fileColumns, findRow, statOf, type FileRow, type FileStat } from "./file-rows.ts";
-import { fullTextOf } from "./full-text-of.ts";
+import { isAtOrAfter, isOwnedBy, isWithin, ownerColumns, pathColumns, type FileOwner } from "./file-columns.ts";
+import { contentTooLarge, fileExists, noFile, otherVersion, tooMany } from "./file-errors.ts";
+import {
+  countFiles,
+  createChangeFiles,
+  fileColumns,
+  findRow,
+  fullTextOf,
+  putFile,
+  readContent,
+  removeFile,
+  statOf,
+  type FileRow,
+  type FileStat,
+  type LockedFiles,
+  type ChangeFiles,
+} from "./file-rows.ts";
 import type { WordMatch } from "./full-text.ts";
-import { createHold } from "./held-files.ts";
 import { defaultFileLimits, type FileLimits } from "./limits.ts";
-import { isFrom, isWithin, pathColumns } from "./file-columns.ts";
+import { createSemaphore, type Semaphore } from "./semaphore.ts";
 import { createSnapshotStore, type SnapshotStore } from "./snapshot-store.ts";
-import { createTurnstile, type Turnstile } from "./semaphore.ts";
+import { yieldToEventLoop } from "./time-slice.ts";
 import type { WordQuery } from "./tokenize.ts";
 
-/** Files of every owner of every tenant: the storage alone, which asks nobody's leave. */
+/** Changes of one file. A refused change throws a `ToolError` and has changed nothing. An aborted one may have. */
+interface FileChanges {
+  create(of: FileOwner, path: readonly string[], content: string, signal?: AbortSignal): Promise<FileStat>;
+  replace(
+    of: FileOwner,
+    path: readonly string[],
+    content: string,
+    expectedVersion?: number,
+    signal?: AbortSignal,
+  ): Promise<FileStat>;
+  append(
+    of: FileOwner,
+    path: readonly string[],
+    content: string,
+    expectedVersion?: number,
+    signal?: AbortSignal,
+  ): Promise<FileStat>;
+  /** Deletes a file and returns the version that its tombstone has. */
+  delete(of: FileOwner, path: readonly string[], expectedVersion?: number, signal?: AbortSignal): Promise<number>;
+  /** Creates or replaces a file, whatever is there: for files that the host itself provides. */
+  write(of: FileOwner, path: readonly string[], content: string): Promise<FileStat>;
+}
+
+/** Makes the next content of a file from what is or was at its path. Throws to refuse the change. */
+type NextContent = (before: FileRow | undefined, locked: LockedFiles) => string | Promise<string>;
+
+function createFileChanges(changeFiles: ChangeFiles, limits: FileLimits): FileChanges {
+  const change = <T>(
+    of: FileOwner,
+    path: readonly string[],
+    signal: AbortSignal | undefined,
+    make: (before: FileRow | undefined, locked: LockedFiles) => Promise<T>,
+  ): Promise<T> =>
+    changeFiles(of, async (locked) => make(await findRow(locked.transaction, locked.mine, path), locked), signal);
+
+  const put = (
+    of: FileOwner,
+    path: readonly string[],
+    signal: AbortSignal | undefined,
+    next: NextContent,
+  ): Promise<FileStat> =>
+    change(of, path, signal, async (before, locked) => {
+      const content = await next(before, locked);
+      const bytes = Buffer.byteLength(content);
+      if (bytes > limits.fileBytes) throw contentTooLarge(bytes, limits.fileBytes);
+      if (!exists(before) && (await countFiles(locked)) >= limits.files) throw tooMany("files", limits.files);
+      return putFile(locked, path, content, before);
+    });
+
+  return {
+    create: (of, path, content, signal) =>
+      put(of, path, signal, (before) => {
+        if (exists(before)) throw fileExists();
+        return content;
+      }),
+    replace: (of, path, content, expectedVersion, signal) =>
+      put(of, path, signal, (before) => {
+        expectFile(before, expectedVersion);
+        return content;
+      }),
+    append: (of, path, content, expectedVersion, signal) =>
+      put(of, path, signal, async (before, locked) => {
+        const { digest } = expectFile(before, expectedVersion);
+        return (await readContent(locked, digest)) + content;
+      }),
+    delete: (of, path, expectedVersion, signal) =>
+      change(of, path, signal, async (before, locked) => removeFile(locked, expectFile(before, expectedVersion))),
+    write: (of, path, content) => put(of, path, undefined, () => content),
+  };
+}
+
+function exists(row: FileRow | undefined): row is FileRow & { digest: string } {
+  return row !== undefined && row.digest !== null;
+}
+
+/** The file, which must exist, in the expected version if there is one. */
+function expectFile(row: FileRow | undefined, version: number | undefined): FileRow & { digest: string } {
+  if (!exists(row)) throw noFile();
+  if (version !== undefined && version !== row.version) throw otherVersion(row.version, version);
+  return row;
+}
+
+/** The files of every owner of every tenant. The store only stores: it checks no authority. */
 export interface FileStore extends FileChanges {
   readonly limits: FileLimits;
   readonly snapshots: SnapshotStore;
-  /** Where those wait who look through many files. */
-  readonly scans: Turnstile;
+  /** Limits how many calls scan many files at once. */
+  readonly scans: Semaphore;
   stat(of: FileOwner, path: readonly string[]): Promise<FileStat | undefined>;
   read(of: FileOwner, path: readonly string[]): Promise<{ content: string; version: number } | undefined>;
-  /** The files at and below a folder in the order of their path texts, from the text `from` on. */
+  /** The files at and below a folder in the order of their paths, from the path `from` on. */
   walk(of: FileOwner, folder: readonly string[], from?: string): AsyncGenerator<FileStat>;
-  /** The files at and below a folder that have all the words, in no order. */
+  /** The files at and below a folder that match the query, in no order. */
   match(of: FileOwner, folder: readonly string[], query: WordQuery, signal: AbortSignal): Promise<WordMatch[]>;
 }
 
 /** How many rows are read at once. */
 const batch = 500;
 
-/** How many look through many files at once. */
+/** How many calls scan many files at once. */
 const scansAtOnce = 2;
 
-/** Opens the files of a database; limits that are not given are the usual ones. */
+/** Opens the files of a database. Limits that are not given have their defaults. */
 export function createFileStore(database: Database, given: Partial<FileLimits> = {}): FileStore {
   const { db, kind } = database;
   const fullText = fullTextOf(kind);
-  const hold = createHold(database);
+  const changeFiles = createChangeFiles(database);
   const limits: FileLimits = Object.freeze({ ...defaultFileLimits, ...given });
   return {
-    ...createFileChanges(hold, limits),
+    ...createFileChanges(changeFiles, limits),
     limits,
-    snapshots: createSnapshotStore(database, hold, limits),
-    scans: createTurnstile(scansAtOnce),
+    snapshots: createSnapshotStore(database, changeFiles, limits),
+    scans: createSemaphore(scansAtOnce),
     async stat(of, path) {
       const row = await findRow(db, ownerColumns(of), path);
       return row === undefined || row.digest === null ? undefined : statOf(row);
@@ -71,17 +164,17 @@ export function createFileStore(database: Database, given: Partial<FileLimits> =
         rows = await db
           .selectFrom("files")
           .select(fileColumns)
-          .where(isOwn(ownerColumns(of)))
+          .where(isOwnedBy(ownerColumns(of)))
           .where("digest", "is not", null)
           .where(isWithin(folder))
-          .where(isFrom(last || from))
+          .where(isAtOrAfter(last || from))
           .where("path", ">", last)
           .orderBy("files.path_start")
           .orderBy("path")
           .limit(batch)
           .execute();
         yield* rows.map(statOf);
-        await breathe();
+        await yieldToEventLoop();
         last = rows.at(-1)?.path ?? "";
       } while (rows.length === batch);
     },

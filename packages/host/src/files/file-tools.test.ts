@@ -5,8 +5,8 @@ import { memoryGrants, memoryUsage } from "turnpike/testing";
 import { databaseKinds, newTenant, sharedDatabase } from "../../../../tests/support/databases.ts";
 import { alice, assistant, context, now } from "../../../../tests/support/host/world.ts";
 import type { Database } from "../storage/database.ts";
-import type { FileDesk } from "./file-action.ts";
-import type { FileOwner } from "./file-owner.ts";
+import type { FileServices } from "./file-action.ts";
+import type { FileOwner } from "./file-columns.ts";
 import { fileProvider } from "./file-provider.ts";
 import { createFileStore, type FileStore } from "./file-store.ts";
 import { fileTools } from "./file-tools.ts";
@@ -37,12 +37,12 @@ function worldOf(database: Database, capabilities: Capability[], constraints: Gr
   }));
   const files = createFileStore(database);
   const failures: PortFailure[] = [];
-  const desk: FileDesk = { files, covers: (act, request) => kernel.covers(act, request) };
+  const services: FileServices = { files, covers: (act, request) => kernel.covers(act, request) };
   const kernel: Kernel = createKernel({
     grants: memoryGrants(grants),
     usage: memoryUsage(),
-    tools: fileTools(desk),
-    resources: [fileProvider(desk)],
+    tools: fileTools(services),
+    resources: [fileProvider(services)],
     audit: "none",
     onPortError: (_error, failure) => void failures.push(failure),
   });
@@ -77,10 +77,10 @@ function foundIn(result: ToolResult | ResourceResult): { id: string; path: strin
 
 const all = [may(["*"], [], "descendants")];
 
-const desk: FileDesk = { files: undefined as unknown as FileStore, covers: () => Promise.resolve(true) };
+const services: FileServices = { files: undefined as unknown as FileStore, covers: () => Promise.resolve(true) };
 
 test("there are twelve tools, each for one action, and none hides what it does", () => {
-  const about = fileTools(desk).map(
+  const about = fileTools(services).map(
     ({ descriptor: { name, namespace, readWrite, annotations, requiredCapability } }) => {
       const { action, resource } = requiredCapability;
       expect({ namespace, resource }).toEqual({ namespace: "files", resource: { namespace: "files", path: [] } });
@@ -109,7 +109,7 @@ test("there are twelve tools, each for one action, and none hides what it does",
 });
 
 test("a tool says what it takes and what it answers", () => {
-  const replace = fileTools(desk).find(({ descriptor }) => descriptor.name === "files.replace")?.descriptor;
+  const replace = fileTools(services).find(({ descriptor }) => descriptor.name === "files.replace")?.descriptor;
   expect(replace?.inputSchema).toEqual({
     type: "object",
     properties: {
@@ -179,7 +179,7 @@ describe.each(databaseKinds)("the tools of files on %s", (kind) => {
       tool: "files.list",
       args: { path: "", cursor: "x" },
       code: "invalid_cursor",
-      message: "The cursor does not come from this question.",
+      message: "The cursor does not come from this request.",
     },
     { tool: "files.grep", args: { path: "", pattern: "" }, code: "invalid_pattern", message: "The pattern is empty." },
     {

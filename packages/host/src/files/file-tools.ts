@@ -1,28 +1,35 @@
 import { defineTool, type ToolHandler } from "turnpike/kernel";
 import { z } from "zod";
-import { needs, openCall, placePaths, type FileAction, type FileDesk, type Place } from "./file-action.ts";
+import {
+  requirementAt,
+  openCall,
+  targetPaths,
+  type FileAction,
+  type FileServices,
+  type FileTarget,
+} from "./file-action.ts";
 import { fileActions } from "./file-actions.ts";
 
 /** The actions on files as the tools `files.*`. */
-export function fileTools(desk: FileDesk): ToolHandler[] {
-  return fileActions.map((action) => fileTool(desk, action));
+export function fileTools(services: FileServices): ToolHandler[] {
+  return fileActions.map((action) => fileTool(services, action));
 }
 
 /** 64 segments of 256 characters, and the slashes between them. */
 const longestPath = 64 * 257 - 1;
 
 /** A path as a tool takes it. */
-function pathInput(place: Place): z.ZodType<string[], string> {
-  const root = place === "folder" ? "; empty for the root" : "";
+function pathInput(target: FileTarget): z.ZodType<string[], string> {
+  const root = target === "folder" ? "; empty for the root" : "";
   return z
     .string()
     .max(longestPath)
-    .describe(`slash-separated, such as notes/${place === "folder" ? "2026" : "todo.md"}${root}`)
+    .describe(`slash-separated, such as notes/${target === "folder" ? "2026" : "todo.md"}${root}`)
     .transform((path) => (path === "" ? [] : path.split("/")))
-    .pipe(placePaths[place]);
+    .pipe(targetPaths[target]);
 }
 
-function fileTool(desk: FileDesk, { action, place, input, output, run, ...about }: FileAction): ToolHandler {
+function fileTool(services: FileServices, { action, target, input, output, run, ...about }: FileAction): ToolHandler {
   const { description, readWrite, annotations } = about;
   return defineTool({
     name: `files.${action.replace(":", ".")}`,
@@ -30,11 +37,11 @@ function fileTool(desk: FileDesk, { action, place, input, output, run, ...about 
     namespace: "files",
     readWrite,
     ...(annotations && { annotations }),
-    input: z.strictObject({ path: pathInput(place), ...input.shape }),
+    input: z.strictObject({ path: pathInput(target), ...input.shape }),
     output,
-    requires: { ceiling: needs(action, []), of: ({ path }) => needs(action, path) },
+    requires: { ceiling: requirementAt(action, []), of: ({ path }) => requirementAt(action, path) },
     run({ path, ...rest }, { context, call, signal }) {
-      return run(openCall(desk, call, { action, path, context, signal }), rest);
+      return run(openCall(services, call, { action, path, context, signal }), rest);
     },
   });
 }

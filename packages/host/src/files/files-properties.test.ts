@@ -85,18 +85,18 @@ describe.each(databaseKinds)("files on %s", (kind) => {
   test("keep two restores and a writer apart: in the end one state is whole", async () => {
     const [one, other] = await writers(open, kind);
     const mine = { namespaceId: newTenant(), owner: alice };
-    const reach = { covers: () => Promise.resolve(true), signal: new AbortController().signal };
+    const coverage = { covers: () => Promise.resolve(true), signal: new AbortController().signal };
     const names = ["a", "b", "c", "d"];
     const snapshots: string[] = [];
     for (const state of ["first", "second"]) {
       for (const name of names) await one.write(mine, [name], state);
-      snapshots.push((await one.snapshots.create(mine, [], undefined, reach)).id);
+      snapshots.push((await one.snapshots.create(mine, [], undefined, coverage)).id);
     }
     const [first = "", second = ""] = snapshots;
     for (let round = 0; round < 5; round += 1) {
       await Promise.all([
-        one.snapshots.restore(mine, [], first, reach),
-        other.snapshots.restore(mine, [], second, reach),
+        one.snapshots.restore(mine, [], first, coverage),
+        other.snapshots.restore(mine, [], second, coverage),
       ]);
       const contents = await Promise.all(names.map(async (name) => (await one.read(mine, [name]))?.content));
       expect(new Set(contents).size).toBe(1);

@@ -1,27 +1,27 @@
 import type { Kysely } from "kysely";
 import type { Schema } from "../storage/index.ts";
-import type { OwnerColumns } from "./file-owner.ts";
+import type { OwnerColumns } from "./file-columns.ts";
 import type { WordQuery } from "./tokenize.ts";
 
-/** The words that a file is found by, those of its path counting for more. */
+/** The words that a file is found by. Words of its path count for more. */
 export interface SearchableFile {
   id: number;
   path: readonly string[];
   content: readonly string[];
 }
 
-/** A file that has the words. The score follows from the file alone, so it tells nothing about any other. */
+/** A file that matches. Its score depends on this file alone, so it reveals nothing about any other file. */
 export interface WordMatch {
   path: string;
   score: number;
 }
 
-/** A database's index of words. */
+/** The full-text index of a database. */
 export interface FullText {
-  /** Makes a file found by its words, and by none that it had before. */
+  /** Indexes the words of a file in place of those that it had before. */
   index(db: Kysely<Schema>, mine: OwnerColumns, file: SearchableFile): Promise<void>;
   forget(db: Kysely<Schema>, id: number): Promise<void>;
-  /** The files of an owner at and below a folder that have all the words, in no order. */
+  /** The files of an owner at and below a folder that match the query, in no order. */
   match(
     db: Kysely<Schema>,
     mine: OwnerColumns,

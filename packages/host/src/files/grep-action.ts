@@ -1,28 +1,28 @@
 import { z } from "zod";
-import { readCursor, writeCursor } from "./cursor.ts";
+import { pageInput, pageOutput, readCursor, writeCursor } from "./paginate.ts";
 import { truncateText } from "../base/index.ts";
-import { defineFileAction, joinPath, pageInput, pageOutput, questionOf, type FileCall } from "./file-action.ts";
+import { defineFileAction, joinPath, requestOf, type FileCall } from "./file-action.ts";
 import { createLineMatcher, type LineMatcher } from "./line-matcher.ts";
-import { createPace, type Pace } from "./time-slice.ts";
+import { createTimeSlices, type TimeSlices } from "./time-slice.ts";
 import { pathText } from "./file-columns.ts";
 
-/** The steps of a matcher that nothing can interrupt, some 10 ms; of a longer line only so much is looked at. */
+/** The steps that a matcher may take without interruption, some 10 ms. A longer line is truncated to that. */
 const stepsAtOnce = 250_000;
-/** What a line costs by itself, in characters. */
+/** The cost of a line, however short it is, in characters. */
 const lineCost = 10;
 const shownCharacters = 500;
 
 const MatchSchema = z.strictObject({ path: z.string(), line: z.int(), text: z.string() });
 
-/** A line, by its path text and number. */
-const PlaceSchema = z.tuple([z.string(), z.int().min(1)]);
-type Place = z.infer<typeof PlaceSchema>;
+/** A line: the path of its file and its number. */
+const LinePositionSchema = z.tuple([z.string(), z.int().min(1)]);
+type LinePosition = z.infer<typeof LinePositionSchema>;
 
 export const grepAction = defineFileAction({
   action: "grep",
   description:
     "Finds lines that have a text, or match a regular expression. An answer with a cursor has not looked at everything.",
-  place: "folder",
+  target: "folder",
   readWrite: "read",
   annotations: { readOnly: true },
   input: {
@@ -33,76 +33,76 @@ export const grepAction = defineFileAction({
   },
   output: z.strictObject({ matches: z.array(MatchSchema), ...pageOutput }),
   async run(call, { pattern, regex, ignoreCase, limit, cursor }) {
-    const question = questionOf(call, [pattern, regex, ignoreCase]);
-    const start = readCursor(question, cursor, PlaceSchema);
+    const request = requestOf(call, [pattern, regex, ignoreCase]);
+    const start = readCursor(request, cursor, LinePositionSchema);
     const { scans, limits } = call.files;
-    const look: Look = { matches: [], limit, left: limits.scannedCharacters };
-    const goesOnAt = await scans.pass(() => {
+    const scan: Scan = { matches: [], limit, left: limits.scannedCharacters };
+    const resumeAfter = await scans.run(() => {
       const matcher = createLineMatcher(pattern, { isRegex: regex, ignoresCase: ignoreCase });
-      return lookThrough(call, matcher, look, start);
+      return scanFiles(call, matcher, scan, start);
     }, call.signal);
-    return { matches: look.matches, ...(goesOnAt && { cursor: writeCursor(question, goesOnAt) }) };
+    return { matches: scan.matches, ...(resumeAfter && { cursor: writeCursor(request, resumeAfter) }) };
   },
 });
 
-/** One call under way. */
-interface Look {
+/** The state of one running call. */
+interface Scan {
   matches: z.infer<typeof MatchSchema>[];
   limit: number;
-  /** How many characters it may still look at. */
+  /** How many characters may still be scanned. */
   left: number;
-  /** The last line that was looked at, and the last that was found. */
-  seen?: Place;
-  found?: Place;
+  /** The last line that was scanned, and the last one that matched. */
+  seen?: LinePosition;
+  found?: LinePosition;
 }
 
-/** Looks through the covered files behind a line. Returns the line to go on behind, unless all was looked at. */
-async function lookThrough(
+/** Scans the covered files after a line. Returns the line after which to continue; undefined when nothing is left. */
+async function scanFiles(
   call: FileCall,
   matcher: LineMatcher,
-  look: Look,
-  start: Place | undefined,
-): Promise<Place | undefined> {
+  scan: Scan,
+  start: LinePosition | undefined,
+): Promise<LinePosition | undefined> {
   const { files, of, signal } = call;
   const [from, line] = start ?? [];
-  const pace = createPace(files.limits.scanMs, signal);
+  const slices = createTimeSlices(files.limits.scanMs, signal);
   for await (const { path } of files.walk(of, call.path, from)) {
     if (!(await call.covers(path))) continue;
-    await pace.rest();
+    await slices.next();
     const file = await files.read(of, path);
     if (file === undefined) continue;
-    const behind = pathText(path) === from ? line : 0;
-    const goesOnAt = await lookAt(matcher, look, { path, content: file.content, behind: behind ?? 0 }, pace);
-    if (goesOnAt !== undefined) return goesOnAt;
+    const after = pathText(path) === from ? line : 0;
+    const resumeAfter = await scanFile(matcher, scan, { path, content: file.content, after: after ?? 0 }, slices);
+    if (resumeAfter !== undefined) return resumeAfter;
   }
   return undefined;
 }
 
-async function lookAt(
+async function scanFile(
   matcher: LineMatcher,
-  look: Look,
-  { path, content, behind }: { path: readonly string[]; content: string; behind: number },
-  pace: Pace,
-): Promise<Place | undefined> {
+  scan: Scan,
+  { path, content, after }: { path: readonly string[]; content: string; after: number },
+  slices: TimeSlices,
+): Promise<LinePosition | undefined> {
   const atOnce = Math.floor(stepsAtOnce / matcher.size);
   let line = 0;
   for (const whole of linesOf(content)) {
     line += 1;
-    if (pace.isDue()) await pace.rest();
-    if (line <= behind) continue;
-    if (look.seen && (look.left <= 0 || pace.isSpent())) return look.seen;
+    if (slices.isSliceOver()) await slices.next();
+    if (line <= after) continue;
+    if (scan.seen && (scan.left <= 0 || slices.isBudgetSpent())) return scan.seen;
     const text = truncateText(whole, atOnce);
-    look.left -= text.length + lineCost;
-    look.seen = [pathText(path), line];
+    scan.left -= text.length + lineCost;
+    scan.seen = [pathText(path), line];
     if (!matcher.isIn(text)) continue;
-    if (look.matches.length === look.limit) return look.found;
-    look.matches.push({ path: joinPath(path), line, text: truncateText(text, shownCharacters) });
-    look.found = look.seen;
+    if (scan.matches.length === scan.limit) return scan.found;
+    scan.matches.push({ path: joinPath(path), line, text: truncateText(text, shownCharacters) });
+    scan.found = scan.seen;
   }
   return undefined;
 }
 
-/** The lines of a text; behind a line break at its end there is none. */
+/** The lines of a text. A line break at the very end begins no further line. */
 function* linesOf(content: string): Generator<string> {
   for (let start = 0, end = 0; start < content.length; start = end + 1) {
     const found = content.indexOf("\n", start);

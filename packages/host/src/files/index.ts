@@ -1,4 +1,4 @@
-export type { FileDesk } from "./file-action.ts";
+export type { FileServices } from "./file-action.ts";
 export { fileProvider } from "./file-provider.ts";
 export { createFileStore, type FileStore } from "./file-store.ts";
 export { fileTools } from "./file-tools.ts";

@@ -1,4 +1,4 @@
-/** How much the files of one owner may be, and how much one call may look at. */
+/** The limits of one owner's files, and of one call. */
 export interface FileLimits {
   /** Bytes of a file, in UTF-8. */
   readonly fileBytes: number;
@@ -8,11 +8,11 @@ export interface FileLimits {
   readonly snapshots: number;
   /** Snapshots of an owner. */
   readonly ownerSnapshots: number;
-  /** Bytes of content, as they are kept, that a snapshot has or a restore writes. */
+  /** Bytes of stored content that a snapshot may have or a restore may write. */
   readonly restoredBytes: number;
-  /** Characters that one grep looks through before it hands out a cursor. */
+  /** Characters that one grep scans before it returns a cursor. */
   readonly scannedCharacters: number;
-  /** Milliseconds that one grep runs before it hands out a cursor. */
+  /** Milliseconds that one grep runs before it returns a cursor. */
   readonly scanMs: number;
 }
 

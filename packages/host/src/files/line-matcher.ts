@@ -2,19 +2,19 @@ import { RE2JS, RE2JSException } from "re2js";
 import { patternSize } from "./pattern-size.ts";
 import { badPattern } from "./file-errors.ts";
 
-/** A pattern that is ready to be looked for. */
+/** A compiled pattern. */
 export interface LineMatcher {
-  /** How many steps a character may cost. */
+  /** How many steps the pattern may take for each character. */
   size: number;
   isIn(line: string): boolean;
 }
 
 const maxLength = 1_000;
 const maxSize = 1_000;
-/** To compare texts is far less than a step of an expression. */
+/** Comparing texts costs far less than a step of a regular expression. */
 const literalSize = 0.1;
 
-/** Makes a matcher of a literal text, or of a regular expression that takes linear time. Throws when it is neither. */
+/** Makes a matcher from a literal text or from a regular expression that takes linear time. Throws for a bad pattern. */
 export function createLineMatcher(pattern: string, how: { isRegex: boolean; ignoresCase: boolean }): LineMatcher {
   if (pattern === "") throw badPattern("The pattern is empty.");
   if (pattern.length > maxLength) throw badPattern(`The pattern has more than ${maxLength} characters.`);
@@ -29,7 +29,7 @@ function literalMatcher(pattern: string, ignoresCase: boolean): LineMatcher {
 }
 
 function regexMatcher(pattern: string, ignoresCase: boolean): LineMatcher {
-  // Measured before it is compiled: what nested repetitions unfold to is work and memory already.
+  // The size is estimated before compiling, because nested repetitions already cost time and memory then.
   const isSmall = patternSize(pattern) <= maxSize;
   const compiled = isSmall ? compile(pattern, ignoresCase ? RE2JS.CASE_INSENSITIVE : 0) : undefined;
   const size = compiled?.programSize();

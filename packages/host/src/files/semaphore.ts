@@ -1,36 +1,37 @@
-/** Lets so many through at a time, in the order in which they came. */
-export interface Turnstile {
-  /** Does the work when its turn comes; who goes away while waiting has no turn, and work that has begun is not stopped. */
-  pass<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
-  isEmpty(): boolean;
+/** Lets a fixed number of tasks run at a time, in the order in which they came. */
+export interface Semaphore {
+  /** Runs the task when a permit is free. A caller who leaves while waiting is not run; a task that has begun is not stopped. */
+  run<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T>;
+  /** Whether no task runs and none waits. */
+  isIdle(): boolean;
 }
 
-export function createTurnstile(width: number): Turnstile {
+export function createSemaphore(permits: number): Semaphore {
   const waiting = new Set<() => void>();
-  let inside = 0;
+  let running = 0;
 
-  const enter = async (signal: AbortSignal | undefined): Promise<void> => {
+  const acquire = async (signal: AbortSignal | undefined): Promise<void> => {
     signal?.throwIfAborted();
-    if (inside < width) {
-      inside += 1;
+    if (running < permits) {
+      running += 1;
       return;
     }
     const { promise, resolve, reject } = withResolvers();
-    const goAway = (): void => {
+    const leave = (): void => {
       waiting.delete(resolve);
       reject(signal?.reason);
     };
     waiting.add(resolve);
-    signal?.addEventListener("abort", goAway, { once: true });
+    signal?.addEventListener("abort", leave, { once: true });
     await promise;
-    signal?.removeEventListener("abort", goAway);
+    signal?.removeEventListener("abort", leave);
   };
 
-  /** Hands the place to whoever waits longest. */
-  const leave = (): void => {
+  /** Hands the permit to the task that has waited longest. */
+  const release = (): void => {
     const [next] = waiting;
     if (next === undefined) {
-      inside -= 1;
+      running -= 1;
       return;
     }
     waiting.delete(next);
@@ -38,33 +39,33 @@ export function createTurnstile(width: number): Turnstile {
   };
 
   return {
-    async pass(work, signal) {
-      await enter(signal);
+    async run(task, signal) {
+      await acquire(signal);
       try {
-        return await work();
+        return await task();
       } finally {
-        leave();
+        release();
       }
     },
-    isEmpty: () => inside === 0,
+    isIdle: () => running === 0,
   };
 }
 
-/** A turnstile for every key, for as long as somebody is there. */
-export interface Turnstiles {
-  pass<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
+/** One semaphore for each key. A key takes no memory while it has no task. */
+export interface KeyedSemaphore {
+  run<T>(key: string, task: () => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 
-export function createTurnstiles(width: number): Turnstiles {
-  const byKey = new Map<string, Turnstile>();
+export function createKeyedSemaphore(permits: number): KeyedSemaphore {
+  const byKey = new Map<string, Semaphore>();
   return {
-    async pass(key, work, signal) {
-      const turnstile = byKey.get(key) ?? createTurnstile(width);
-      byKey.set(key, turnstile);
+    async run(key, task, signal) {
+      const semaphore = byKey.get(key) ?? createSemaphore(permits);
+      byKey.set(key, semaphore);
       try {
-        return await turnstile.pass(work, signal);
+        return await semaphore.run(task, signal);
       } finally {
-        if (turnstile.isEmpty() && byKey.get(key) === turnstile) byKey.delete(key);
+        if (semaphore.isIdle() && byKey.get(key) === semaphore) byKey.delete(key);
       }
     },
   };

@@ -1,9 +1,8 @@
 import { TimestampSchema } from "turnpike/contracts";
 import { z } from "zod";
-import { readCursor, writeCursor } from "./cursor.ts";
-import { defineFileAction, joinPath, pageInput, pageOutput, questionOf, type FileAction } from "./file-action.ts";
+import { pageInput, pageOutput, readCursor, writeCursor, paginate } from "./paginate.ts";
+import { defineFileAction, joinPath, requestOf, type FileAction } from "./file-action.ts";
 import type { Snapshot } from "./snapshot-store.ts";
-import { takePage } from "./paginate.ts";
 
 const SnapshotSchema = z.strictObject({
   id: z.string(),
@@ -12,12 +11,12 @@ const SnapshotSchema = z.strictObject({
   createdAt: TimestampSchema,
 });
 
-/** Keeping what files were, and going back to it. */
+/** The actions that make, list and restore snapshots. */
 export const snapshotActions: readonly FileAction[] = [
   defineFileAction({
     action: "snapshot:create",
     description: "Keeps what the files at and below a path are now, for a later restore.",
-    place: "folder",
+    target: "folder",
     readWrite: "write",
     annotations: { destructive: false },
     input: { label: z.string().min(1).max(256).optional() },
@@ -30,27 +29,27 @@ export const snapshotActions: readonly FileAction[] = [
   defineFileAction({
     action: "snapshot:list",
     description: "Lists the snapshots at and below a path, the newest first.",
-    place: "folder",
+    target: "folder",
     readWrite: "read",
     annotations: { readOnly: true },
     input: pageInput,
     output: z.strictObject({ snapshots: z.array(SnapshotSchema), ...pageOutput }),
     async run(call, { limit, cursor }) {
-      const question = questionOf(call);
-      const after = readCursor(question, cursor, z.string());
+      const request = requestOf(call);
+      const after = readCursor(request, cursor, z.string());
       const all = await call.files.snapshots.list(call.of);
-      const behind = all.slice(all.findIndex(({ id }) => id === after) + 1);
-      const inside = behind.filter(({ path }) => call.path.every((segment, place) => path[place] === segment));
-      const { items, hasMore } = await takePage(inside, limit, ({ path }) => call.covers(path));
+      const following = all.slice(all.findIndex(({ id }) => id === after) + 1);
+      const inside = following.filter(({ path }) => call.path.every((segment, place) => path[place] === segment));
+      const { items, hasMore } = await paginate(inside, limit, ({ path }) => call.covers(path));
       const last = items.at(-1);
-      return { snapshots: items.map(show), ...(hasMore && last && { cursor: writeCursor(question, last.id) }) };
+      return { snapshots: items.map(show), ...(hasMore && last && { cursor: writeCursor(request, last.id) }) };
     },
   }),
   defineFileAction({
     action: "snapshot:restore",
     description:
       "Makes the files at and below a snapshot's path what they were; files that were not there then are deleted.",
-    place: "folder",
+    target: "folder",
     readWrite: "write",
     // A second time everything is as it was in the snapshot already.
     annotations: { destructive: true, idempotent: true },

@@ -1,16 +1,20 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import type { Database } from "../storage/index.ts";
-import { captureFiles } from "./capture-files.ts";
-import { ownerColumns, type FileOwner } from "./file-owner.ts";
-import type { HeldFiles, HoldFiles } from "./held-files.ts";
+import { ownerColumns, type FileOwner, pathSegments, pathText } from "./file-columns.ts";
+import type { LockedFiles, ChangeFiles } from "./file-rows.ts";
 import type { FileLimits } from "./limits.ts";
-import { pathSegments, pathText } from "./file-columns.ts";
-import { attemptWithin, type Attempt, type Reach } from "./reach.ts";
+import {
+  attemptWithin,
+  captureFiles,
+  type Attempt,
+  type PathCoverage,
+  restoreFiles,
+  type Restored,
+} from "./snapshot-contents.ts";
 import { nothingToKeep, noSnapshot, tooMany } from "./file-errors.ts";
-import { restoreFiles, type Restored } from "./snapshot-contents.ts";
 
-/** What was at and below a path at a moment. It never changes. */
+/** The files at and below a path as they were at one moment. A snapshot never changes. */
 export interface Snapshot {
   id: string;
   path: readonly string[];
@@ -25,15 +29,15 @@ export interface SnapshotStore {
     of: FileOwner,
     path: readonly string[],
     label: string | undefined,
-    reach: Reach,
+    coverage: PathCoverage,
   ): Promise<Snapshot & { files: number }>;
   /** Every snapshot of the owner, the newest first. */
   list(of: FileOwner): Promise<Snapshot[]>;
   /** Makes the files at and below a snapshot's own path what they were: all of it, or nothing. */
-  restore(of: FileOwner, path: readonly string[], id: string, reach: Reach): Promise<Restored>;
+  restore(of: FileOwner, path: readonly string[], id: string, coverage: PathCoverage): Promise<Restored>;
 }
 
-export function createSnapshotStore(database: Database, hold: HoldFiles, limits: FileLimits): SnapshotStore {
+export function createSnapshotStore(database: Database, changeFiles: ChangeFiles, limits: FileLimits): SnapshotStore {
   const list: SnapshotStore["list"] = async (of) => {
     const rows = await database.db
       .selectFrom("snapshots")
@@ -50,47 +54,51 @@ export function createSnapshotStore(database: Database, hold: HoldFiles, limits:
   };
 
   const keep = async (
-    held: HeldFiles,
+    locked: LockedFiles,
     { id, path, label, createdAt }: Snapshot,
     covered: ReadonlyMap<string, boolean>,
   ): Promise<Attempt<number>> => {
-    const { all, ofPath, last } = await countSnapshots(held, path);
+    const { all, ofPath, last } = await countSnapshots(locked, path);
     if (ofPath >= limits.snapshots) throw tooMany("snapshots of a path", limits.snapshots);
     if (all >= limits.ownerSnapshots) throw tooMany("snapshots", limits.ownerSnapshots);
-    const attempt = await captureFiles(held, id, path, { covered, limits });
+    const attempt = await captureFiles(locked, id, path, { covered, limits });
     if (attempt.kind === "unknown") return attempt;
     if (attempt.result === 0) throw nothingToKeep();
-    const said = { path: pathText(path), label: label === undefined ? null : JSON.stringify(label) };
-    await held.transaction
+    const columns = { path: pathText(path), label: label === undefined ? null : JSON.stringify(label) };
+    await locked.transaction
       .insertInto("snapshots")
-      .values({ ...held.mine, id, sequence: last + 1, ...said, created_at: createdAt })
+      .values({ ...locked.mine, id, sequence: last + 1, ...columns, created_at: createdAt })
       .execute();
     return attempt;
   };
 
   return {
     list,
-    async create(of, path, label, reach) {
+    async create(of, path, label, coverage) {
       const createdAt = new Date().toISOString();
       const snapshot: Snapshot = { id: randomUUID(), path, ...(label !== undefined && { label }), createdAt };
-      const files = await attemptWithin(reach, (covered) =>
-        hold(of, (held) => keep(held, snapshot, covered), reach.signal),
+      const files = await attemptWithin(coverage, (covered) =>
+        changeFiles(of, (locked) => keep(locked, snapshot, covered), coverage.signal),
       );
       return { ...snapshot, files };
     },
-    async restore(of, path, id, reach) {
+    async restore(of, path, id, coverage) {
       const snapshot = (await list(of)).find((each) => each.id === id);
       if (snapshot === undefined || pathText(snapshot.path) !== pathText(path)) throw noSnapshot();
-      return attemptWithin(reach, (covered) =>
-        hold(of, (held) => restoreFiles(held, id, path, { covered, limits, signal: reach.signal }), reach.signal),
+      return attemptWithin(coverage, (covered) =>
+        changeFiles(
+          of,
+          (locked) => restoreFiles(locked, id, path, { covered, limits, signal: coverage.signal }),
+          coverage.signal,
+        ),
       );
     },
   };
 }
 
-/** How many snapshots there are, how many of them of a path, and where the newest stands in their order. */
+/** How many snapshots the owner has, how many of them are of this path, and the highest sequence number. */
 function countSnapshots(
-  { transaction, mine }: HeldFiles,
+  { transaction, mine }: LockedFiles,
   path: readonly string[],
 ): Promise<{ all: number; ofPath: number; last: number }> {
   return transaction

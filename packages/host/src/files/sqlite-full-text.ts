@@ -1,22 +1,21 @@
 import { sql } from "kysely";
-import { breathe } from "./breathe.ts";
+import { yieldToEventLoop } from "./time-slice.ts";
 import type { FullText } from "./full-text.ts";
-import { isOwn, shelfOf, type OwnerColumns } from "./file-owner.ts";
-import { isWithin } from "./file-columns.ts";
+import { isOwnedBy, ownerKey, type OwnerColumns, isWithin } from "./file-columns.ts";
 import type { WordQuery } from "./tokenize.ts";
 
-/** How often a word stands in a content whose words are kept in these columns too. */
+/** How often a word must occur in a content to be written to these columns as well. */
 const levels = { often: 3, most: 10 } as const;
 
-/** What a word is worth that is found in a column, besides the one point for being found at all. */
+/** The points for a word that is found in a column, besides the one point for being found at all. */
 const worth = { path: 4, often: 1, most: 1 } as const;
 
-/** How many words of a query make a difference for the order; all of them have to be there. */
+/** How many words of a query count for the score. A file has to have all of them in any case. */
 const rankedWords = 8;
 
 /**
- * FTS5. A file's row has the file's id, whose it is, the words of its path, and each word of its content once. What
- * `bm25` would know of all tenants' files stays out of the scores.
+ * FTS5. A file's row has the file's id, its owner, the words of its path, and each word of its content once. SQLite's own
+ * ranking, `bm25`, is not used: it would let the files of other tenants influence a score.
  */
 export const sqliteFullText: FullText = {
   async index(db, mine, { id, path, content }) {
@@ -34,15 +33,15 @@ export const sqliteFullText: FullText = {
   async match(db, mine, folder, query, signal) {
     const scope = quoted(scopeOf(mine));
     const terms = termsOf(query);
-    // Crossed, so that the words are looked up once and not for every file.
+    // A cross join, so that SQLite looks the words up once and not for every file.
     const files = await sql<{ id: number; path: string; size: number }>`
       select files.id, files.path, files.size from words cross join files on files.id = words.rowid
       where words match ${[scope, ...terms].join(" AND ")}
-        and ${isOwn(mine)} and ${isWithin(folder)}`.execute(db);
+        and ${isOwnedBy(mine)} and ${isWithin(folder)}`.execute(db);
     const points = new Map(files.rows.map(({ id }) => [id, terms.length]));
     for (const term of terms.slice(-rankedWords)) {
       for (const [column, value] of Object.entries(worth)) {
-        await breathe(signal);
+        await yieldToEventLoop(signal);
         const found = await sql<{ id: number }>`
           select rowid as id from words where words match ${`${scope} AND {${column}} : ${term}`}`.execute(db);
         for (const { id } of found.rows) points.set(id, (points.get(id) ?? 0) + value);
@@ -52,12 +51,12 @@ export const sqliteFullText: FullText = {
   },
 };
 
-/** No word begins like this: whose a file is can be asked for together with its words, and never by them. */
+/** The owner as a term of the index. No word of a text begins with §, so a query can never name an owner. */
 function scopeOf(mine: OwnerColumns): string {
-  return `§${shelfOf(mine)}`;
+  return `§${ownerKey(mine)}`;
 }
 
-/** Words are letters and digits alone: between quotes they are nothing but themselves. */
+/** Words are only letters and digits, so between quotes they have no other meaning. */
 function termsOf({ words, prefix }: WordQuery): string[] {
   return [...words.map(quoted), `${quoted(prefix)} *`];
 }

@@ -1,27 +1,35 @@
-import { breathe } from "./breathe.ts";
+import { setImmediate } from "node:timers/promises";
 
-/** The milliseconds that somebody may run before everybody else gets a chance to. */
-const atOnce = 10;
+/** How many milliseconds one piece of work may run before other work gets its turn. */
+const sliceMs = 10;
 
-/** How somebody who runs for long knows when to rest, and when it was enough. */
-export interface Pace {
-  /** Whether it ran for as long as it may; the time of its rests does not count. */
-  isSpent(): boolean;
-  isDue(): boolean;
-  rest(): Promise<void>;
+/** Lets other work of this process run, which an SQLite inside it does not do by itself. Throws when the caller has left. */
+export async function yieldToEventLoop(signal?: AbortSignal): Promise<void> {
+  await setImmediate();
+  signal?.throwIfAborted();
 }
 
-export function createPace(ownMs: number, signal: AbortSignal): Pace {
-  let ran = 0;
-  let since = performance.now();
-  const running = (): number => performance.now() - since;
+/** Divides long work into time slices, between which other work runs. */
+export interface TimeSlices {
+  /** Whether the work has run for its whole budget. Time between slices does not count. */
+  isBudgetSpent(): boolean;
+  /** Whether the current slice is over. */
+  isSliceOver(): boolean;
+  /** Yields to other work, then begins the next slice. */
+  next(): Promise<void>;
+}
+
+export function createTimeSlices(budgetMs: number, signal: AbortSignal): TimeSlices {
+  let spentMs = 0;
+  let startedAt = performance.now();
+  const sliceTime = (): number => performance.now() - startedAt;
   return {
-    isSpent: () => ran + running() >= ownMs,
-    isDue: () => running() >= atOnce,
-    async rest() {
-      ran += running();
-      await breathe(signal);
-      since = performance.now();
+    isBudgetSpent: () => spentMs + sliceTime() >= budgetMs,
+    isSliceOver: () => sliceTime() >= sliceMs,
+    async next() {
+      spentMs += sliceTime();
+      await yieldToEventLoop(signal);
+      startedAt = performance.now();
     },
   };
 }

@@ -109,12 +109,12 @@ describe.each(databaseKinds)("listing files on %s", (kind) => {
     expect(next["cursor"]).toBeUndefined();
   });
 
-  test("a cursor of another question is none", async () => {
+  test("a cursor of another request is none", async () => {
     const world = fileWorld(await open());
     await world.seed(tree);
     const elsewhere = fileWorld(await open());
     const { cursor } = await world.ask("list", "a", { input: { limit: 1 } });
-    const refused = { code: "invalid_cursor", message: "The cursor does not come from this question." };
+    const refused = { code: "invalid_cursor", message: "The cursor does not come from this request." };
     const input = { cursor: String(cursor) };
     expect(shown(await world.ask("list", "a", { input }))).toHaveLength(4);
     expect(await world.ask("list", "", { input })).toEqual(refused);

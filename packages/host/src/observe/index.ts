@@ -8,6 +8,6 @@ export {
   LogSettingsSchema,
   portErrorFacts,
 } from "./log.ts";
-export { measureTurns } from "./measure-turns.ts";
+export { measureTurns } from "./measure.ts";
 export { createMetrics, type Metrics } from "./metrics.ts";
 export { queryLog } from "./query-log.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { countingApi, events, turn } from "../../../../tests/support/host/counting-api.ts";
 import { context } from "../../../../tests/support/host/world.ts";
-import { measureTurns } from "./measure-turns.ts";
+import { measureTurns } from "./measure.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 
 async function sampleOf(metrics: Metrics, sample: string): Promise<string | undefined> {

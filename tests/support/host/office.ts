@@ -109,7 +109,7 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
     ),
   );
   const log = { ...silent, error: (facts: object) => void errors.push(facts) };
-  const front = createFront({ protocols: [protocol], log, metrics: createMetrics({ routes: [] }) });
+  const front = createFront({ protocols: [protocol], log, metrics: createMetrics() });
   const handler: Office["handler"] = async (request) =>
     protocol.owns(new URL(request.url).pathname) ? front(request) : undefined;
   const send: Office["send"] = async <Body>(as: Caller, method: string, path: string, body?: unknown) => {

@@ -95,7 +95,7 @@ export function servedWorld(
   const front = createFront({
     protocols: [serveProtocol(protocol)],
     log: { info() {}, warn: note, error: note },
-    metrics: createMetrics({ routes: [] }),
+    metrics: createMetrics(),
   });
   const serve = async (request: Request): Promise<Response> =>
     protocol.owns(new URL(request.url).pathname) ? front(request) : new Response("elsewhere", { status: 418 });

@@ -22,7 +22,6 @@ import { mcpProtocol } from "../protocols/mcp/index.ts";
 import { metricsPage, openPages } from "../protocols/pages/index.ts";
 import { serviceProtocol } from "../protocols/service/index.ts";
 import { createFront, createReadiness, serveProtocol, startServer } from "../front/index.ts";
-import { knownPaths } from "./known-paths.ts";
 import { createPipeline } from "./pipeline.ts";
 import { openStores, type Stores } from "./stores.ts";
 import { version } from "../base/index.ts";
@@ -49,7 +48,7 @@ const hourMs = 3_600_000;
 
 /** Starts a host; one that cannot start leaves nothing open. */
 export async function startHost(config: Config, options: HostOptions): Promise<Host> {
-  const metrics = createMetrics({ routes: knownPaths });
+  const metrics = createMetrics();
   const pool = createMcpPool(config.mcp, options.log);
   const database = await openDatabase(config.database, queryLog(metrics));
   try {

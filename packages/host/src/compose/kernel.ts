@@ -2,7 +2,7 @@ import { createKernel, type AccessGuard, type Kernel, type ToolHandler, type Too
 import { escalationTool } from "turnpike/runtime";
 import type { Config } from "./config.ts";
 import { type FileServices, fileProvider, fileTools } from "../files/index.ts";
-import { countingAudit, errorFacts, type Log, type Metrics, portErrorFacts } from "../observe/index.ts";
+import { countAuditEvents, errorFacts, type Log, type Metrics, portErrorFacts } from "../observe/index.ts";
 import { messageTools, messageTransport } from "../messages/index.ts";
 import type { Stores } from "./stores.ts";
 
@@ -31,7 +31,7 @@ export function createHostKernel({ stores, access, metrics, log, tools, provider
     namespaceSettings: stores.settings,
     access,
     escalations: stores.escalations,
-    audit: countingAudit(stores.audit, metrics),
+    audit: countAuditEvents(stores.audit, metrics),
     messages: messageTransport(stores.messages),
     tools: offered,
     toolProviders: providers,

@@ -26,10 +26,10 @@ function frontWith(changes: Partial<Protocol<string>>) {
     routes: [{ ...ok, path: "/closed" }],
     openRoutes: [{ ...ok, path: "/open" }],
   };
-  const metrics = createMetrics({ routes: ["/a/reply", "/open"] });
+  const metrics = createMetrics();
   const front = createFront({ protocols: [serveProtocol(first), serveProtocol(rest)], log, metrics });
   const send = (path: string, init: RequestInit = {}) => front(new Request(`http://localhost${path}`, init));
-  return { send, lines };
+  return { send, lines, metrics };
 }
 
 function failing(thrown: unknown): Pick<Protocol<string>, "routes"> {
@@ -85,6 +85,26 @@ for (const path of ["/a/reply", "/a/response", "/a/nothing", "/open", "/closed",
     expect(requestId).toMatch(/^[0-9a-f-]{36}$/);
     expect(headers.get("cache-control")).toBe("no-store");
     expect(new Set(lines.map((line) => line["requestId"]))).toEqual(new Set([requestId]));
+  });
+}
+
+for (const path of ["/a/nothing", "/a/reply/alice", "/__proto__", "/elsewhere"]) {
+  test(`${path}, which no protocol has, is "other" in the log and in the metrics`, async () => {
+    const { send, lines, metrics } = frontWith({});
+    await send(path);
+    expect(lines.at(-1)).toMatchObject({ msg: "request", route: "other" });
+    const text = await metrics.text();
+    expect(text).toMatch(/^turnpike_requests_total\{route="other",status="40[14]"\} 1$/m);
+    expect(text).not.toContain(path);
+  });
+}
+
+for (const path of ["/a/reply", "/open", "/closed"]) {
+  test(`${path}, which a protocol has, is named in the log and in the metrics`, async () => {
+    const { send, lines, metrics } = frontWith({});
+    await send(path);
+    expect(lines.at(-1)).toMatchObject({ msg: "request", route: path });
+    expect(await metrics.text()).toContain(`turnpike_requests_total{route="${path}",status="`);
   });
 }
 

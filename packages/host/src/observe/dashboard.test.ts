@@ -23,7 +23,7 @@ const expressions = [
 ];
 const shown = new Set(expressions.flatMap((expression) => expression.match(/\b(turnpike|process|nodejs)_\w+/g) ?? []));
 
-const text = await createMetrics({ routes: [] }).text();
+const text = await createMetrics().text();
 const exported = Array.from(text.matchAll(/^# TYPE (\w+) (\w+)$/gm), ([, name = "", type = ""]) => ({ name, type }));
 
 /** The names under which Prometheus keeps a metric. */

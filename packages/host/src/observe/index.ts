@@ -1,4 +1,3 @@
-export { countingAudit } from "./counting-audit.ts";
 export {
   bugFacts,
   createLog,
@@ -8,6 +7,6 @@ export {
   LogSettingsSchema,
   portErrorFacts,
 } from "./log.ts";
-export { measureTurns } from "./measure.ts";
+export { countAuditEvents, measureTurns } from "./measure.ts";
 export { createMetrics, type Metrics } from "./metrics.ts";
 export { queryLog } from "./query-log.ts";

@@ -6,43 +6,43 @@ export const LogSettingsSchema = z.strictObject({
   level: z.enum(["debug", "info", "warn", "error", "silent"]).default("info"),
 });
 
-/** What is logged. */
+/** The settings of the log. */
 export type LogSettings = z.infer<typeof LogSettingsSchema>;
 
-/** Where the host writes what happens: JSON lines, and never a token, an argument or a payload. */
+/** The host's log: JSON lines, which never hold a token, an argument or a payload. */
 export interface Log {
   info(facts: object, message: string): void;
   warn(facts: object, message: string): void;
   error(facts: object, message: string): void;
 }
 
-/** Logs to standard error, so that standard output stays the command's. */
+/** Logs to standard error, because standard output belongs to the command. */
 export function createLog({ level }: LogSettings): Log {
   return pino({ level, base: null }, pino.destination({ fd: 2, sync: true }));
 }
 
-/** What the log says of an error: what it is, not what it was carrying. */
+/** The facts of an error for the log: its name and message, and those of its cause. */
 export function errorFacts(error: unknown): { error: string; cause?: string } {
   const { cause } = error instanceof Error ? error : {};
-  return { error: inWords(error), ...(cause !== undefined && { cause: inWords(cause) }) };
+  return { error: describeError(error), ...(cause !== undefined && { cause: describeError(cause) }) };
 }
 
-/** What the log says of a bug: where it is, too. */
+/** The facts of a bug for the log: those of an error, and where it happened. */
 export function bugFacts(error: unknown): { error: string; cause?: string; stack?: string } {
   const { stack } = error instanceof Error ? error : {};
   return { ...errorFacts(error), ...(stack !== undefined && { stack }) };
 }
 
-function inWords(error: unknown): string {
+function describeError(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : typeof error;
 }
 
-/** An error of a tool or a runtime may quote what it was working on: only its kind is said. */
+/** The facts of an error of a tool or a runtime: only its name, because its message may quote what it was working on. */
 export function foreignErrorFacts(error: unknown): { error: string } {
   return { error: error instanceof Error ? error.name : typeof error };
 }
 
-/** What the log says of a port that failed: stores in their own words, foreign code by its kind alone. */
+/** The facts of a port that failed: the whole error of a store, only the name of an error of foreign code. */
 export function portErrorFacts(error: unknown, { port }: PortFailure): { error: string } {
   const isForeign = port === "tools" || port === "resources" || port === "messages";
   return isForeign ? foreignErrorFacts(error) : errorFacts(error);

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
+import { memoryAudit } from "turnpike/testing";
 import { countingApi, events, turn } from "../../../../tests/support/host/counting-api.ts";
-import { context } from "../../../../tests/support/host/world.ts";
-import { measureTurns } from "./measure.ts";
+import { auditEvent, context } from "../../../../tests/support/host/world.ts";
+import { countAuditEvents, measureTurns } from "./measure.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 
 async function sampleOf(metrics: Metrics, sample: string): Promise<string | undefined> {
@@ -12,7 +13,7 @@ async function sampleOf(metrics: Metrics, sample: string): Promise<string | unde
 const succeeded = 'turnpike_turn_duration_seconds_count{outcome="succeeded"}';
 
 test("a turn runs while it runs, and is timed when it has ended", async () => {
-  const metrics = createMetrics({ routes: [] });
+  const metrics = createMetrics();
   let finish = (): void => {};
   const { api } = countingApi(() => new Promise((resolve) => void (finish = resolve)));
   const running = measureTurns(api, metrics).executeTurn(context(), turn);
@@ -25,7 +26,7 @@ test("a turn runs while it runs, and is timed when it has ended", async () => {
 });
 
 test("what never became a turn is over, and not timed", async () => {
-  const metrics = createMetrics({ routes: [] });
+  const metrics = createMetrics();
   const { api } = countingApi(() => Promise.reject(new Error("refused")));
   await expect(measureTurns(api, metrics).executeTurn(context(), turn)).rejects.toThrow("refused");
   expect(await sampleOf(metrics, "turnpike_turns_running")).toBe("0");
@@ -34,9 +35,27 @@ test("what never became a turn is over, and not timed", async () => {
 
 test("a turn is watched as before, and everything else is the api's own", async () => {
   const { api } = countingApi();
-  const measured = measureTurns(api, createMetrics({ routes: [] }));
+  const measured = measureTurns(api, createMetrics());
   const seen: unknown[] = [];
   await measured.executeTurn(context(), turn, { onEvent: (event) => void seen.push(event) });
   expect(seen).toEqual(events);
   expect(measured.invokeTool).toBe(api.invokeTool);
+});
+
+const allowed = auditEvent("event-1", { type: "authorization.checked", outcome: "allowed" });
+
+test("an event goes to the sink as it is, and is counted once it is kept", async () => {
+  const metrics = createMetrics();
+  const audit = memoryAudit();
+  await countAuditEvents(audit, metrics).record(allowed);
+  expect(audit.events).toEqual([allowed]);
+  expect(audit.events[0]).toBe(allowed);
+  expect(await metrics.text()).toContain('turnpike_decisions_total{reason="allowed"} 1');
+});
+
+test("an event that the sink refuses is refused, and not counted", async () => {
+  const metrics = createMetrics();
+  const refusing = countAuditEvents({ record: () => Promise.reject(new Error("no space")) }, metrics);
+  await expect(refusing.record(allowed)).rejects.toThrow("no space");
+  expect(await metrics.text()).not.toContain("turnpike_decisions_total{");
 });

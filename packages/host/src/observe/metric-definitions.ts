@@ -1,16 +1,15 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import { childrenOf } from "./children.ts";
 
 const prefix = "turnpike";
 const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120];
 const turnBuckets = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 const storeBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 15];
 
-/** How much waits in a queue now. */
+/** Reads how many items wait in a queue now. */
 export type Depth = () => number | Promise<number>;
 
-/** Registers every figure of the host; those with labels are asked for by them. */
-export function registerFigures(registry: Registry, queues: ReadonlyMap<string, Depth>) {
+/** Registers every metric of the host. A metric with labels is a function of their values. */
+export function registerMetrics(registry: Registry, queues: ReadonlyMap<string, Depth>) {
   const registers = [registry];
   const requests = new Counter({
     name: `${prefix}_requests_total`,
@@ -60,11 +59,13 @@ export function registerFigures(registry: Registry, queues: ReadonlyMap<string, 
   });
   const queueDepth = new Gauge({
     name: `${prefix}_queue_depth`,
-    help: "What waits: audit events to be written, heads of trails to be signed, questions to be answered, messages to be acknowledged.",
+    help: "What waits: audit events to be written, heads of trails to be signed, escalations to be answered, messages to be acknowledged.",
     labelNames: ["queue"],
     registers: [],
     async collect() {
-      const depths = await Promise.all([...queues].map(async ([queue, depth]) => [queue, await tell(depth)] as const));
+      const depths = await Promise.all(
+        [...queues].map(async ([queue, depth]) => [queue, await readDepth(depth)] as const),
+      );
       for (const [queue, value] of depths) this.set({ queue }, value);
     },
   });
@@ -81,11 +82,23 @@ export function registerFigures(registry: Registry, queues: ReadonlyMap<string, 
   };
 }
 
-/** A queue that cannot be read must not hide the other figures. */
-async function tell(depth: Depth): Promise<number> {
+/** A queue that cannot be read must not hide the other metrics. */
+async function readDepth(depth: Depth): Promise<number> {
   try {
     return await depth();
   } catch {
     return Number.NaN;
   }
+}
+
+/** Caches the child of a metric for each combination of labels, so that counting builds no label objects. */
+export function childrenOf<Child>(make: (one: string, other: string) => Child): (one: string, other?: string) => Child {
+  const families = new Map<string, Map<string, Child>>();
+  return (one, other = "") => {
+    let family = families.get(one);
+    if (family === undefined) families.set(one, (family = new Map()));
+    let child = family.get(other);
+    if (child === undefined) family.set(other, (child = make(one, other)));
+    return child;
+  };
 }

@@ -7,7 +7,7 @@ import { queryLog } from "./query-log.ts";
 
 /** A database with one table whose statements are timed. */
 async function openTimed(): Promise<{ db: Kysely<Schema>; metrics: Metrics }> {
-  const metrics = createMetrics({ routes: [] });
+  const metrics = createMetrics();
   const file = new SqliteDatabase(":memory:");
   file.exec("create table uses (namespace_id text not null, grant_id text not null, used integer not null)");
   const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: file }), log: queryLog(metrics) });

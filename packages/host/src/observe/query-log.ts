@@ -1,7 +1,7 @@
 import { TableNode, type Logger, type OperationNode, type RootOperationNode } from "kysely";
 import type { Metrics } from "./metrics.ts";
 
-/** For the `log` of a Kysely: times every statement, those that failed and those that end transactions included. */
+/** A logger for Kysely that times every statement, including those that fail and those that end transactions. */
 export function queryLog(metrics: Metrics): Logger {
   return ({ query: { query }, queryDurationMillis }) => {
     metrics.query(operationOf(query), tableOf(query), queryDurationMillis / 1000);
@@ -17,14 +17,14 @@ const operations: Partial<Record<RootOperationNode["kind"], string>> = {
 
 const transactionWords = new Set(["begin", "commit", "rollback"]);
 
-/** What a statement does. Text written by hand may hold anything, so only a few words of it are told apart. */
+/** The kind of a statement. Hand-written SQL may hold anything, so only a few of its words become labels. */
 function operationOf(query: RootOperationNode): string {
   if (query.kind !== "RawNode") return operations[query.kind] ?? "other";
   const [word = ""] = query.sqlFragments;
   return transactionWords.has(word) ? word : "other";
 }
 
-/** The table a statement is about, as the source names it. */
+/** The table of a statement, by its name in the source. */
 function tableOf(query: RootOperationNode): string {
   switch (query.kind) {
     case "SelectQueryNode":

@@ -1,1 +1,1 @@
-export { mcpPath, mcpProtocol } from "./mcp-protocol.ts";
+export { mcpProtocol } from "./mcp-protocol.ts";

@@ -10,7 +10,7 @@ import type { IncomingRequest, Protocol } from "../../front/index.ts";
 import { createMcpServer } from "./mcp-server.ts";
 
 /** Where MCP clients are served. */
-export const mcpPath = "/mcp";
+const mcpPath = "/mcp";
 
 /** What MCP is served with. */
 export interface McpProtocolOptions {

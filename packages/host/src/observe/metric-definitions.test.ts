@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { childrenOf } from "./children.ts";
+import { childrenOf } from "./metric-definitions.ts";
 
 test("each combination of labels has one child, which is made once", () => {
   const made: string[] = [];

@@ -45,13 +45,13 @@ describe.each(databaseKinds)("what others wrote is only shown, on %s", (kind) =>
   };
   const asking = { escalate: { reason: hostile, requestedAuthority: { capabilities: [capability] } } };
 
-  test("the reason and the wishes of an agent, when its turn ends with a question", async () => {
+  test("the reason and the wishes of an agent, when its turn ends with an escalation", async () => {
     const printed = await command(host, turn(asking), token);
     expect(printed).toMatchObject({ code: 0, stderr: "" });
     expect(seen(printed)).toEqual({ lines: 3, ...harmless });
   });
 
-  test("the reason and the wishes of an agent, in the list of questions and in its approval", async () => {
+  test("the reason and the wishes of an agent, in the list of escalations and in its approval", async () => {
     await command(host, turn(asking), token);
     const listed = await command(host, words`escalation list --tenant acme`);
     expect(listed.code).toBe(0);
@@ -208,10 +208,10 @@ describe("a suggested command", () => {
   for (const { name, word, isNoPath = false } of rows) {
     test(`is on one line, works as pasted and grants exactly what was asked: ${name}`, async () => {
       const segment = isNoPath ? "diary.md" : word;
-      const question = words`
+      const why = words`
         why --tenant=${word} --actor ${`agent:${word}`} --owner ${`human:${word}`} --purpose=${word}
         --action=${word} --resource ${`files/${segment}/${segment}`}`;
-      const denied = await command(host, question);
+      const denied = await command(host, why);
       expect(denied.code).toBe(0);
       expect(seen(denied)).toEqual({ lines: 6, ...harmless });
       const line = denied.stdout.trimEnd().split("\n").at(-1) ?? "";
@@ -243,7 +243,7 @@ describe("a suggested command", () => {
           },
         ],
       });
-      expect((await command(host, question)).stdout).toMatch(/^ALLOWED /);
+      expect((await command(host, why)).stdout).toMatch(/^ALLOWED /);
     });
   }
 });

@@ -207,7 +207,7 @@ describe("what is not there", () => {
     test(`${args.join(" ")} says so, with a command that works as it is`, async () => {
       const { code, stderr } = await command(host, args);
       expect(code).toBe(1);
-      expect(stderr).toMatch(/^There is no such question in acme\. /);
+      expect(stderr).toMatch(/^There is no such escalation in acme\. /);
       expect(stderr).toMatch(/turnpike escalation list .*--tenant acme/);
     });
   }
@@ -319,7 +319,7 @@ describe("a value that its flag does not take is named, with what is expected, b
     { args: words`files create a`, says: "expected --content or --file, and one of them only." },
     {
       args: words`escalation approve --tenant acme`,
-      says: "escalation: expected the id of a question, or --wants with what it asks for.",
+      says: "escalation: expected the id of an escalation, or --wants with what it requests.",
     },
     { args: words`files create a --content a --file b`, says: "expected --content or --file, and one of them only." },
     {

@@ -120,7 +120,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     );
   });
 
-  test("grant: issued, derived, listed a page at a time and revoked with all that fell", async () => {
+  test("grant: issued, derived, listed a page at a time and revoked with all that was derived from it", async () => {
     const list = words`grant list --tenant deeds`;
     const create = words`grant create --tenant deeds --to agent:assistant --from human:alice`;
     expect(await prints(list)).toEqual(said("There are no grants."));
@@ -166,7 +166,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
 
     expect(await prints(words`grant revoke notes --tenant deeds`)).toEqual(
       said(
-        "Revoked notes. With it fell what was derived from it:",
+        "Revoked notes. These grants were derived from it and are invalid now:",
         "  notes-child of agent:helper",
         "  notes-leaf of agent:third",
       ),
@@ -279,11 +279,11 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
       return turn({ escalate: { reason: `I need ${path}.`, requestedAuthority: { capabilities: [capability] } } });
     };
     const list = words`escalation list --tenant asks`;
-    expect(await prints(list)).toEqual(said("No question is pending."));
+    expect(await prints(list)).toEqual(said("No escalation is pending."));
     expect(await prints(asking("diary.md"), token)).toEqual(
       said(
-        "The turn ended with a question: I need diary.md.",
-        "It asks for: read files/diary.md",
+        "The turn ended with an escalation: I need diary.md.",
+        "It requests: read files/diary.md",
         "An operator answers it: turnpike escalation list --tenant <tenant>",
       ),
     );
@@ -305,7 +305,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     const again = "Look again with the matching `list` command.";
     expect(await prints([...approve, "another"])).toEqual(
       refused(
-        "Refused (conflict): /ask: this question asks for something else. Look at it again before you answer.",
+        "Refused (conflict): /ask: this escalation requests something else. Look at it again before you answer.",
         again,
       ),
     );
@@ -316,7 +316,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     );
     expect(await prints(words`escalation deny ${id} --tenant asks --reason No.`)).toEqual(
       refused(
-        `Refused (conflict): This question was approved as approved-q0000000000000000 ${sometime}; it is answered once.`,
+        `Refused (conflict): This escalation was approved as approved-q0000000000000000 ${sometime}; it is answered once.`,
         again,
       ),
     );
@@ -324,7 +324,9 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     for (const path of ["one.md", "two.md"]) expect((await command(host, asking(path), token)).code).toBe(0);
     const wanted = words`escalation approve --tenant asks --wants ${"read files/one.md"}`;
     expect((await prints(wanted)).stdout).toMatch(/^Approved\. agent:assistant may read files\/one\.md of human:alice/);
-    expect((await prints(wanted)).stderr).toMatch(/^There is no such question in asks\. See: turnpike escalation list/);
+    expect((await prints(wanted)).stderr).toMatch(
+      /^There is no such escalation in asks\. See: turnpike escalation list/,
+    );
     const newest = await json<{ escalations: { id: string }[] }>([...list, ...words`--limit 1`]);
     const second = newest.escalations[0]?.id ?? "";
     expect(await prints(words`escalation deny ${second} --tenant asks --reason ${"It stays private."}`)).toEqual(
@@ -382,7 +384,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
   });
 
   test("why: every grant with the first condition it failed, and the one command", async () => {
-    const question = words`
+    const explain = words`
       why --tenant whys --actor agent:assistant --owner human:alice --purpose support
       --action read --resource files/private/diary.md`;
     const verdict =
@@ -392,7 +394,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
       "  turnpike grant create --url http://host --tenant whys --to agent:assistant --from human:alice " +
         "--owner human:alice --resource files/private/diary.md --exact --action read --purpose support",
     ];
-    expect(await prints(question)).toEqual(
+    expect(await prints(explain)).toEqual(
       said(verdict, "", "agent:assistant holds no grant of human:alice in whys.", "", ...suggestion),
     );
 
@@ -415,7 +417,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     await issue("i-purpose", { constraints: { purposes: ["billing"] } });
     await issue("j-of-bob", { issuer: bob });
     await issue("k-to-bob", { subject: bob });
-    const [denied, explained] = await Promise.all([prints(question), json(question)]);
+    const [denied, explained] = await Promise.all([prints(explain), json(explain)]);
     expect(denied).toEqual(
       said(
         verdict,
@@ -448,7 +450,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     });
 
     await issue("allows", {});
-    const { stdout } = await prints(question);
+    const { stdout } = await prints(explain);
     expect(stdout).toMatch(/^ALLOWED \(allowed\): agent:assistant, read files\/private\/diary\.md of human:alice, /);
     expect(stdout).toContain("\nallows       human:alice  nothing: it allows this");
     expect(stdout).not.toContain("This would allow");
@@ -479,7 +481,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     );
   });
 
-  test("why: a grant that is used up, and one whose chain fell", async () => {
+  test("why: a grant that is used up, and one whose chain is invalid", async () => {
     const token = await enter("spent");
     const create = words`grant create --tenant spent --from human:alice --resource files/a.md --exact --action *`;
     await command(host, [...create, ...words`--to agent:assistant --uses 1 --id once`]);
@@ -490,16 +492,16 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     const denied = await prints(words`files read a.md`, token);
     expect(denied.stderr).toMatch(/^Denied \(grant_exhausted\): Every grant that covers the act has been used up\.\n/);
     const why = words`why --tenant spent --actor agent:assistant --owner human:alice --purpose support --action read --resource files/a.md`;
-    const [spent, fallen] = await Promise.all([prints(why), prints([...why, ...words`--authority human:bob`])]);
+    const [spent, broken] = await Promise.all([prints(why), prints([...why, ...words`--authority human:bob`])]);
     expect(spent.stdout).toMatch(/^DENIED \(grant_exhausted\): /);
     expect(spent.stdout).toContain(
       "\nGRANT  FROM         FAILED           BECAUSE\nonce   human:alice  grant_exhausted  1 use\n",
     );
-    expect(fallen.stdout).toMatch(/^DENIED \(delegation_chain_invalid\): /);
-    expect(fallen.stdout).toContain(
+    expect(broken.stdout).toMatch(/^DENIED \(delegation_chain_invalid\): /);
+    expect(broken.stdout).toContain(
       "\nGRANT  FROM       FAILED                    BECAUSE\nleaf   human:bob  delegation_chain_invalid  parent_inactive\n",
     );
-    expect(fallen.stdout).not.toContain("grant create");
+    expect(broken.stdout).not.toContain("grant create");
   });
 
   test("a denial for want of uses says who can tell why, like every denial", async () => {

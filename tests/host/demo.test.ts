@@ -99,12 +99,12 @@ for (const kind of databaseKinds) {
       expect(rest).toEqual([]);
       expect(again).toBe(turn);
       const type = async (line = "false") => steady(await paste(folder, `${token}\n${line}`));
-      const question = said(
-        "The turn ended with a question: I was asked to read private/diary.md.",
-        "It asks for: read files/private/diary.md",
+      const escalated = said(
+        "The turn ended with an escalation: I was asked to read private/diary.md.",
+        "It requests: read files/private/diary.md",
         "An operator answers it: turnpike escalation list --tenant <tenant>",
       );
-      expect(await type(turn)).toEqual(question);
+      expect(await type(turn)).toEqual(escalated);
       expect(await type(approve)).toEqual(
         said(
           "Approved. agent:assistant may read files/private/diary.md of human:alice, for demo, until 2026-01-01T00:00:00.000Z, 1 use (approved-q0000000000000000).",
@@ -114,7 +114,7 @@ for (const kind of databaseKinds) {
         said("[", "  {", '    "content": "Nobody but Alice reads this.\\n",', '    "version": 1', "  }", "]"),
       );
       // npx takes its time, and finds what is on the path too.
-      expect(await type(again?.replace(/^npx /, ""))).toEqual(question);
+      expect(await type(again?.replace(/^npx /, ""))).toEqual(escalated);
       expect((await command(host, words`audit verify --tenant demo`)).stdout).toMatch(
         /^The audit trail of demo is whole: \d+ rows\.\n/,
       );

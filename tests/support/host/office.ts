@@ -1,4 +1,4 @@
-import type { Question } from "../../../packages/host/src/management/records.ts";
+import type { EscalationRecord } from "../../../packages/host/src/management/records.ts";
 /** An operators' office on a database: a desk whose clock stands still, tokens, and ways to ask as anybody. */
 import type { AccessContext, AuditEvent, Escalation, PrincipalRef } from "turnpike/contracts";
 import { createKernel, type AuditSink, type Kernel, type KernelOptions } from "turnpike/kernel";
@@ -41,7 +41,7 @@ export interface OfficeOptions {
   rateLimit?: RateLimit;
   pages?: Readonly<Record<string, () => Promise<Response>>>;
   kernel?: Partial<KernelOptions>;
-  questionMs?: number;
+  escalationMs?: number;
   /** The checkpoints of an office that was there before. */
   checkpointFile?: string;
 }
@@ -80,8 +80,8 @@ function newCheckpointFile(given?: string): { file: string; keyFile: string } {
 
 /** Opens an office; its tenants are whatever its tests name. */
 export async function openOffice(database: Database, options: OfficeOptions = {}): Promise<Office> {
-  const { audit, rateLimit, pages, questionMs = 86_400_000 } = options;
-  const stores = openStores(database, { questionMs });
+  const { audit, rateLimit, pages, escalationMs = 86_400_000 } = options;
+  const stores = openStores(database, { escalationMs });
   const { grants, usage, escalations } = stores;
   const kernel = createKernel({ grants, usage, escalations, audit: stores.audit, ...options.kernel });
   const time = { now: deskTime };
@@ -175,7 +175,7 @@ export const wanted = {
   constraints: { maxUses: 2 },
 };
 
-/** The question that the assistant asks of Alice. */
+/** The escalation that the assistant asks of Alice. */
 export function escalation(changes: Partial<Escalation> = {}, asked: object = wanted): Escalation {
   const requestedAt = changes.requestedAt ?? deskTime;
   return {
@@ -196,16 +196,16 @@ export function escalation(changes: Partial<Escalation> = {}, asked: object = wa
   };
 }
 
-/** Puts a question into the queue of a tenant and returns it as the queue keeps it. */
+/** Puts an escalation into the queue of a tenant and returns it as the queue keeps it. */
 export async function askIn(
   { escalations }: Pick<Stores, "escalations">,
   namespaceId: string,
   asked: Escalation = escalation(),
   who: Partial<AccessContext> = {},
-): Promise<Question> {
+): Promise<EscalationRecord> {
   await escalations.add(context({ namespaceId, ...who }), asked);
   const [newest] = await escalations.list(namespaceId, { limit: 1, now: asked.requestedAt });
-  if (newest === undefined) throw new Error("The question was not kept.");
+  if (newest === undefined) throw new Error("The escalation was not kept.");
   return newest;
 }
 

@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { adminTokenFile } from "../base/index.ts";
 import { AdminClientError, type AdminOutput, type AdminRouteName, createAdminClient } from "../management/index.ts";
 import type { OperatorFlags } from "./connection.ts";
-import { readToken } from "./format.ts";
+import { readToken } from "./flags.ts";
 
-/** What an operator may do next about a refusal. */
+/** What an operator can do next, by the code of the refusal. */
 const nextSteps: Readonly<Record<string, string>> = {
   unauthenticated: "Set TURNPIKE_ADMIN_TOKEN, or name the host's database with --database.",
   permission_denied: "Use an operator's token: the one in `admin-token` beside the host's database.",
@@ -13,14 +13,14 @@ const nextSteps: Readonly<Record<string, string>> = {
   rate_limited: "Wait a moment and try again.",
 };
 
-/** Asks a running host as its operator. Throws words for the person at the terminal. */
-export async function askHost<Name extends AdminRouteName>(
+/** Sends an operator's request to a running host. Throws an error whose message is for the person at the terminal. */
+export async function requestAdmin<Name extends AdminRouteName>(
   flags: OperatorFlags,
   name: Name,
   input: Readonly<Record<string, unknown>>,
 ): Promise<AdminOutput<Name>> {
   try {
-    return await createAdminClient({ url: flags.url, token: operatorToken(flags) }).ask(name, input);
+    return await createAdminClient({ url: flags.url, token: operatorToken(flags) }).request(name, input);
   } catch (error) {
     const next = error instanceof AdminClientError ? nextSteps[error.code] : undefined;
     throw next === undefined ? error : new Error(`${(error as Error).message}\n${next}`, { cause: error });

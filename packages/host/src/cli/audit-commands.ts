@@ -1,11 +1,12 @@
 import type { Command } from "commander";
 import { AuditEventTypeSchema, AuditOutcomeSchema, type AuditEvent } from "turnpike/contracts";
 import type { AdminOutput } from "../management/index.ts";
-import { askHost } from "./admin-request.ts";
-import type { HeldAgainst } from "./checkpoint-copies.ts";
-import { asOperator, withPages, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
+import { requestAdmin } from "./admin-request.ts";
+import type { FileVerdict } from "./checkpoint-copies.ts";
+import { asOperator, withPageFlags, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { renderTable, withMore } from "./table.ts";
-import { checkedPrincipal, principalText, readChoice, readInstant, resourceText } from "./format.ts";
+import { checkedPrincipal, readChoice, readInstant } from "./flags.ts";
+import { principalText, resourceText } from "./format.ts";
 
 interface ListFlags extends OperatorFlags, PageFlags {
   tenant: string;
@@ -26,7 +27,7 @@ interface VerifyFlags extends OperatorFlags {
   key?: string;
 }
 
-type Verified = AdminOutput<"verifyAudit"> & { kept?: HeldAgainst };
+type Verified = AdminOutput<"verifyAudit"> & { kept?: FileVerdict };
 
 /** `audit list | verify | checkpoint | key`. */
 export function addAuditCommands(program: Command, show: Show): void {
@@ -35,7 +36,7 @@ export function addAuditCommands(program: Command, show: Show): void {
     return new Error(`The audit trail of ${flags.tenant} is broken: ${why.replace(/\.$/, "")}.`);
   };
   const audit = program.command("audit").description("Read and verify the audit trail.").exitOverride();
-  withPages(
+  withPageFlags(
     asOperator(
       audit.command("list"),
       "Read the audit trail, newest first.",
@@ -54,7 +55,7 @@ export function addAuditCommands(program: Command, show: Show): void {
     .action(async (flags: ListFlags) => {
       const { tenant: namespaceId, from, until, actor, type, outcome, trace: traceId, limit, cursor } = flags;
       const query = { namespaceId, from, until, actor, type, outcome, traceId, limit, cursor };
-      const answer = await askHost(flags, "listAudit", query);
+      const answer = await requestAdmin(flags, "listAudit", query);
       show(flags, answer, eventTable(answer.events, answer.cursor));
     });
   asOperator(
@@ -66,10 +67,10 @@ export function addAuditCommands(program: Command, show: Show): void {
     .option("--checkpoint <file>", "hold the rows against the checkpoints in this file too")
     .option("--key <file>", "the public key that --checkpoint is trusted by; the host's own unless given")
     .action(async (flags: VerifyFlags) => {
-      // The file goes first: it may know of a tenant of which the host has nothing left.
-      const kept = flags.checkpoint === undefined ? undefined : await holdAgainst(flags, flags.checkpoint);
+      // The file is read first, because it may know a tenant of which the host has nothing left.
+      const kept = flags.checkpoint === undefined ? undefined : await verifyFile(flags, flags.checkpoint);
       if (kept?.broken) throw broken(flags, { isWhole: false, kept }, kept.broken);
-      const trail = await askHost(flags, "verifyAudit", { namespaceId: flags.tenant });
+      const trail = await requestAdmin(flags, "verifyAudit", { namespaceId: flags.tenant });
       const answer = { ...trail, ...(kept && { kept }) };
       if (trail.broken) throw broken(flags, answer, trail.broken);
       show(flags, answer, wholeText(flags, answer));
@@ -92,14 +93,14 @@ export function addAuditCommands(program: Command, show: Show): void {
     "Show the public key of the one that the host signs checkpoints with.",
     "turnpike audit key > audit-key.pub.pem",
   ).action(async (flags: OperatorFlags) => {
-    const answer = await askHost(flags, "readAuditKey", {});
+    const answer = await requestAdmin(flags, "readAuditKey", {});
     show(flags, answer, answer.publicKey.trimEnd());
   });
 }
 
-async function holdAgainst(flags: VerifyFlags, file: string): Promise<HeldAgainst> {
-  const { holdAgainstFile } = await import("./checkpoint-copies.ts");
-  return holdAgainstFile(flags, file);
+async function verifyFile(flags: VerifyFlags, file: string): Promise<FileVerdict> {
+  const { verifyAgainstFile } = await import("./checkpoint-copies.ts");
+  return verifyAgainstFile(flags, file);
 }
 
 function wholeText({ tenant }: VerifyFlags, { rows, heads, checkpoints, kept }: Verified): string {

@@ -2,13 +2,13 @@ import { randomBytes } from "node:crypto";
 import type { ErrorObject, JsonValue, ResourceResult, ToolResult } from "turnpike/contracts";
 import { oneLine } from "./table.ts";
 
-/** What a caller may do next about a refusal. */
+/** What a caller can do next about a refusal. */
 function nextStep(code: string, isDenied: boolean, traceId: string): string {
   if (code === "version_conflict") return "\nRead it again, and try with the version it has now.";
   return isDenied ? `\nAn operator can say what is missing: turnpike why --tenant <tenant> --trace ${traceId}` : "";
 }
 
-/** The output of an act that succeeded; throws words for the person at the terminal otherwise. */
+/** The output of an act that succeeded. Otherwise throws an error whose message is for the person at the terminal. */
 export function outputOf(result: ToolResult | ResourceResult, traceId: string): JsonValue {
   if (result.status === "succeeded") return result.output;
   throw refusal(result.status, result.error, traceId);
@@ -20,7 +20,7 @@ export function refusal(status: string, error: Pick<ErrorObject, "code" | "messa
   return new Error(oneLine(`${what} (${error.code}): ${error.message}`) + nextStep(error.code, isDenied, traceId));
 }
 
-/** An id for one act of one command. */
+/** A new id for one act of one command. */
 export function freshId(kind: string): string {
   return `${kind}-${randomBytes(8).toString("hex")}`;
 }

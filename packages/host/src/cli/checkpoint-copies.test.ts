@@ -7,7 +7,7 @@ import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { temporaryFolder } from "../../../../tests/support/databases.ts";
 import { beginning, placeBehind, signLine } from "../audit/checkpoint.ts";
 import { openSigningKey, type SigningKey } from "../audit/signing-key.ts";
-import { copyCheckpoints, holdAgainstFile } from "./checkpoint-copies.ts";
+import { copyCheckpoints, verifyAgainstFile } from "./checkpoint-copies.ts";
 
 let folder: string;
 let key: SigningKey;
@@ -98,11 +98,11 @@ test("a file is held against the trail five hundred heads at a time, once it is 
   const { flags, asked } = await startHost([]);
   const copy = join(folder, "copy.jsonl");
   writeFileSync(copy, `${(await linesOf(1001, key)).join("\n")}\n`);
-  expect(await holdAgainstFile({ ...flags, tenant: "acme" }, copy)).toEqual({ file: copy, key: key.id, heads: 1001 });
+  expect(await verifyAgainstFile({ ...flags, tenant: "acme" }, copy)).toEqual({ file: copy, key: key.id, heads: 1001 });
   expect(asked).toEqual(Array.from({ length: 3 }, () => "POST /admin/v1/audit/verify"));
-  expect(await holdAgainstFile({ ...flags, tenant: "other" }, copy)).toMatchObject({ heads: 0 });
+  expect(await verifyAgainstFile({ ...flags, tenant: "other" }, copy)).toMatchObject({ heads: 0 });
   writeFileSync(copy, `${(await linesOf(3, stranger)).join("\n")}\n`);
-  await expect(holdAgainstFile({ ...flags, tenant: "acme" }, copy)).rejects.toThrow("is signed by the key");
+  await expect(verifyAgainstFile({ ...flags, tenant: "acme" }, copy)).rejects.toThrow("is signed by the key");
   writeFileSync(copy, "");
-  await expect(holdAgainstFile({ ...flags, tenant: "acme" }, copy)).rejects.toThrow("has no checkpoint in it");
+  await expect(verifyAgainstFile({ ...flags, tenant: "acme" }, copy)).rejects.toThrow("has no checkpoint in it");
 });

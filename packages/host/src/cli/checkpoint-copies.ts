@@ -15,14 +15,14 @@ import {
   type SignedHead,
   type VerifyingKey,
 } from "../audit/index.ts";
-import { askHost } from "./admin-request.ts";
+import { requestAdmin } from "./admin-request.ts";
 import type { OperatorFlags } from "./connection.ts";
 
-/** How an operator's command is told which key to trust. */
+/** The flags of a command that trusts a key. */
 type KeyFlags = OperatorFlags & { key?: string };
 
-/** What holding a trail against a file of checkpoints came to. */
-export interface HeldAgainst {
+/** The result of comparing a trail with a file of checkpoints. */
+export interface FileVerdict {
   file: string;
   /** The id of the key that was trusted. */
   key: string;
@@ -33,8 +33,8 @@ export interface HeldAgainst {
 
 const headsPerRequest = 500;
 
-/** Asks the host whether every head that a file has of a tenant is on its trail. */
-export async function holdAgainstFile(flags: KeyFlags & { tenant: string }, file: string): Promise<HeldAgainst> {
+/** Compares a tenant's trail with a file: every head of the tenant in the file has to be on the trail of the host. */
+export async function verifyAgainstFile(flags: KeyFlags & { tenant: string }, file: string): Promise<FileVerdict> {
   if (!(await isThere(file))) throw new ConfigError(`--checkpoint ${file}: there is no such file.`);
   const key = await trustedKey(flags);
   const heads: SignedHead[] = [];
@@ -45,13 +45,13 @@ export async function holdAgainstFile(flags: KeyFlags & { tenant: string }, file
   const held = { file, key: key.id, heads: heads.length };
   for (let place = 0; place < heads.length; place += headsPerRequest) {
     const page = heads.slice(place, place + headsPerRequest);
-    const { broken } = await askHost(flags, "verifyAuditHeads", { namespaceId: flags.tenant, heads: page });
+    const { broken } = await requestAdmin(flags, "verifyAuditHeads", { namespaceId: flags.tenant, heads: page });
     if (broken !== undefined) return { ...held, broken };
   }
   return held;
 }
 
-/** Appends to a file what the host has signed since; the file stays a copy of the host's from its first line on. */
+/** Appends to a file the checkpoints that the host has signed since. The file stays an exact copy of the host's. */
 export async function copyCheckpoints(
   flags: KeyFlags,
   file: string,
@@ -60,7 +60,7 @@ export async function copyCheckpoints(
   const { place: known } = await readCheckpoints(file, beginning, key, () => {});
   let place = known;
   for (;;) {
-    const { lines, isEnd } = await askHost(flags, "readCheckpoints", { from: place.offset });
+    const { lines, isEnd } = await requestAdmin(flags, "readCheckpoints", { from: place.offset });
     const end = follow(lines, place, key);
     if (lines.length > 0) await appendLines(file, place, lines);
     place = end;
@@ -68,7 +68,7 @@ export async function copyCheckpoints(
   }
 }
 
-/** The place behind lines that go on from another place and are signed. */
+/** The place after these lines, which have to continue from another place and to be signed. */
 function follow(lines: readonly string[], from: typeof beginning, key: VerifyingKey): typeof beginning {
   let place = from;
   try {
@@ -86,9 +86,9 @@ function follow(lines: readonly string[], from: typeof beginning, key: Verifying
   }
 }
 
-/** A key from the operator's own hands; else the one that the host has now. */
+/** The key that the operator named; otherwise the host's own key. */
 async function trustedKey(flags: KeyFlags): Promise<VerifyingKey> {
-  if (flags.key === undefined) return parseVerifyingKey((await askHost(flags, "readAuditKey", {})).publicKey);
+  if (flags.key === undefined) return parseVerifyingKey((await requestAdmin(flags, "readAuditKey", {})).publicKey);
   try {
     return readVerifyingKey(flags.key);
   } catch (cause) {

@@ -16,11 +16,11 @@ import { addWhyCommand } from "./why-command.ts";
 import { ConfigError, version } from "../base/index.ts";
 import type { ConfigSources, Finding, Settings } from "../compose/index.ts";
 
-const refused = 1;
-const misused = 2;
+const refusedCode = 1;
+const usageErrorCode = 2;
 
-/** The commands that talk to a running host. */
-const talkingCommands: readonly ((program: Command, show: Show) => void)[] = [
+/** The commands that are clients of a running host. */
+const clientCommands: readonly ((program: Command, show: Show) => void)[] = [
   addCredentialCommands,
   addGrantCommands,
   addNamespaceCommands,
@@ -88,10 +88,10 @@ export async function runCommand(args: readonly string[]): Promise<number> {
       const mark = ({ isOk, isWarning }: Finding): string => (isOk ? (isWarning === true ? "WARN" : "ok ") : "BAD");
       const lines = findings.map((finding) => `${mark(finding)} ${finding.check}: ${finding.says}`);
       print(flags.json === true ? JSON.stringify(findings, null, 2) : lines.join("\n"));
-      if (findings.some(({ isOk }) => !isOk)) code = refused;
+      if (findings.some(({ isOk }) => !isOk)) code = refusedCode;
     });
-  for (const addCommands of talkingCommands) addCommands(program, show);
-  addMcpCommand(program, () => (code = refused));
+  for (const addCommands of clientCommands) addCommands(program, show);
+  addMcpCommand(program, () => (code = refusedCode));
   program
     .command("openapi")
     .description("Print the API description.")
@@ -105,14 +105,14 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     await program.parseAsync([...args], { from: "user" });
     return code;
   } catch (error) {
-    if (isCommanderExit(error)) return error.exitCode === 0 ? 0 : misused;
-    process.stderr.write(`${inWords(error)}\n`);
-    return error instanceof ConfigError ? misused : refused;
+    if (isCommanderExit(error)) return error.exitCode === 0 ? 0 : usageErrorCode;
+    process.stderr.write(`${messageFor(error)}\n`);
+    return error instanceof ConfigError ? usageErrorCode : refusedCode;
   }
 }
 
-/** What a person reads when a command did not do what it was told. */
-function inWords(error: unknown): string {
+/** The message of a failed command for the person at the terminal. */
+function messageFor(error: unknown): string {
   if (!(error instanceof ServiceClientError)) return error instanceof Error ? error.message : String(error);
   if (error.status === 0) return "No host answers there. Start one with: turnpike serve";
   const next = error.code === "unauthenticated" ? "\nThe token is unknown, expired or revoked." : "";

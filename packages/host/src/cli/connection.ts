@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { createServiceClient, type ServiceClient } from "turnpike/client";
 import { ConfigError } from "../base/index.ts";
-import { readCount, readToken, readUrl } from "./format.ts";
+import { readCount, readToken, readUrl } from "./flags.ts";
 
 /** Where a host listens unless it is told otherwise. */
 export const defaultUrl = "http://127.0.0.1:8787";
@@ -14,7 +14,7 @@ export interface OperatorFlags {
   json?: boolean;
 }
 
-/** How a command reaches a running host as somebody who passes its gate like everybody else. */
+/** How a command with a credential reaches a running host. */
 export interface CallerFlags {
   url: string;
   token?: string;
@@ -22,19 +22,19 @@ export interface CallerFlags {
   json?: boolean;
 }
 
-/** A client, and the trace that everything it does belongs to. */
+/** A client, and the trace id of all its requests. */
 export interface Caller {
   client: ServiceClient;
   traceId: string;
 }
 
-/** A page of something that is listed. */
+/** The flags that select one page of a list. */
 export interface PageFlags {
   limit?: number;
   cursor?: string;
 }
 
-/** Prints for people, or JSON for scripts. */
+/** Prints text for people, or JSON for scripts. */
 export type Show = (flags: { json?: boolean }, answer: unknown, text: string) => void;
 
 /** Adds the flags of an operator's command, and an example to its help. */
@@ -57,7 +57,7 @@ export function asCaller(command: Command, description: string, example: string)
 }
 
 /** Adds the flags of a command that lists. */
-export function withPages(command: Command): Command {
+export function withPageFlags(command: Command): Command {
   return command
     .option("--limit <number>", "how many at most", (text) => readCount("--limit", text))
     .option("--cursor <cursor>", "go on behind the page that ended with this");
@@ -71,7 +71,7 @@ function describe(command: Command, description: string, example: string): Comma
     .exitOverride();
 }
 
-/** The client of a command that acts with a credential, and the trace that all it does belongs to. */
+/** Opens the client of a command that acts with a credential. */
 export function openCaller({ url, token = process.env["TURNPIKE_TOKEN"], purpose }: CallerFlags): Caller {
   if (token === undefined) {
     throw new ConfigError(
@@ -84,7 +84,7 @@ export function openCaller({ url, token = process.env["TURNPIKE_TOKEN"], purpose
   return { client: createServiceClient({ baseUrl: url, token, headers, ...(purpose && { purpose }) }), traceId };
 }
 
-/** The flags that lead another operator's command to the same host. */
+/** The flags with which another operator's command finds the same host. */
 export function sameHost({ url, database }: OperatorFlags): string[] {
   return [
     ...(url === defaultUrl ? [] : ["--url", url]),

@@ -1,9 +1,10 @@
 import { type CredentialRecord, operatorsTenant } from "../management/index.ts";
 import type { Command } from "commander";
-import { askHost } from "./admin-request.ts";
-import { asOperator, withPages, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
+import { requestAdmin } from "./admin-request.ts";
+import { asOperator, withPageFlags, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { renderTable, withMore } from "./table.ts";
-import { principalText, readExpiry, readPrincipal } from "./format.ts";
+import { readExpiry, readPrincipal } from "./flags.ts";
+import { principalText } from "./format.ts";
 
 interface CreateFlags extends OperatorFlags {
   tenant?: string;
@@ -51,11 +52,11 @@ export function addCredentialCommands(program: Command, show: Show): void {
       const access = { actor, owner: actor, purposes: ["operate"], admin: true };
       await make(show, flags, { namespaceId: operatorsTenant, access });
     });
-  withPages(asOperator(credentials.command("list"), "List credentials.", "turnpike credential list --tenant acme"))
+  withPageFlags(asOperator(credentials.command("list"), "List credentials.", "turnpike credential list --tenant acme"))
     .option("--tenant <id>", "only those of this tenant")
     .action(async (flags: OperatorFlags & PageFlags & { tenant?: string }) => {
       const { tenant: namespaceId, limit, cursor } = flags;
-      const answer = await askHost(flags, "listCredentials", { namespaceId, limit, cursor });
+      const answer = await requestAdmin(flags, "listCredentials", { namespaceId, limit, cursor });
       show(flags, answer, credentialTable(answer.credentials, answer.cursor));
     });
   asOperator(
@@ -65,13 +66,13 @@ export function addCredentialCommands(program: Command, show: Show): void {
   )
     .argument("<id>", "the part of the token between tp_ and the second _")
     .action(async (id: string, flags: OperatorFlags) => {
-      show(flags, await askHost(flags, "revokeCredential", { id }), `Revoked ${id}.`);
+      show(flags, await requestAdmin(flags, "revokeCredential", { id }), `Revoked ${id}.`);
     });
 }
 
 async function make(show: Show, flags: CreateFlags, body: object): Promise<void> {
   const expiry = flags.expires === undefined ? {} : { expiresAt: readExpiry("--expires", flags.expires) };
-  const made = await askHost(flags, "createCredential", { ...body, ...expiry });
+  const made = await requestAdmin(flags, "createCredential", { ...body, ...expiry });
   show(flags, made, `The token, shown this once:\n${made.token}`);
 }
 

@@ -5,7 +5,7 @@ import { ConfigError } from "../base/index.ts";
 import { freshId, outputOf } from "./caller-results.ts";
 import { asCaller, openCaller, type CallerFlags, type Show } from "./connection.ts";
 import { oneLine, renderTable, withMore } from "./table.ts";
-import { readChoice, readCount } from "./format.ts";
+import { readChoice, readCount } from "./flags.ts";
 
 interface FileFlags extends CallerFlags {
   limit?: string;

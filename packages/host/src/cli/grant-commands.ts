@@ -3,20 +3,11 @@ import type { Command } from "commander";
 import type { Constraints } from "turnpike/contracts";
 import { ConfigError } from "../base/index.ts";
 import type { GrantEntry } from "../management/index.ts";
-import { askHost } from "./admin-request.ts";
-import { asOperator, withPages, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
+import { requestAdmin } from "./admin-request.ts";
+import { asOperator, withPageFlags, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { oneLine, renderTable, withMore } from "./table.ts";
-import {
-  capabilityText,
-  constraintsText,
-  principalText,
-  checkedPrincipal,
-  readChoice,
-  readCount,
-  readExpiry,
-  readPrincipal,
-  readResource,
-} from "./format.ts";
+import { checkedPrincipal, readChoice, readCount, readExpiry, readPrincipal, readResource } from "./flags.ts";
+import { capabilityText, constraintsText, principalText } from "./format.ts";
 
 interface GrantFlags extends OperatorFlags {
   tenant: string;
@@ -64,13 +55,13 @@ export function addGrantCommands(program: Command, show: Show): void {
         constraints: constraintsOf(flags),
         issuedAt: new Date().toISOString(),
       };
-      const issued = await askHost(flags, "createGrant", grant);
+      const issued = await requestAdmin(flags, "createGrant", grant);
       show(flags, issued, `Issued ${oneLine(issued.id)}.`);
     });
   withTerms(
     asOperator(
       grants.command("derive"),
-      "Issue a grant that is no wider than the one it is derived from, in the name of who holds that.",
+      "Issue a grant that is no wider than the one it is derived from, issued by the holder of that grant.",
       "turnpike grant derive grant-1 --tenant acme --to agent:helper --resource files/notes/todo.md --exact --action read",
     ),
   )
@@ -82,7 +73,7 @@ export function addGrantCommands(program: Command, show: Show): void {
       const saysPart = [flags.resource, flags.action, flags.owner, flags.exact].some((part) => part !== undefined);
       if (saysPart && !isNarrowed)
         throw new ConfigError("grant derive: expected --resource and --action together, or neither of them.");
-      const issued = await askHost(flags, "deriveGrant", {
+      const issued = await requestAdmin(flags, "deriveGrant", {
         namespaceId: flags.tenant,
         parentId,
         id: flags.id ?? freshId(),
@@ -92,7 +83,7 @@ export function addGrantCommands(program: Command, show: Show): void {
       });
       show(flags, issued, oneLine(`Issued ${issued.id}, derived from ${parentId}.`));
     });
-  withPages(asOperator(grants.command("list"), "List grants.", "turnpike grant list --tenant acme --state live"))
+  withPageFlags(asOperator(grants.command("list"), "List grants.", "turnpike grant list --tenant acme --state live"))
     .requiredOption("--tenant <id>", "the tenant they are good in")
     .option("--to <kind:id>", "only those that this principal holds", checkedPrincipal("--to"))
     .option("--from <kind:id>", "only those that this principal issued", checkedPrincipal("--from"))
@@ -103,22 +94,23 @@ export function addGrantCommands(program: Command, show: Show): void {
     .action(async (flags: ListFlags) => {
       const { tenant: namespaceId, to: subject, from: issuer, state, resource, limit, cursor } = flags;
       const query = { namespaceId, subject, issuer, state, resource, limit, cursor };
-      const answer = await askHost(flags, "listGrants", query);
+      const answer = await requestAdmin(flags, "listGrants", query);
       show(flags, answer, grantTable(answer.grants, answer.cursor));
     });
   asOperator(
     grants.command("revoke"),
-    "Revoke a grant, from the next call on. Whatever was derived from it falls with it.",
+    "Revoke a grant, from the next call on. Grants that were derived from it become invalid.",
     "turnpike grant revoke grant-1 --tenant acme",
   )
     .argument("<id>", "the grant's id")
     .requiredOption("--tenant <id>", "the tenant it is good in")
     .action(async (id: string, flags: OperatorFlags & { tenant: string }) => {
-      const done = await askHost(flags, "revokeGrant", { namespaceId: flags.tenant, id });
-      const fallen = done.descendants.map(
+      const done = await requestAdmin(flags, "revokeGrant", { namespaceId: flags.tenant, id });
+      const derived = done.descendants.map(
         (grant) => `\n  ${oneLine(`${grant.id} of ${principalText(grant.subject)}`)}`,
       );
-      const also = fallen.length === 0 ? "" : ` With it fell what was derived from it:${fallen.join("")}`;
+      const also =
+        derived.length === 0 ? "" : ` These grants were derived from it and are invalid now:${derived.join("")}`;
       show(flags, done, `Revoked ${oneLine(id)}.${also}`);
     });
 }

@@ -3,29 +3,29 @@ import { isJSONRPCRequest, parseJSONRPCMessage, SdkHttpError, type JSONRPCMessag
 import { RequestErrorSchema } from "turnpike/contracts";
 import { openHttpChannel } from "../mcp-servers/index.ts";
 
-/** What a bridge joins: a client's lines on one side, a host on the other. */
+/** The two ends of a bridge: a client's lines on one side, a host on the other. */
 export interface BridgeOptions {
   url: string;
   token: string;
   input: NodeJS.ReadableStream;
   /** Takes one line for the client. */
   write(line: string): void;
-  /** Takes words for whoever set the bridge up. */
-  complain(words: string): void;
+  /** Reports a problem to the person who set the bridge up. */
+  report(problem: string): void;
 }
 
 // As long as the longest turn, and more than a host ever says at once.
 const limits = { timeoutMs: 610_000, maxBytes: 134_217_728 };
 
-/** Carries messages until the client stops sending; resolves with whether all of them reached the host. */
-export async function runBridge(options: BridgeOptions): Promise<"all carried" | "some failed"> {
-  const { write, complain } = options;
+/** Forwards messages until the client stops sending. Resolves with whether all of them reached the host. */
+export async function runBridge(options: BridgeOptions): Promise<"all forwarded" | "some failed"> {
+  const { write, report } = options;
   const lines = createInterface({ input: options.input });
   const running = new Set<Promise<void>>();
   let protocolVersion: string | undefined;
-  let outcome: "all carried" | "some failed" = "all carried";
+  let outcome: "all forwarded" | "some failed" = "all forwarded";
 
-  const carry = async (line: string): Promise<void> => {
+  const forward = async (line: string): Promise<void> => {
     const message = readMessage(line);
     if (message === undefined) return write(errorLine(null, -32_700, "This line is no JSON-RPC message."));
     try {
@@ -34,24 +34,24 @@ export async function runBridge(options: BridgeOptions): Promise<"all carried" |
         write(JSON.stringify(answer));
       }
     } catch (error) {
-      const words = wordsOf(error, options.url);
+      const problem = problemOf(error, options.url);
       outcome = "some failed";
-      complain(words);
-      if (isJSONRPCRequest(message)) write(errorLine(message.id, -32_603, words));
+      report(problem);
+      if (isJSONRPCRequest(message)) write(errorLine(message.id, -32_603, problem));
       if (error instanceof SdkHttpError && error.status === 401) lines.close();
     }
   };
 
   for await (const line of lines) {
     if (line.trim() === "") continue;
-    const carried = carry(line).finally(() => running.delete(carried));
-    running.add(carried);
+    const forwarded = forward(line).finally(() => running.delete(forwarded));
+    running.add(forwarded);
   }
   await Promise.all(running);
   return outcome;
 }
 
-/** One message to the host, and what it answers. */
+/** Sends one message to the host and returns its answers. */
 async function exchange(
   { url, token }: BridgeOptions,
   message: JSONRPCMessage,
@@ -77,7 +77,7 @@ async function exchange(
   }
 }
 
-/** As a loop, because an expression for it takes the square of the slashes in the middle of a text. */
+/** A loop, because a regular expression for this takes quadratic time on many slashes. */
 function withoutLastSlashes(url: string): string {
   let end = url.length;
   while (url.endsWith("/", end)) end -= 1;
@@ -101,8 +101,8 @@ function versionIn(answer: JSONRPCMessage): string | undefined {
   return typeof version === "string" ? version : undefined;
 }
 
-/** The host's own words, where it had some. */
-function wordsOf(error: unknown, url: string): string {
+/** The message of the host's error, if it sent one. */
+function problemOf(error: unknown, url: string): string {
   if (!(error instanceof SdkHttpError)) return `No host answers at ${url}.`;
   try {
     const { code, message } = RequestErrorSchema.parse(JSON.parse(String(error.data["text"]))).error;

@@ -2,14 +2,14 @@ import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { ConfigError } from "../base/index.ts";
 import { defaultUrl } from "./connection.ts";
-import { readUrl } from "./format.ts";
+import { readUrl } from "./flags.ts";
 
 interface BridgeFlags {
   url: string;
   tokenFile?: string;
 }
 
-/** `mcp`: for clients that start a program and talk to it. Standard output is theirs alone. */
+/** `mcp`: for clients that start a program and talk to it. Only the client reads standard output. */
 export function addMcpCommand(program: Command, onFailure: () => void): void {
   program
     .command("mcp")
@@ -28,7 +28,7 @@ export function addMcpCommand(program: Command, onFailure: () => void): void {
         token,
         input: process.stdin,
         write: (line) => void process.stdout.write(`${line}\n`),
-        complain: (words) => void process.stderr.write(`${words}\n`),
+        report: (problem) => void process.stderr.write(`${problem}\n`),
       });
       if (outcome === "some failed") onFailure();
     });

@@ -4,7 +4,8 @@ import { ConfigError } from "../base/index.ts";
 import { asCaller, openCaller, type CallerFlags, type Show } from "./connection.ts";
 import { oneLine, renderTable } from "./table.ts";
 import { callTool } from "./tools-commands.ts";
-import { commandLine, principalText, readCount, readJsonFlag, readPrincipal } from "./format.ts";
+import { readCount, readJsonFlag, readPrincipal } from "./flags.ts";
+import { commandLine, principalText } from "./format.ts";
 
 interface SendFlags extends CallerFlags {
   to: string;

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import type { Settings } from "../management/index.ts";
-import { askHost } from "./admin-request.ts";
+import { requestAdmin } from "./admin-request.ts";
 import { asOperator, type OperatorFlags, type Show } from "./connection.ts";
 import { renderTable } from "./table.ts";
-import { readPrincipal } from "./format.ts";
+import { readPrincipal } from "./flags.ts";
 
 interface SettingsFlags extends OperatorFlags {
   tenant: string;
@@ -25,7 +25,7 @@ export function addNamespaceCommands(program: Command, show: Show): void {
     ),
   ).action(async (flags: SettingsFlags) => {
     readPrincipal("--actor", flags.actor);
-    const settings = await askHost(flags, "readNamespaces", { namespaceId: flags.tenant, actor: flags.actor });
+    const settings = await requestAdmin(flags, "readNamespaces", { namespaceId: flags.tenant, actor: flags.actor });
     show(flags, settings, settingsTable(settings));
   });
   for (const [verb, description] of [
@@ -42,7 +42,7 @@ export function addNamespaceCommands(program: Command, show: Show): void {
       .argument("<namespaces...>", "their names")
       .option("--expected-version <version>", "change nothing if somebody else did since (see `list --json`)")
       .action(async (names: string[], flags: SettingsFlags) => {
-        const settings = await askHost(flags, "changeNamespaces", {
+        const settings = await requestAdmin(flags, "changeNamespaces", {
           namespaceId: flags.tenant,
           actor: readPrincipal("--actor", flags.actor),
           update: { [verb]: names },

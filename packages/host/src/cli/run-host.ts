@@ -8,19 +8,19 @@ import { createLog } from "../observe/index.ts";
 import { serversAsOwnUser } from "../mcp-servers/index.ts";
 import { openRuntimes } from "../turns/index.ts";
 
-/** What `serve` was told beside the configuration. */
+/** The options of `serve` besides the configuration. */
 export interface RunOptions {
   isDemo: boolean;
   isNewOperatorTokenWanted: boolean;
 }
 
-/** Runs until SIGTERM or SIGINT, whenever that comes. */
+/** Runs a host until SIGTERM or SIGINT, also when the signal comes while it starts. */
 export async function runHost(config: Config, options: RunOptions, print: (text: string) => void): Promise<void> {
   const { isDemo, isNewOperatorTokenWanted } = options;
   if (isDemo && !config.admin.tokenFile) {
     throw new ConfigError("The demo keeps its tokens in files. Start it without --no-token-file (admin.tokenFile).");
   }
-  const told = new Promise<void>((resolve) => {
+  const stopped = new Promise<void>((resolve) => {
     process.on("SIGTERM", resolve);
     process.on("SIGINT", resolve);
   });
@@ -33,7 +33,7 @@ export async function runHost(config: Config, options: RunOptions, print: (text:
       print(demoScreen(host.url, operatorFlags(host.url, config), await openDemoWorld(host.stores, tokenFile(config))));
     else print(emptyScreen(host, config));
     for (const { says } of serversAsOwnUser(config.mcp ?? { servers: {} })) print(`\nWarning: ${says}`);
-    await told;
+    await stopped;
   } finally {
     await host.close();
   }
@@ -52,14 +52,14 @@ function emptyScreen({ url, operatorToken }: Host, config: Config): string {
   const where = operatorFlags(url, config);
   return `Turnpike runs at ${url}
   health ${url}/health   ready ${url}/ready   api ${url}/docs
-${tokenWords(operatorToken)}
+${tokenText(operatorToken)}
 Nobody may do anything yet. The first credential and the first grant, from another terminal:
   turnpike credential create ${where} --tenant acme --actor agent:assistant --owner human:alice --purpose support
   turnpike grant create ${where} --tenant acme --to agent:assistant --from human:alice --resource files/notes --action read list`;
 }
 
-/** Nothing when the commands find the token by themselves. */
-function tokenWords(operatorToken: OperatorToken): string {
+/** What the operator has to know about the token; nothing when the commands find it by themselves. */
+function tokenText(operatorToken: OperatorToken): string {
   switch (operatorToken.kind) {
     case "in file":
       return "";

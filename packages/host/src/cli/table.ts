@@ -4,7 +4,7 @@ import { commandLine } from "./format.ts";
 const unprintableRun = new RegExp(`${unprintable}+`, "gu");
 const unprintableAll = new RegExp(unprintable, "gu");
 
-/** Rows for people: a heading, columns that line up, nothing behind the last word of a line. */
+/** A table for people: a heading, aligned columns, no white space at the end of a line. */
 export function renderTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [headings, ...rows.map((row) => row.map(oneLine))];
   const widths = headings.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
@@ -18,19 +18,19 @@ export function renderTable(headings: readonly string[], rows: readonly (readonl
     .join("\n");
 }
 
-/** What others wrote cannot break out of its line or speak to the terminal. */
+/** A text on one line without control characters, so that what others wrote cannot control the terminal. */
 export function oneLine(text: string): string {
   return text.replaceAll(unprintableRun, " ");
 }
 
-/** A table, and how to see what comes behind it. */
+/** A table, and how to see the next page of it. */
 export function withMore(table: string, cursor: string | undefined): string {
   return cursor === undefined ? table : `${table}\nThere is more: ${commandLine(["--cursor", cursor])}`;
 }
 
-/** JSON for scripts and people: what a terminal would obey or not show is written as an escape, which means the same. */
+/** JSON for scripts and people. Characters that a terminal would obey or not show are escaped, which means the same. */
 export function jsonText(value: unknown, indent = 2): string {
-  // A line feed here is between the parts of the JSON: inside a text it has been escaped already.
+  // A line feed here is formatting: inside a text it is escaped already.
   return JSON.stringify(value, null, indent).replaceAll(unprintableAll, (found) =>
     found === "\n" ? found : escaped(found),
   );

@@ -4,7 +4,7 @@ import { ConfigError } from "../base/index.ts";
 import { freshId, outputOf } from "./caller-results.ts";
 import { asCaller, openCaller, type Caller, type CallerFlags, type Show } from "./connection.ts";
 import { jsonText, renderTable } from "./table.ts";
-import { readJsonFlag } from "./format.ts";
+import { readJsonFlag } from "./flags.ts";
 
 /** `tools list | call`: what a credential may use, and using it. */
 export function addToolsCommands(program: Command, show: Show): void {

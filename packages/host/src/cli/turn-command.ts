@@ -4,7 +4,8 @@ import { ConfigError } from "../base/index.ts";
 import { freshId, refusal } from "./caller-results.ts";
 import { asCaller, openCaller, type CallerFlags, type Show } from "./connection.ts";
 import { jsonText, oneLine } from "./table.ts";
-import { capabilityText, readJsonFlag, readPrincipal } from "./format.ts";
+import { readJsonFlag, readPrincipal } from "./flags.ts";
+import { capabilityText } from "./format.ts";
 
 interface TurnFlags extends CallerFlags {
   agent: string;
@@ -68,6 +69,6 @@ function turnText(result: TurnResult): string {
   if (result.status !== "escalated") return `The turn was ${result.status}.`;
   const { reason, requestedAuthority } = result.escalation;
   const wants = requestedAuthority?.capabilities.map(capabilityText).join("; ");
-  const asks = wants === undefined ? "" : `\nIt asks for: ${oneLine(wants)}`;
-  return `The turn ended with a question: ${oneLine(reason)}${asks}\nAn operator answers it: turnpike escalation list --tenant <tenant>`;
+  const requested = wants === undefined ? "" : `\nIt requests: ${oneLine(wants)}`;
+  return `The turn ended with an escalation: ${oneLine(reason)}${requested}\nAn operator answers it: turnpike escalation list --tenant <tenant>`;
 }

@@ -2,19 +2,11 @@ import type { Command } from "commander";
 import type { AuditEvent, Grant, PrincipalRef } from "turnpike/contracts";
 import type { AdminExplanation } from "../management/index.ts";
 import { ConfigError } from "../base/index.ts";
-import { askHost } from "./admin-request.ts";
+import { requestAdmin } from "./admin-request.ts";
 import { asOperator, sameHost, type OperatorFlags, type Show } from "./connection.ts";
 import { jsonText, oneLine, renderTable } from "./table.ts";
-import {
-  capabilityText,
-  commandLine,
-  constraintsText,
-  isPasteable,
-  principalText,
-  readPrincipal,
-  readResource,
-  resourceText,
-} from "./format.ts";
+import { readPrincipal, readResource } from "./flags.ts";
+import { capabilityText, commandLine, constraintsText, isPasteable, principalText, resourceText } from "./format.ts";
 
 interface WhyFlags extends OperatorFlags {
   tenant: string;
@@ -27,7 +19,7 @@ interface WhyFlags extends OperatorFlags {
   action?: string;
 }
 
-/** `why`: a decision, every grant that was looked at, and what would change it. */
+/** `why`: a decision, every grant that was considered, and what would change the decision. */
 export function addWhyCommand(program: Command, show: Show): void {
   asOperator(
     program.command("why"),
@@ -46,8 +38,8 @@ export function addWhyCommand(program: Command, show: Show): void {
       const { tenant: namespaceId, trace: traceId } = flags;
       const explanation =
         traceId === undefined
-          ? await askHost(flags, "explain", questionOf(flags))
-          : await askHost(flags, "explainDenial", { namespaceId, traceId, ...actorOf(flags) });
+          ? await requestAdmin(flags, "explain", inputOf(flags))
+          : await requestAdmin(flags, "explainDenial", { namespaceId, traceId, ...actorOf(flags) });
       show(flags, explanation, explanationText(explanation, flags));
     });
 }
@@ -56,7 +48,7 @@ function actorOf({ actor }: WhyFlags): { actor?: PrincipalRef } {
   return actor === undefined ? {} : { actor: readPrincipal("--actor", actor) };
 }
 
-function questionOf(flags: WhyFlags): Record<string, unknown> {
+function inputOf(flags: WhyFlags): Record<string, unknown> {
   const { tenant: namespaceId, actor, owner, authority, purpose, resource, action } = flags;
   if (actor === undefined || purpose === undefined || resource === undefined || action === undefined)
     throw new ConfigError("why: expected --trace, or all of --actor, --purpose, --action and --resource.");
@@ -109,7 +101,7 @@ function recordedLine({ access, toolNamespace }: AdminExplanation, event: AuditE
     case "namespace-disabled":
       return `${what}: its namespace is off. This switches it on:\n  ${enableCommand(access, toolNamespace, flags)}`;
     case "not-granted":
-      return `${what}: no grant reaches into what the tool needs.\nAsk again with --action and --resource.`;
+      return `${what}: no grant reaches into what the tool needs.\nTry again with --action and --resource.`;
     default:
       return what;
   }
@@ -131,7 +123,7 @@ function noGrants({ request, access }: AdminExplanation): string {
   return oneLine(`${holder} holds no grant of ${issuer} in ${access.namespaceId}.`);
 }
 
-/** What the grant says about the condition that it failed. */
+/** The terms of the grant that made it fail this condition. */
 function conditionText({ capabilities, constraints, issuedAt, revokedAt }: Grant, failed: string | undefined): string {
   switch (failed) {
     case undefined:
@@ -154,7 +146,7 @@ function suggestedCommand(suggestion: NonNullable<AdminExplanation["suggestion"]
   const { namespaceId, subject, issuer, capabilities, constraints, parentId } = suggestion;
   const asJson = `POST /admin/v1/grants ${jsonText({ id: "<a new id>", ...suggestion, issuedAt: "<now>" }, 0)}`;
   const [capability] = capabilities;
-  // A namespace with a slash has no short form, and neither has a parent that would be taken for a flag.
+  // There is no command for a namespace with a slash, or for a parent whose id looks like a flag.
   if (capability === undefined || capability.resource.namespace.includes("/") || parentId?.startsWith("-"))
     return asJson;
   const { resource, actions } = capability;
@@ -177,7 +169,7 @@ function suggestedCommand(suggestion: NonNullable<AdminExplanation["suggestion"]
   return words.every(isPasteable) ? commandLine(words) : asJson;
 }
 
-/** A value that begins with a dash would be taken for a flag of its own. */
+/** A value that begins with a dash has to be joined to its flag with `=`, or it would be read as another flag. */
 function flag(name: string, value: string): string[] {
   return value.startsWith("-") ? [`${name}=${value}`] : [name, value];
 }

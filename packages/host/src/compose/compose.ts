@@ -73,8 +73,8 @@ async function wire(
   { database, metrics, pool }: Parts,
 ): Promise<Host> {
   const { openEscalations, unreadMessages } = config.limits;
-  const questionMs = config.escalations.expireHours * hourMs;
-  const stores = openStores(database, { questionMs, openEscalations, unreadMessages });
+  const escalationMs = config.escalations.expireHours * hourMs;
+  const stores = openStores(database, { escalationMs, openEscalations, unreadMessages });
   const clock = (): Date => new Date();
   const access = createAccessGuard({ settings: stores.settings, clock });
   const { kernel, toolNamespaces } = createHostKernel({

@@ -23,9 +23,9 @@ export interface Stores {
 
 /** What the stores keep, and for how long. */
 export interface StoreOptions {
-  /** How long a question waits for an answer; a day unless given. */
-  questionMs?: number;
-  /** How many questions of one actor wait at a time; 100 unless given. */
+  /** How long an escalation waits for an answer; a day unless given. */
+  escalationMs?: number;
+  /** How many escalations of one actor wait at a time; 100 unless given. */
   openEscalations?: number;
   /** How many messages wait in one inbox; 10,000 unless given. */
   unreadMessages?: number;
@@ -33,7 +33,7 @@ export interface StoreOptions {
 
 /** Opens every store of a database; those that are read on every call share one cache. */
 export function openStores(database: Database, options: StoreOptions = {}): Stores {
-  const { questionMs = 86_400_000, openEscalations = 100, unreadMessages = 10_000 } = options;
+  const { escalationMs = 86_400_000, openEscalations = 100, unreadMessages = 10_000 } = options;
   const revisions = createRevisions(database);
   const cache = createReadCache(revisions);
   return {
@@ -46,7 +46,7 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
     files: createFileStore(database),
     messages: createMessageStore(database, { maxUnacknowledged: unreadMessages }),
     escalations: createEscalationStore(database, revisions, {
-      keepMs: questionMs,
+      keepMs: escalationMs,
       maxOpen: openEscalations,
       issueGrant: insertGrant,
     }),

@@ -34,18 +34,18 @@ export function demoScreen(url: string, operatorFlags: string, { assistant }: De
     ["A tool namespace switched off", send("PUT", "/v1/tools/namespaces", { disable: ["messages"] })],
     ["A whole turn", send("POST", "/v1/turns", { version: 1, executionId: `turn-${run}`, agent, message })],
   ];
-  const asking = { read: "private/diary.md" };
-  const askTurn = `npx turnpike turn --url ${url} --agent assistant --from human:alice --purpose demo --message '${JSON.stringify(asking)}'`;
+  const wish = { read: "private/diary.md" };
+  const escalatingTurn = `npx turnpike turn --url ${url} --agent assistant --from human:alice --purpose demo --message '${JSON.stringify(wish)}'`;
   return [
     `Turnpike runs at ${url}`,
     `  health ${url}/health   ready ${url}/ready   api ${url}/docs`,
     "",
     ...lines.map(([title, line]) => `# ${title}\n${line}\n`),
-    "# What is denied can be asked for: the turn ends with a question, one command answers it, the same turn then succeeds",
+    "# What is denied can be requested: the turn ends with an escalation, one command approves it, the same turn then succeeds",
     `export TURNPIKE_TOKEN=${assistant}`,
-    askTurn,
+    escalatingTurn,
     `npx turnpike escalation approve ${operatorFlags} --tenant demo --wants 'read files/private/diary.md' --expires 10m --uses 1`,
-    askTurn,
+    escalatingTurn,
     "",
     "Ctrl-C stops it; the data stays.",
   ].join("\n");

@@ -1,4 +1,4 @@
-import type { Question } from "../management/records.ts";
+import type { EscalationRecord } from "../management/records.ts";
 import { describe, expect, test } from "vitest";
 import { GrantSchema, type AuthorityRequest, type Constraints } from "turnpike/contracts";
 import { alice, assistant } from "../../../../tests/support/host/world.ts";
@@ -23,7 +23,7 @@ function request(changes: Partial<AuthorityRequest> = {}): AuthorityRequest {
   };
 }
 
-function question(requestedAuthority?: AuthorityRequest): Question {
+function record(requestedAuthority?: AuthorityRequest): EscalationRecord {
   return {
     id: "q1",
     namespaceId: "tenant-1",
@@ -41,8 +41,8 @@ function question(requestedAuthority?: AuthorityRequest): Question {
   };
 }
 
-function asking(constraints?: Constraints): Question {
-  return question(request(constraints && { constraints }));
+function asking(constraints?: Constraints): EscalationRecord {
+  return record(request(constraints && { constraints }));
 }
 
 test("the grant is exactly what was asked for, from the authority that it was asked on to the one who asked", () => {
@@ -57,13 +57,13 @@ test("the grant is exactly what was asked for, from the authority that it was as
       capabilities: request().capabilities,
       constraints: { purposes: ["support"], expiresAt: "2026-01-01T13:00:00Z" },
       issuedAt: "2026-01-01T12:00:00.000Z",
-      metadata: { question: "q1" },
+      metadata: { escalation: "q1" },
     },
   });
 });
 
 test("what the asker put beside its ask is not in the grant", () => {
-  const approval = approvedGrant(question(request({ metadata: { admin: true } })), terms);
+  const approval = approvedGrant(record(request({ metadata: { admin: true } })), terms);
   expect(JSON.stringify(approval)).not.toContain("admin");
 });
 
@@ -71,7 +71,7 @@ test("the places of an ask that names no owner are the owner's who was asked", (
   const capabilities = [
     { resource: { namespace: "files", path: ["diary"] }, actions: ["read"], scope: "exact" as const },
   ];
-  const approval = approvedGrant(question(request({ capabilities })), terms);
+  const approval = approvedGrant(record(request({ capabilities })), terms);
   expect(approval).toMatchObject({
     ok: true,
     grant: { capabilities: [{ resource: { namespace: "files", path: ["diary"], owner: alice } }] },
@@ -158,7 +158,7 @@ describe("there is no grant", () => {
     });
   }
 
-  test("for a question that asks for no authority", () => {
-    expect(approvedGrant(question(), terms)).toEqual({ ok: false, problem: expect.stringContaining("no authority") });
+  test("for an escalation that requests no authority", () => {
+    expect(approvedGrant(record(), terms)).toEqual({ ok: false, problem: expect.stringContaining("no authority") });
   });
 });

@@ -1,31 +1,31 @@
-import type { Question } from "../management/index.ts";
+import type { EscalationRecord } from "../management/index.ts";
 import { parseInstant, type Grant } from "turnpike/contracts";
 
-/** How an operator narrows what they approve. */
+/** The terms under which an operator approves. */
 export interface ApprovalTerms {
   at: string;
   expiresAt: string;
   maxUses?: number | undefined;
 }
 
-/** The grant, or what stands against making one. */
+/** The grant, or the problem why there can be none. */
 export type Approval = { ok: true; grant: Grant } | { ok: false; problem: string };
 
-/** Exactly the requested authority, for the one purpose it was asked for, and never longer or more often than asked. */
-export function approvedGrant(question: Question, terms: ApprovalTerms): Approval {
-  const { id, namespaceId, requester, authority, purpose, requestedAuthority } = question;
+/** The grant of exactly the requested authority, for the purpose of the turn, never longer or more often than requested. */
+export function approvedGrant(escalation: EscalationRecord, terms: ApprovalTerms): Approval {
+  const { id, namespaceId, requester, authority, purpose, requestedAuthority } = escalation;
   if (requestedAuthority === undefined)
-    return refuse("this question asks for no authority: deny it with an answer, or issue a grant by hand");
+    return refuse("this escalation requests no authority: deny it with an answer, or issue a grant by hand");
   const { owner, capabilities, constraints = {} } = requestedAuthority;
   if (constraints.purposes?.includes(purpose) === false)
-    return refuse("it was asked for other purposes than its turn had");
+    return refuse("it was requested for other purposes than its turn had");
   const expiresAt = earlier(constraints.expiresAt, terms.expiresAt);
   if (!isLater(expiresAt, terms.at)) return refuse("it would have expired already");
   if (constraints.notBefore !== undefined && !isLater(expiresAt, constraints.notBefore))
     return refuse("it would expire before it begins");
   const { maxUses = constraints.maxUses } = terms;
   if (maxUses !== undefined && maxUses > (constraints.maxUses ?? Infinity))
-    return refuse(`at most ${String(constraints.maxUses)} uses were asked for`);
+    return refuse(`at most ${String(constraints.maxUses)} uses were requested`);
   const narrowed = { ...constraints, purposes: [purpose], expiresAt, ...(maxUses !== undefined && { maxUses }) };
   return {
     ok: true,
@@ -34,11 +34,11 @@ export function approvedGrant(question: Question, terms: ApprovalTerms): Approva
       namespaceId,
       subject: requester,
       issuer: authority,
-      // Without an owner a capability would follow every owner that the agent may act for.
+      // A capability without an owner would hold for every owner that the agent may act for.
       capabilities: capabilities.map((capability) => ({ ...capability, resource: { ...capability.resource, owner } })),
       constraints: narrowed,
       issuedAt: terms.at,
-      metadata: { question: id },
+      metadata: { escalation: id },
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { Question } from "../management/records.ts";
+import type { EscalationRecord } from "../management/records.ts";
 import { describe, expect, test } from "vitest";
 import type { AccessContext, Escalation } from "turnpike/contracts";
 import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../../../tests/support/databases.ts";
@@ -14,18 +14,18 @@ const lastMoment = "2026-01-01T12:59:59.999Z";
 const end = "2026-01-01T13:00:00.000Z";
 
 function openAll(database: Database): Stores {
-  return openStores(database, { questionMs: keepMs });
+  return openStores(database, { escalationMs: keepMs });
 }
 
-function all({ escalations }: Stores, namespaceId: string, now = deskTime): Promise<Question[]> {
+function all({ escalations }: Stores, namespaceId: string, now = deskTime): Promise<EscalationRecord[]> {
   return escalations.list(namespaceId, { limit: 99, now });
 }
 
-function answerTo({ namespaceId, id, ask }: Question, at = deskTime): Answer {
+function answerTo({ namespaceId, id, ask }: EscalationRecord, at = deskTime): Answer {
   return { namespaceId, id, ask, by: "operator-1", at };
 }
 
-function grantFor({ namespaceId, id }: Question) {
+function grantFor({ namespaceId, id }: EscalationRecord) {
   return grant(`approved-${id}`, { namespaceId });
 }
 
@@ -33,13 +33,13 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
   const open = sharedDatabase(kind);
   const stores = async (): Promise<Stores> => openAll(await open());
 
-  test("a question is kept to its last character, and nobody can change what is read", async () => {
+  test("an escalation is kept to its last character, and nobody can change what is read", async () => {
     const own = await stores();
     const namespaceId = newTenant();
     const asked = escalation({ reason: "May I?\0 \ud800 🙂", requestedAt: "2026-01-01T13:00:00+01:00" });
     await own.escalations.add(context({ namespaceId, traceId: "nul\0", executionId: "turn-1" }), asked);
-    const [question] = await all(own, namespaceId);
-    expect(question).toMatchObject({
+    const [record] = await all(own, namespaceId);
+    expect(record).toMatchObject({
       reason: "May I?\0 \ud800 🙂",
       traceId: "nul\0",
       executionId: "turn-1",
@@ -47,12 +47,12 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       requestedAt: "2026-01-01T12:00:00.000Z",
       expiresAt: "2026-01-01T13:00:00.000Z",
     });
-    expect(Object.isFrozen(question) && Object.isFrozen(question?.requestedAuthority?.capabilities)).toBe(true);
-    expect(await own.escalations.find(namespaceId, question?.id ?? "", deskTime)).toEqual(question);
+    expect(Object.isFrozen(record) && Object.isFrozen(record?.requestedAuthority?.capabilities)).toBe(true);
+    expect(await own.escalations.find(namespaceId, record?.id ?? "", deskTime)).toEqual(record);
   });
 
-  describe("an actor with as many open questions as it may have", () => {
-    const few = async () => openStores(await open(), { questionMs: keepMs, openEscalations: 2 });
+  describe("an actor with as many open escalations as it may have", () => {
+    const few = async () => openStores(await open(), { escalationMs: keepMs, openEscalations: 2 });
     const full = async () => {
       const own = await few();
       const namespaceId = newTenant();
@@ -76,8 +76,8 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
 
     test("asks again once one is answered", async () => {
       const { own, namespaceId, add } = await full();
-      const [question] = await all(own, namespaceId);
-      if (question !== undefined) await own.escalations.deny(answerTo(question), "No.");
+      const [record] = await all(own, namespaceId);
+      if (record !== undefined) await own.escalations.deny(answerTo(record), "No.");
       expect([await add("three"), await add("four")]).toEqual([undefined, "full"]);
     });
 
@@ -97,7 +97,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       const own = await few();
       const namespaceId = newTenant();
       const asked = Array.from({ length: 12 }, (_, place) =>
-        own.escalations.add(context({ namespaceId }), inWords(`question ${place}`)),
+        own.escalations.add(context({ namespaceId }), inWords(`escalation ${place}`)),
       );
       expect((await Promise.all(asked)).filter((said) => said === undefined)).toHaveLength(2);
       expect(await all(own, namespaceId)).toHaveLength(2);
@@ -122,7 +122,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       },
     ];
     for (const { name, asked = escalation(), who } of same) {
-      test(`${name} is one question while it waits, and it stays as it was first asked`, async () => {
+      test(`${name} is one escalation while it waits, and it stays as it was first asked`, async () => {
         const own = await stores();
         const namespaceId = newTenant();
         const first = await askIn(own, namespaceId);
@@ -150,17 +150,17 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       { name: "in words alone", asked: inWords("May I read the diary?") },
     ];
     for (const { name, asked = escalation(), who } of other) {
-      test(`but ${name} is another question`, async () => {
+      test(`but ${name} is another escalation`, async () => {
         const own = await stores();
         const namespaceId = newTenant();
         await askIn(own, namespaceId);
         await own.escalations.add(context({ namespaceId, ...who }), asked);
-        const questions = await all(own, namespaceId);
-        expect(new Set(questions.map(({ ask }) => ask)).size).toBe(2);
+        const records = await all(own, namespaceId);
+        expect(new Set(records.map(({ ask }) => ask)).size).toBe(2);
       });
     }
 
-    test("in words alone is one question for the same words, and another for others", async () => {
+    test("in words alone is one escalation for the same words, and another for others", async () => {
       const own = await stores();
       const namespaceId = newTenant();
       for (const words of ["What now?", "What now?", "What then?"])
@@ -168,7 +168,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       expect((await all(own, namespaceId)).map(({ reason }) => reason).toSorted()).toEqual(["What now?", "What then?"]);
     });
 
-    test("of many turns at once is one question", async () => {
+    test("of many turns at once is one escalation", async () => {
       const own = await stores();
       const namespaceId = newTenant();
       const turns = Array.from({ length: 8 }, (_, place) => context({ namespaceId, executionId: `turn-${place}` }));
@@ -176,15 +176,15 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       expect(await all(own, namespaceId)).toHaveLength(1);
     });
 
-    const closings: { status: string; close(own: Stores, question: Question): Promise<unknown>; at: string }[] = [
+    const closings: { status: string; close(own: Stores, record: EscalationRecord): Promise<unknown>; at: string }[] = [
       {
         status: "approved",
-        close: ({ escalations }, question) => escalations.approve(answerTo(question), grantFor(question)),
+        close: ({ escalations }, record) => escalations.approve(answerTo(record), grantFor(record)),
         at: deskTime,
       },
       {
         status: "denied",
-        close: ({ escalations }, question) => escalations.deny(answerTo(question), "No."),
+        close: ({ escalations }, record) => escalations.deny(answerTo(record), "No."),
         at: deskTime,
       },
       { status: "expired", close: () => Promise.resolve(), at: end },
@@ -196,10 +196,10 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
         const first = await askIn(own, namespaceId);
         await close(own, first);
         await own.escalations.add(context({ namespaceId }), escalation({ requestedAt: at }));
-        const questions = await all(own, namespaceId, at);
-        expect(questions.map((question) => question.status).toSorted()).toEqual([status, "pending"].toSorted());
-        expect(questions.find(({ id }) => id === first.id)?.status).toBe(status);
-        const second = questions.find(({ id }) => id !== first.id);
+        const records = await all(own, namespaceId, at);
+        expect(records.map((record) => record.status).toSorted()).toEqual([status, "pending"].toSorted());
+        expect(records.find(({ id }) => id === first.id)?.status).toBe(status);
+        const second = records.find(({ id }) => id !== first.id);
         expect([second?.ask, second?.requestedAt]).toEqual([first.ask, at]);
         await own.escalations.add(context({ namespaceId }), escalation({ requestedAt: at }));
         expect(await all(own, namespaceId, at)).toHaveLength(2);
@@ -207,7 +207,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
     }
   });
 
-  describe("a question waits", () => {
+  describe("an escalation waits", () => {
     test("until its last moment and not into the next one", async () => {
       const own = await stores();
       const namespaceId = newTenant();
@@ -228,12 +228,12 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       test(`for ${verb}: in time one moment before its end, too late from then on`, async () => {
         const own = await stores();
         const namespaceId = newTenant();
-        const question = await askIn(own, namespaceId);
+        const record = await askIn(own, namespaceId);
         const answer = (at: string) =>
           verb === "deny"
-            ? own.escalations.deny(answerTo(question, at), "No.")
-            : own.escalations.approve(answerTo(question, at), grantFor(question));
-        expect(await answer(end)).toMatchObject({ kind: "closed", question: { status: "expired" } });
+            ? own.escalations.deny(answerTo(record, at), "No.")
+            : own.escalations.approve(answerTo(record, at), grantFor(record));
+        expect(await answer(end)).toMatchObject({ kind: "closed", record: { status: "expired" } });
         expect(await own.grants.list(namespaceId, { limit: 9 })).toEqual([]);
         expect(await answer(lastMoment)).toMatchObject({ kind: "done" });
       });
@@ -258,74 +258,74 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       const namespaceId = newTenant();
       const mine = { ...scope, namespaceId };
       expect(await own.grants.load(mine, neverAborted)).toEqual([]);
-      const question = await askIn(own, namespaceId);
-      const issued = grantFor(question);
-      const answered = await own.escalations.approve(answerTo(question), issued);
+      const record = await askIn(own, namespaceId);
+      const issued = grantFor(record);
+      const answered = await own.escalations.approve(answerTo(record), issued);
       const closed = { status: "approved", grantId: issued.id, decidedAt: deskTime, decidedBy: "operator-1" };
-      expect(answered).toEqual({ kind: "done", question: { ...question, ...closed } });
+      expect(answered).toEqual({ kind: "done", record: { ...record, ...closed } });
       expect(await own.grants.load(mine, neverAborted)).toEqual([issued]);
-      expect(await all(own, namespaceId)).toEqual([{ ...question, ...closed }]);
+      expect(await all(own, namespaceId)).toEqual([{ ...record, ...closed }]);
     });
 
     test("of no keeps its reason and issues nothing", async () => {
       const own = await stores();
       const namespaceId = newTenant();
-      const question = await askIn(own, namespaceId);
-      const answered = await own.escalations.deny(answerTo(question), "No.\0 \ud800");
-      expect(answered).toMatchObject({ kind: "done", question: { status: "denied", answer: "No.\0 \ud800" } });
-      expect(await own.escalations.find(namespaceId, question.id, deskTime)).toMatchObject({ answer: "No.\0 \ud800" });
+      const record = await askIn(own, namespaceId);
+      const answered = await own.escalations.deny(answerTo(record), "No.\0 \ud800");
+      expect(answered).toMatchObject({ kind: "done", record: { status: "denied", answer: "No.\0 \ud800" } });
+      expect(await own.escalations.find(namespaceId, record.id, deskTime)).toMatchObject({ answer: "No.\0 \ud800" });
       expect(await own.grants.list(namespaceId, { limit: 9 })).toEqual([]);
     });
 
     const wrong: { name: string; change(given: Answer): Answer; kind: string }[] = [
       { name: "an id that nobody has", change: (given) => ({ ...given, id: "q0" }), kind: "unknown" },
       { name: "another tenant", change: (given) => ({ ...given, namespaceId: newTenant() }), kind: "unknown" },
-      { name: "another ask", change: (given) => ({ ...given, ask: "0".repeat(64) }), kind: "other-ask" },
+      { name: "another request", change: (given) => ({ ...given, ask: "0".repeat(64) }), kind: "other-request" },
     ];
     for (const { name, change, kind: said } of wrong) {
       test(`with ${name} is ${said}, and changes nothing`, async () => {
         const own = await stores();
         const namespaceId = newTenant();
-        const question = await askIn(own, namespaceId);
-        const given = change(answerTo(question));
+        const record = await askIn(own, namespaceId);
+        const given = change(answerTo(record));
         expect(await own.escalations.deny(given, "No.")).toEqual({ kind: said });
-        expect(await own.escalations.approve(given, grantFor(question))).toEqual({ kind: said });
-        expect(await all(own, namespaceId)).toEqual([question]);
+        expect(await own.escalations.approve(given, grantFor(record))).toEqual({ kind: said });
+        expect(await all(own, namespaceId)).toEqual([record]);
         expect(await own.grants.list(namespaceId, { limit: 9 })).toEqual([]);
       });
     }
 
-    test("whose grant cannot be issued leaves the question open", async () => {
+    test("whose grant cannot be issued leaves the escalation open", async () => {
       const own = await stores();
       const namespaceId = newTenant();
-      const question = await askIn(own, namespaceId);
+      const record = await askIn(own, namespaceId);
       await own.grants.issue(grant("taken", { namespaceId }));
       for (const bad of [grant("taken", { namespaceId }), grant("unfit", { namespaceId, issuedAt: "today" })]) {
-        await expect(own.escalations.approve(answerTo(question), bad)).rejects.toThrow(/unique|contract/i);
+        await expect(own.escalations.approve(answerTo(record), bad)).rejects.toThrow(/unique|contract/i);
       }
-      expect(await all(own, namespaceId)).toEqual([question]);
-      expect(await own.escalations.deny(answerTo(question), "No.")).toMatchObject({ kind: "done" });
+      expect(await all(own, namespaceId)).toEqual([record]);
+      expect(await own.escalations.deny(answerTo(record), "No.")).toMatchObject({ kind: "done" });
     });
   });
 
   test("tenants never meet, whatever they are called", async () => {
     const own = await stores();
     const [one, other] = ["same\0", "same\ud800"];
-    const question = await askIn(own, one);
+    const record = await askIn(own, one);
     expect([await all(own, other), await all(own, "same")]).toEqual([[], []]);
     for (const namespaceId of [other, "same", "same\ufffd"]) {
-      expect(await own.escalations.find(namespaceId, question.id, deskTime)).toBeUndefined();
-      const given = { ...answerTo(question), namespaceId };
+      expect(await own.escalations.find(namespaceId, record.id, deskTime)).toBeUndefined();
+      const given = { ...answerTo(record), namespaceId };
       expect(await own.escalations.deny(given, "No.")).toEqual({ kind: "unknown" });
     }
     expect(await askIn(own, other)).toMatchObject({ namespaceId: other, status: "pending" });
-    expect(await all(own, one)).toEqual([question]);
+    expect(await all(own, one)).toEqual([record]);
   });
 
   describe("when a statement fails", () => {
     interface Operation {
       name: string;
-      run(own: Stores, question: Question): Promise<unknown>;
+      run(own: Stores, record: EscalationRecord): Promise<unknown>;
     }
     const operations: Operation[] = [
       {
@@ -345,16 +345,16 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       { name: "countPending", run: ({ escalations }) => escalations.countPending(deskTime) },
       {
         name: "approve",
-        run: ({ escalations }, question) => escalations.approve(answerTo(question), grantFor(question)),
+        run: ({ escalations }, record) => escalations.approve(answerTo(record), grantFor(record)),
       },
-      { name: "deny", run: ({ escalations }, question) => escalations.deny(answerTo(question), "No.") },
+      { name: "deny", run: ({ escalations }, record) => escalations.deny(answerTo(record), "No.") },
     ];
     const isRefused = (operation: Promise<unknown>): Promise<boolean> =>
       operation.then(
         () => false,
         () => true,
       );
-    /** The question and the grant together: one without the other is half an answer. */
+    /** The escalation and the grant together: one without the other is half an answer. */
     const stateOf = async ({ db }: Database, namespaceId: string): Promise<string> => {
       const rows = [];
       for (const table of ["escalations", "grants"] as const)
@@ -363,7 +363,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
         );
       return JSON.stringify(rows);
     };
-    const seed = async (database: Database): Promise<Question> => askIn(openAll(database), newTenant());
+    const seed = async (database: Database): Promise<EscalationRecord> => askIn(openAll(database), newTenant());
     const statementsOf = async ({ run }: Operation): Promise<string[]> => {
       const { database, statements } = recordStatements(await open());
       await run(openAll(database), await seed(await open()));
@@ -376,13 +376,12 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
         const problems: string[] = [];
         const statements = await statementsOf(operation);
         for (const [place, statement] of statements.entries()) {
-          const question = await seed(database);
-          const before = await stateOf(database, question.namespaceId);
+          const record = await seed(database);
+          const before = await stateOf(database, record.namespaceId);
           const own = openAll(failingAt(database, place + 1, "before"));
-          if (!(await isRefused(operation.run(own, question)))) problems.push(`acknowledged without ${statement}`);
-          if ((await stateOf(database, question.namespaceId)) !== before)
-            problems.push(`half done without ${statement}`);
-          if (await isRefused(operation.run(own, question))) problems.push(`stuck after ${statement}`);
+          if (!(await isRefused(operation.run(own, record)))) problems.push(`acknowledged without ${statement}`);
+          if ((await stateOf(database, record.namespaceId)) !== before) problems.push(`half done without ${statement}`);
+          if (await isRefused(operation.run(own, record))) problems.push(`stuck after ${statement}`);
         }
         expect(statements.length).toBeGreaterThan(0);
         expect(problems).toEqual([]);
@@ -393,15 +392,15 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
         const problems: string[] = [];
         for (const [place, statement] of (await statementsOf(operation)).entries()) {
           if (statement === "begin") continue;
-          const question = await seed(database);
-          const before = await stateOf(database, question.namespaceId);
+          const record = await seed(database);
+          const before = await stateOf(database, record.namespaceId);
           const own = openAll(failingAt(database, place + 1, "after"));
-          if (!(await isRefused(operation.run(own, question)))) problems.push(`acknowledged without ${statement}`);
-          const isUndone = (await stateOf(database, question.namespaceId)) === before;
+          if (!(await isRefused(operation.run(own, record)))) problems.push(`acknowledged without ${statement}`);
+          const isUndone = (await stateOf(database, record.namespaceId)) === before;
           if (statement !== "commit" && !isUndone) problems.push(`half done by ${statement}`);
           const fresh = openAll(database);
-          const issued = await fresh.grants.list(question.namespaceId, { limit: 9 });
-          const kept = await fresh.escalations.find(question.namespaceId, question.id, deskTime);
+          const issued = await fresh.grants.list(record.namespaceId, { limit: 9 });
+          const kept = await fresh.escalations.find(record.namespaceId, record.id, deskTime);
           if (issued.length > 0 !== (kept?.status === "approved")) problems.push(`half an answer by ${statement}`);
         }
         expect(problems).toEqual([]);
@@ -410,15 +409,15 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
 
     test("everything rejects when the database is gone", async () => {
       const database = await openFresh(kind);
-      const [own, question] = [openAll(database), await seed(database)];
+      const [own, record] = [openAll(database), await seed(database)];
       await database.close();
-      const refused = await Promise.all(operations.map(({ run }) => isRefused(run(own, question))));
+      const refused = await Promise.all(operations.map(({ run }) => isRefused(run(own, record))));
       expect(operations.filter((_, place) => !refused[place]).map(({ name }) => name)).toEqual([]);
     });
   });
 });
 
-/** A question that asks for no authority. */
+/** An escalation that requests no authority. */
 function inWords(reason: string): Escalation {
   return { status: "pending", reason, requestedAt: deskTime, reviewer: alice };
 }
@@ -429,14 +428,14 @@ describe("escalations on a PostgreSQL that two hosts share", () => {
     for (let round = 0; round < 5; round += 1) {
       const namespaceId = newTenant();
       const asked = Array.from({ length: 16 }, (_, place) =>
-        hosts[place % 2]?.escalations.add(context({ namespaceId }), inWords(`question ${place}`)),
+        hosts[place % 2]?.escalations.add(context({ namespaceId }), inWords(`escalation ${place}`)),
       );
       expect((await Promise.all(asked)).filter((said) => said === undefined)).toHaveLength(3);
       expect(await hosts[0]?.escalations.list(namespaceId, { limit: 99, now: deskTime })).toHaveLength(3);
     }
   });
 
-  test("the same ask through both at once is one question, also when the one before has just expired", async () => {
+  test("the same ask through both at once is one escalation, also when the one before has just expired", async () => {
     const hosts = (await openPair()).map(openAll);
     for (let round = 0; round < 10; round += 1) {
       const namespaceId = newTenant();
@@ -445,8 +444,8 @@ describe("escalations on a PostgreSQL that two hosts share", () => {
       expect(await first?.escalations.list(namespaceId, { limit: 9, now: deskTime })).toHaveLength(1);
       const again = escalation({ requestedAt: end });
       await Promise.all(hosts.map(({ escalations }) => escalations.add(context({ namespaceId }), again)));
-      const questions = await first?.escalations.list(namespaceId, { limit: 9, now: end });
-      expect(questions?.map(({ status }) => status)).toEqual(["pending", "expired"]);
+      const records = await first?.escalations.list(namespaceId, { limit: 9, now: end });
+      expect(records?.map(({ status }) => status)).toEqual(["pending", "expired"]);
     }
   });
 
@@ -455,10 +454,10 @@ describe("escalations on a PostgreSQL that two hosts share", () => {
     if (!here || !there) throw new Error("A host is missing.");
     for (let round = 0; round < 10; round += 1) {
       const namespaceId = newTenant();
-      const question = await askIn(here, namespaceId);
+      const record = await askIn(here, namespaceId);
       const [approved, denied] = await Promise.all([
-        here.escalations.approve(answerTo(question), grantFor(question)),
-        there.escalations.deny(answerTo(question), "No."),
+        here.escalations.approve(answerTo(record), grantFor(record)),
+        there.escalations.deny(answerTo(record), "No."),
       ]);
       expect([approved.kind, denied.kind].toSorted()).toEqual(["closed", "done"]);
       const issued = await there.grants.list(namespaceId, { limit: 9 });

@@ -12,50 +12,52 @@ import {
 import type { EscalationQueue } from "turnpike/kernel";
 import { columnText } from "../base/index.ts";
 import type { Database, Revisions, Schema } from "../storage/index.ts";
-import type { Question } from "../management/index.ts";
+import type { EscalationRecord } from "../management/index.ts";
 
-type QuestionStatus = Question["status"];
+type EscalationStatus = EscalationRecord["status"];
 
 /** An operator's answer. */
 export interface Answer {
   namespaceId: string;
   id: string;
+  /** The hash of the request that the operator looked at. */
   ask: string;
   by: string;
   at: string;
 }
 
-/** What became of an answer: only the first one to a question that was still open counts. */
+/** The outcome of an answer. Only the first answer to an open escalation counts. */
 export type Answered =
-  | { kind: "done"; question: Question }
+  | { kind: "done"; record: EscalationRecord }
   | { kind: "unknown" }
-  | { kind: "other-ask" }
-  | { kind: "closed"; question: Question };
+  | { kind: "other-request" }
+  | { kind: "closed"; record: EscalationRecord };
 
-/** The questions of every tenant. */
+/** The escalations of every tenant. */
 export interface EscalationStore extends EscalationQueue {
-  find(namespaceId: string, id: string, now: string): Promise<Question | undefined>;
-  /** Newest first; those before the question `before`. */
+  find(namespaceId: string, id: string, now: string): Promise<EscalationRecord | undefined>;
+  /** The newest first, from the one before the escalation `before` on. */
   list(
     namespaceId: string,
-    options: { status?: QuestionStatus | undefined; before?: string | undefined; limit: number; now: string },
-  ): Promise<Question[]>;
-  /** Closes a question and issues the grant in one transaction. */
+    options: { status?: EscalationStatus | undefined; before?: string | undefined; limit: number; now: string },
+  ): Promise<EscalationRecord[]>;
+  /** Closes an escalation and issues the grant in one transaction. */
   approve(answer: Answer, grant: Grant): Promise<Answered>;
   deny(answer: Answer, reason: string): Promise<Answered>;
-  /** How many questions of all tenants wait. */
+  /** How many escalations of all tenants wait. */
   countPending(now: string): Promise<number>;
 }
 
-/** How long a question waits before nobody can answer it any more, and how many of one actor wait at a time. */
 export interface EscalationOptions {
+  /** How long an escalation can be answered. */
   keepMs: number;
+  /** How many escalations of one actor may be open. */
   maxOpen: number;
-  /** Keeps the grant of an approval, in the transaction of the answer. */
+  /** Stores the grant of an approval in the transaction of the answer. */
   issueGrant(transaction: Transaction<Schema>, grant: Grant): Promise<void>;
 }
 
-/** The advisory lock under which one actor's questions are counted; its second half is the actor. */
+/** The advisory lock under which one actor's escalations are counted; its second half is the actor. */
 const actorLock = 7445;
 
 /** Opens the queue. */
@@ -64,15 +66,15 @@ export function createEscalationStore(
   revisions: Revisions,
   { keepMs, maxOpen, issueGrant }: EscalationOptions,
 ): EscalationStore {
-  /** Every answer ends a revision, whose row it locks first: two answers come one after the other. */
-  const answer = (given: Answer, change: Partial<Question>, grant?: Grant): Promise<Answered> =>
+  /** An answer locks the row of the revision first, so that two answers come one after the other. */
+  const answer = (given: Answer, change: Partial<EscalationRecord>, grant?: Grant): Promise<Answered> =>
     revisions.write(async (transaction) => {
       const row = await rowOf(transaction, given.namespaceId, given.id);
       if (row === undefined) return { kind: "unknown" };
-      const question = read(row, given.at);
-      if (question.ask !== given.ask || askOf(question) !== given.ask) return { kind: "other-ask" };
-      if (question.status !== "pending") return { kind: "closed", question };
-      const decided = { ...question, ...change, decidedAt: given.at, decidedBy: given.by };
+      const record = read(row, given.at);
+      if (record.ask !== given.ask || requestHash(record) !== given.ask) return { kind: "other-request" };
+      if (record.status !== "pending") return { kind: "closed", record };
+      const decided = { ...record, ...change, decidedAt: given.at, decidedBy: given.by };
       if (grant !== undefined) await issueGrant(transaction, grant);
       await transaction
         .updateTable("escalations")
@@ -80,19 +82,19 @@ export function createEscalationStore(
         .where("namespace_id", "=", columnText(given.namespaceId))
         .where("id", "=", given.id)
         .execute();
-      return { kind: "done", question: decided };
+      return { kind: "done", record: decided };
     });
   return {
     async add(context, escalation) {
-      const question = ask(context, escalation, keepMs);
+      const record = newRecord(context, escalation, keepMs);
       const row = {
-        namespace_id: columnText(question.namespaceId),
-        id: question.id,
-        ask: question.ask,
-        requester: columnText(principalKey(question.requester)),
-        status: question.status,
-        expires_at: question.expiresAt,
-        content: JSON.stringify(question),
+        namespace_id: columnText(record.namespaceId),
+        id: record.id,
+        ask: record.ask,
+        requester: columnText(principalKey(record.requester)),
+        status: record.status,
+        expires_at: record.expiresAt,
+        content: JSON.stringify(record),
       };
       return db.transaction().execute(async (transaction) => {
         if (kind === "postgres") await lockActor(transaction, row);
@@ -102,7 +104,7 @@ export function createEscalationStore(
           .where("namespace_id", "=", row.namespace_id)
           .where("ask", "=", row.ask)
           .where("status", "=", "pending")
-          .where("expires_at", "<=", question.requestedAt)
+          .where("expires_at", "<=", record.requestedAt)
           .execute();
         const open = await transaction
           .selectFrom("escalations")
@@ -110,9 +112,9 @@ export function createEscalationStore(
           .where("namespace_id", "=", row.namespace_id)
           .where("requester", "=", row.requester)
           .where("status", "=", "pending")
-          .where("expires_at", ">", question.requestedAt)
+          .where("expires_at", ">", record.requestedAt)
           .execute();
-        // The same question that still waits is not asked twice.
+        // The same request waits only once.
         if (open.some((other) => other.ask === row.ask)) return undefined;
         if (open.length >= maxOpen) return "full";
         await transaction
@@ -157,7 +159,7 @@ export function createEscalationStore(
   };
 }
 
-/** Two questions of one actor come one after the other, so that both are counted. */
+/** Makes escalations of one actor come one after the other, so that each is counted. */
 async function lockActor(
   transaction: Transaction<Schema>,
   { namespace_id, requester }: Pick<Schema["escalations"], "namespace_id" | "requester">,
@@ -166,34 +168,49 @@ async function lockActor(
   await sql`select pg_advisory_xact_lock(${actorLock}, hashtext(${actor}))`.execute(transaction);
 }
 
-/** Ids sort by age: the time in base 36 keeps its eight places until the year 2059. */
+/** Ids sort by age. The time in base 36 has eight digits until the year 2059. */
 function freshId(at: number): string {
   return `q${at.toString(36)}${randomBytes(4).toString("hex")}`;
 }
 
-function ask(context: AccessContext, escalation: Escalation, keepMs: number): Question {
+/** A record of an escalation that begins to wait. */
+function newRecord(context: AccessContext, escalation: Escalation, keepMs: number): EscalationRecord {
   const { namespaceId, actor: requester, authority, purpose, traceId, executionId } = context;
   const { reason, reviewer, requestedAuthority } = escalation;
-  const asked = Date.parse(escalation.requestedAt);
-  const question = { namespaceId, requester, reviewer, authority, purpose, reason, traceId };
+  const requested = Date.parse(escalation.requestedAt);
+  const content = { namespaceId, requester, reviewer, authority, purpose, reason, traceId };
   const request = requestedAuthority && { requestedAuthority };
   return {
-    id: freshId(asked),
-    ...question,
+    id: freshId(requested),
+    ...content,
     status: "pending",
-    ask: askOf({ ...question, ...request }),
+    ask: requestHash({ ...content, ...request }),
     ...request,
     ...(executionId && { executionId }),
-    requestedAt: new Date(asked).toISOString(),
-    expiresAt: new Date(asked + keepMs).toISOString(),
+    requestedAt: new Date(requested).toISOString(),
+    expiresAt: new Date(requested + keepMs).toISOString(),
   };
 }
 
-type Asked = Pick<Question, "namespaceId" | "requester" | "reviewer" | "authority" | "purpose" | "reason"> &
-  Partial<Pick<Question, "requestedAuthority">>;
+type HashedFields = Pick<
+  EscalationRecord,
+  "namespaceId" | "requester" | "reviewer" | "authority" | "purpose" | "reason"
+> &
+  Partial<Pick<EscalationRecord, "requestedAuthority">>;
 
-/** Everything that an approval would make a grant of; for a question without an ask, the words of it. */
-function askOf({ namespaceId, requester, reviewer, authority, purpose, reason, requestedAuthority }: Asked): string {
+/**
+ * The hash of everything that an approval would grant. An escalation that requests no authority has the hash of its
+ * reason instead.
+ */
+function requestHash({
+  namespaceId,
+  requester,
+  reviewer,
+  authority,
+  purpose,
+  reason,
+  requestedAuthority,
+}: HashedFields): string {
   const { capabilities, constraints } = requestedAuthority ?? {};
   const wanted = capabilities === undefined ? { reason } : { capabilities, constraints };
   return sha256(canonicalJson({ namespaceId, requester, reviewer, authority, purpose, ...wanted }));
@@ -208,9 +225,9 @@ function rowOf(db: Pick<Transaction<Schema>, "selectFrom">, namespaceId: string,
     .executeTakeFirst();
 }
 
-/** A question as it stands now: one that nobody answered in time is expired. */
-function read(row: Schema["escalations"], now: string): Question {
-  const question = JSON.parse(row.content) as Question;
+/** A record as it is now: one that nobody answered in time is expired. */
+function read(row: Schema["escalations"], now: string): EscalationRecord {
+  const record = JSON.parse(row.content) as EscalationRecord;
   const status = row.status === "pending" && row.expires_at <= now ? "expired" : row.status;
-  return deepFreeze({ ...question, status });
+  return deepFreeze({ ...record, status });
 }

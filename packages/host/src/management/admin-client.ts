@@ -1,7 +1,7 @@
 import { check } from "turnpike/contracts";
 import { adminRoutes, type AdminOutput, type AdminRoute, type AdminRouteName } from "./admin-routes.ts";
 
-/** What a client of the management API is made of. */
+/** The options of a client of the management API. */
 export interface AdminClientOptions {
   url: string;
   /** An operator's token. */
@@ -9,10 +9,13 @@ export interface AdminClientOptions {
   fetch?: typeof fetch;
 }
 
-/** The management API of a host, one operation at a time. */
+/** A typed client of a host's management API. */
 export interface AdminClient {
-  /** Asks for an operation by its name. Throws an `AdminClientError`. */
-  ask<Name extends AdminRouteName>(name: Name, input: Readonly<Record<string, unknown>>): Promise<AdminOutput<Name>>;
+  /** Requests an operation by its name. Throws an `AdminClientError`. */
+  request<Name extends AdminRouteName>(
+    name: Name,
+    input: Readonly<Record<string, unknown>>,
+  ): Promise<AdminOutput<Name>>;
 }
 
 /** Why an operation did not succeed. */
@@ -27,10 +30,10 @@ export class AdminClientError extends Error {
   }
 }
 
-/** A client of a host's management API. */
+/** Makes a client of a host's management API. */
 export function createAdminClient({ url: host, token, fetch: send = fetch }: AdminClientOptions): AdminClient {
   return {
-    async ask<Name extends AdminRouteName>(name: Name, input: Readonly<Record<string, unknown>>) {
+    async request<Name extends AdminRouteName>(name: Name, input: Readonly<Record<string, unknown>>) {
       const { method, path, response: schema }: AdminRoute = adminRoutes[name];
       const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
       const url = new URL(path, host);

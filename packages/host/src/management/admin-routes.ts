@@ -1,4 +1,9 @@
-import { QuestionSchema, QuestionStatusSchema, CredentialAccessSchema, CredentialRecordSchema } from "./records.ts";
+import {
+  EscalationRecordSchema,
+  EscalationStatusSchema,
+  CredentialAccessSchema,
+  CredentialRecordSchema,
+} from "./records.ts";
 import {
   AuditEventSchema,
   AuditEventTypeSchema,
@@ -24,7 +29,7 @@ import {
   nextPage,
   page,
   PrincipalTextSchema,
-  QuestionAnswerSchema,
+  EscalationAnswerSchema,
   SettingsSchema,
   SignedHeadSchema,
   tenant,
@@ -109,35 +114,36 @@ export const adminRoutes = {
   revokeGrant: {
     method: "POST",
     path: "/admin/v1/grants/revoke",
-    summary: "Revokes a grant from the next call on, and names the derived grants that fall with it.",
+    summary:
+      "Revokes a grant from the next call on, and names the grants derived from it, which become invalid with it.",
     request: z.strictObject({ ...tenant, id: IdentifierSchema }),
     response: z.strictObject({ revoked: IdentifierSchema, descendants: z.array(GrantSchema) }),
   },
   listEscalations: {
     method: "GET",
     path: "/admin/v1/escalations",
-    summary: "Lists the questions that turns ended with, newest first.",
+    summary: "Lists the escalations that turns ended with, newest first.",
     query: z.strictObject({
       ...tenant,
       id: IdentifierSchema.optional(),
-      status: QuestionStatusSchema.optional(),
+      status: EscalationStatusSchema.optional(),
       ...page,
     }),
-    response: z.strictObject({ escalations: z.array(QuestionSchema), ...nextPage }),
+    response: z.strictObject({ escalations: z.array(EscalationRecordSchema), ...nextPage }),
   },
   approveEscalation: {
     method: "POST",
     path: "/admin/v1/escalations/approve",
-    summary: "Issues exactly what a question asks for, once, for its one purpose and until it expires.",
-    request: QuestionAnswerSchema.extend({ expiresAt: TimestampSchema, maxUses: z.int().min(1).optional() }),
-    response: z.strictObject({ escalation: QuestionSchema, grant: GrantSchema }),
+    summary: "Issues exactly what an escalation requests, once, for its one purpose and until it expires.",
+    request: EscalationAnswerSchema.extend({ expiresAt: TimestampSchema, maxUses: z.int().min(1).optional() }),
+    response: z.strictObject({ escalation: EscalationRecordSchema, grant: GrantSchema }),
   },
   denyEscalation: {
     method: "POST",
     path: "/admin/v1/escalations/deny",
-    summary: "Closes a question with a no and its reason.",
-    request: QuestionAnswerSchema.extend({ reason: z.string().min(1).max(4096) }),
-    response: z.strictObject({ escalation: QuestionSchema }),
+    summary: "Closes an escalation with a no and its reason.",
+    request: EscalationAnswerSchema.extend({ reason: z.string().min(1).max(4096) }),
+    response: z.strictObject({ escalation: EscalationRecordSchema }),
   },
   listAudit: {
     method: "GET",

@@ -50,7 +50,7 @@ export const GrantEntrySchema = z.strictObject({
 /** A grant with what has become of it. */
 export type GrantEntry = z.infer<typeof GrantEntrySchema>;
 
-export const QuestionAnswerSchema = z.strictObject({ ...tenant, id: IdentifierSchema, ask: IdentifierSchema });
+export const EscalationAnswerSchema = z.strictObject({ ...tenant, id: IdentifierSchema, ask: IdentifierSchema });
 
 export const SettingsSchema = z.strictObject({
   ...tenant,

@@ -13,7 +13,7 @@ export {
   type CredentialRecord,
   HashSchema,
   operatorsTenant,
-  type Question,
-  QuestionStatusSchema,
+  type EscalationRecord,
+  EscalationStatusSchema,
   StrandHeadSchema,
 } from "./records.ts";

@@ -38,13 +38,13 @@ export const CredentialRecordSchema = z.strictObject({
 /** What an operator may know of a credential. */
 export type CredentialRecord = z.infer<typeof CredentialRecordSchema>;
 
-export const QuestionStatusSchema = z.enum(["pending", "approved", "denied", "expired"]);
+export const EscalationStatusSchema = z.enum(["pending", "approved", "denied", "expired"]);
 
-export const QuestionSchema = z.strictObject({
+export const EscalationRecordSchema = z.strictObject({
   id: IdentifierSchema,
   namespaceId: IdentifierSchema,
-  status: QuestionStatusSchema,
-  /** The hash of what is asked: an answer has to name it, so that nobody approves what he has not seen. */
+  status: EscalationStatusSchema,
+  /** The hash of the request. An answer has to name it, so that nobody approves what they have not seen. */
   ask: IdentifierSchema,
   requester: PrincipalRefSchema,
   reviewer: PrincipalRefSchema,
@@ -62,8 +62,8 @@ export const QuestionSchema = z.strictObject({
   grantId: IdentifierSchema.optional(),
 });
 
-/** A question that a turn ended with, and what became of it. */
-export type Question = z.infer<typeof QuestionSchema>;
+/** An escalation and its state. */
+export type EscalationRecord = z.infer<typeof EscalationRecordSchema>;
 
 export const HashSchema = z.string().regex(/^[0-9a-f]{64}$/);
 

@@ -1,4 +1,4 @@
-import type { Question } from "../../management/records.ts";
+import type { EscalationRecord } from "../../management/records.ts";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { AgentRef, Grant, TurnResult } from "turnpike/contracts";
@@ -21,12 +21,12 @@ import {
 import { alice, assistant, context, grant } from "../../../../../tests/support/host/world.ts";
 
 interface Page {
-  escalations: Question[];
+  escalations: EscalationRecord[];
   cursor?: string;
 }
 
 interface Approved {
-  escalation: Question;
+  escalation: EscalationRecord;
   grant: Grant;
 }
 
@@ -36,18 +36,18 @@ const soon = "2026-01-01T13:00:00Z";
 const readDiary = { action: "read", resource: { namespace: "files", path: ["diary"] } };
 
 /** What an answer has to name. */
-function about({ namespaceId, id, ask }: Question) {
+function about({ namespaceId, id, ask }: EscalationRecord) {
   return { namespaceId, id, ask };
 }
 
-/** Asks for several places, a second after each other; the oldest question is first. */
+/** Asks for several places, a second after each other; the oldest escalation is first. */
 async function askMany(
   { stores }: Office,
   namespaceId: string,
   places: readonly string[],
   from = 0,
-): Promise<Question[]> {
-  const asked: Question[] = [];
+): Promise<EscalationRecord[]> {
+  const asked: EscalationRecord[] = [];
   for (const [index, place] of places.entries()) {
     const requestedAt = `2026-01-01T12:00:${String(from + index).padStart(2, "0")}.000Z`;
     const [capability] = wanted.capabilities;
@@ -66,7 +66,7 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
   const office = async (): Promise<Office> => openOffice(await open());
 
   describe("the queue", () => {
-    test("shows a question with everything that its answer is about", async () => {
+    test("shows an escalation with everything that its answer is about", async () => {
       const desk = await office();
       const namespaceId = newTenant();
       await desk.stores.escalations.add(context({ namespaceId, executionId: "turn-1" }), escalation());
@@ -96,11 +96,11 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
       ]);
     });
 
-    test("is filtered by what became of its questions, newest first, and by tenant", async () => {
+    test("is filtered by what became of its escalations, newest first, and by tenant", async () => {
       const desk = await office();
       const namespaceId = newTenant();
       const [approved, denied, expired, pending] = await askMany(desk, namespaceId, ["a", "b", "c", "d"]);
-      if (!approved || !denied || !expired || !pending) throw new Error("A question is missing.");
+      if (!approved || !denied || !expired || !pending) throw new Error("An escalation is missing.");
       await askMany(desk, newTenant(), ["e"]);
       await desk.post(`${path}/approve`, { ...about(approved), expiresAt: "2026-03-01T00:00:00Z" });
       await desk.post(`${path}/deny`, { ...about(denied), reason: "No." });
@@ -121,11 +121,11 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
       expect(all.escalations.map(({ status }) => status)).toEqual(["pending", "expired", "denied", "approved"]);
     });
 
-    test("shows one question by its id, in its tenant alone, and not against another filter", async () => {
+    test("shows one escalation by its id, in its tenant alone, and not against another filter", async () => {
       const desk = await office();
       const [namespaceId, other] = [newTenant(), newTenant()];
-      const [question] = await askMany(desk, namespaceId, ["a", "b"]);
-      const id = question?.id ?? "";
+      const [record] = await askMany(desk, namespaceId, ["a", "b"]);
+      const id = record?.id ?? "";
       const found = async (query: Record<string, string>) => idsOf([(await desk.get<Page>(path, query)).body]);
       expect(await found({ namespaceId, id })).toEqual([id]);
       expect(await found({ namespaceId, id, status: "pending" })).toEqual([id]);
@@ -140,7 +140,7 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
       ["cursor", "%"],
       ["id", "' or 1=1 --"],
     ] as const) {
-      test(`no question has the ${key} ${JSON.stringify(value)}`, async () => {
+      test(`no escalation has the ${key} ${JSON.stringify(value)}`, async () => {
         const desk = await office();
         const { status, body } = await desk.get<Page>(path, { namespaceId: newTenant(), [key]: value });
         expect([status, body]).toEqual([200, { escalations: [] }]);
@@ -159,7 +159,7 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
       });
     }
 
-    test("of one status goes on behind a question that was answered between two pages", async () => {
+    test("of one status goes on behind an escalation that was answered between two pages", async () => {
       const desk = await office();
       const namespaceId = newTenant();
       const asked = await askMany(desk, namespaceId, ["a", "b", "c", "d"]);
@@ -173,11 +173,11 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
   });
 
   describe("an approval", () => {
-    test("issues exactly what was asked, for the one purpose, until it ends; and the question is closed", async () => {
+    test("issues exactly what was asked, for the one purpose, until it ends; and the escalation is closed", async () => {
       const desk = await office();
       const namespaceId = newTenant();
-      const question = await askIn(desk.stores, namespaceId);
-      const sent = { ...about(question), expiresAt: soon, maxUses: 1 };
+      const record = await askIn(desk.stores, namespaceId);
+      const sent = { ...about(record), expiresAt: soon, maxUses: 1 };
       const { status, body } = await desk.post<Approved>(`${path}/approve`, sent);
       expect(status).toBe(200);
       expect(body.grant).toMatchObject({
@@ -191,7 +191,7 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
       expect(body.grant.capabilities).toHaveLength(1);
       expect(body.grant).not.toHaveProperty("parentId");
       expect(body.escalation).toEqual({
-        ...question,
+        ...record,
         status: "approved",
         decidedAt: deskTime,
         decidedBy: desk.operatorId,
@@ -203,7 +203,7 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
         action: "escalation.approve",
         receiver: assistant,
         grantId: body.grant.id,
-        metadata: { question: question.id },
+        metadata: { escalation: record.id },
       });
     });
 
@@ -226,41 +226,41 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
       expect(await stateOf(await open(), namespaceId)).toEqual(before);
     });
 
-    const tampered: { name: string; change(question: Question): unknown }[] = [
+    const tampered: { name: string; change(record: EscalationRecord): unknown }[] = [
       {
         name: "asks for another place",
-        change: (question) => ({
-          ...question,
+        change: (record) => ({
+          ...record,
           requestedAuthority: {
-            ...question.requestedAuthority,
+            ...record.requestedAuthority,
             capabilities: [{ resource: { namespace: "files", path: [] }, actions: ["*"], scope: "descendants" }],
           },
         }),
       },
       {
         name: "asks for more uses",
-        change: (question) => ({
-          ...question,
-          requestedAuthority: { ...question.requestedAuthority, constraints: { maxUses: 999 } },
+        change: (record) => ({
+          ...record,
+          requestedAuthority: { ...record.requestedAuthority, constraints: { maxUses: 999 } },
         }),
       },
-      { name: "is somebody else's", change: (question) => ({ ...question, requester: bob }) },
-      { name: "is on somebody else's authority", change: (question) => ({ ...question, authority: bob }) },
-      { name: "is for another purpose", change: (question) => ({ ...question, purpose: "spying" }) },
-      { name: "is another tenant's", change: (question) => ({ ...question, namespaceId: "elsewhere" }) },
+      { name: "is somebody else's", change: (record) => ({ ...record, requester: bob }) },
+      { name: "is on somebody else's authority", change: (record) => ({ ...record, authority: bob }) },
+      { name: "is for another purpose", change: (record) => ({ ...record, purpose: "spying" }) },
+      { name: "is another tenant's", change: (record) => ({ ...record, namespaceId: "elsewhere" }) },
       {
         name: "asks for another place and says so",
-        change: ({ requestedAuthority, ...question }) => ({ ...question, ask: "0".repeat(64), requestedAuthority }),
+        change: ({ requestedAuthority, ...record }) => ({ ...record, ask: "0".repeat(64), requestedAuthority }),
       },
     ];
     for (const { name, change } of tampered) {
-      test(`of a question that was changed in the database and now ${name} is refused`, async () => {
+      test(`of an escalation that was changed in the database and now ${name} is refused`, async () => {
         const desk = await office();
         const namespaceId = newTenant();
-        const question = await askIn(desk.stores, namespaceId);
+        const record = await askIn(desk.stores, namespaceId);
         const row = (await open()).db.updateTable("escalations").where("namespace_id", "=", namespaceId);
-        await row.set({ content: JSON.stringify(change(question)) }).execute();
-        const { status } = await desk.post(`${path}/approve`, { ...about(question), expiresAt: soon });
+        await row.set({ content: JSON.stringify(change(record)) }).execute();
+        const { status } = await desk.post(`${path}/approve`, { ...about(record), expiresAt: soon });
         expect(status).toBe(409);
         expect(await desk.stores.grants.list(namespaceId, { limit: 9 })).toEqual([]);
         expect(await desk.stores.grants.list("elsewhere", { limit: 9 })).toEqual([]);
@@ -271,7 +271,7 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
       { name: "that has ended already", terms: { expiresAt: deskTime } },
       { name: "that ended long ago", terms: { expiresAt: "2020-01-01T00:00:00Z" } },
       { name: "for more uses than were asked for", terms: { expiresAt: soon, maxUses: 3 } },
-      { name: "of a question that asks for nothing", asked: "nothing", terms: { expiresAt: soon } },
+      { name: "of an escalation that requests nothing", asked: "nothing", terms: { expiresAt: soon } },
       {
         name: "of an ask whose own end has come",
         asked: { ...wanted, constraints: { expiresAt: deskTime } },
@@ -294,13 +294,13 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
       },
     ];
     for (const { name, asked, terms } of rows) {
-      test(`${name} is refused, and the question stays open`, async () => {
+      test(`${name} is refused, and the escalation stays open`, async () => {
         const desk = await office();
         const namespaceId = newTenant();
         const made = asked === "nothing" ? withoutAsk() : escalation({}, asked);
-        const question = await askIn(desk.stores, namespaceId, made);
+        const record = await askIn(desk.stores, namespaceId, made);
         const before = await stateOf(await open(), namespaceId);
-        const { status, body } = await desk.post<Refusal>(`${path}/approve`, { ...about(question), ...terms });
+        const { status, body } = await desk.post<Refusal>(`${path}/approve`, { ...about(record), ...terms });
         expect([status, body.error?.code]).toEqual([400, "invalid_request"]);
         expect(await stateOf(await open(), namespaceId)).toEqual(before);
         expect(desk.errors).toEqual([]);
@@ -311,20 +311,20 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
       const desk = await office();
       const namespaceId = newTenant();
       const constraints = { maxUses: 2, expiresAt: "2026-01-01T12:30:00Z", delegationDepth: 1 };
-      const question = await askIn(desk.stores, namespaceId, escalation({}, { ...wanted, constraints }));
-      const { body } = await desk.post<Approved>(`${path}/approve`, { ...about(question), expiresAt: soon });
+      const record = await askIn(desk.stores, namespaceId, escalation({}, { ...wanted, constraints }));
+      const { body } = await desk.post<Approved>(`${path}/approve`, { ...about(record), expiresAt: soon });
       expect(body.grant.constraints).toEqual({ ...constraints, purposes: ["support"] });
     });
 
     test("counts in its tenant, for its purpose and its holder, over its owner's places, and until it ends", async () => {
       const desk = await office();
       const namespaceId = newTenant();
-      const question = await askIn(desk.stores, namespaceId);
+      const record = await askIn(desk.stores, namespaceId);
       const own = context({ namespaceId, now: deskTime });
       const isAllowed = async (changes: object = {}, request: object = {}) =>
         (await desk.kernel.authorize({ ...own, ...changes }, { ...readDiary, ...request })).allowed;
       expect(await isAllowed()).toBe(false);
-      await desk.post(`${path}/approve`, { ...about(question), expiresAt: soon });
+      await desk.post(`${path}/approve`, { ...about(record), expiresAt: soon });
       expect(await isAllowed()).toBe(true);
       expect(await isAllowed({ now: "2026-01-01T12:59:59.999Z" })).toBe(true);
       expect(await isAllowed({ now: "2026-01-01T13:00:00.000Z" })).toBe(false);
@@ -340,22 +340,22 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
     test("over one owner's places says nothing about another's, though it is asked on the same authority", async () => {
       const desk = await office();
       const namespaceId = newTenant();
-      const question = await askIn(desk.stores, namespaceId);
-      await desk.post(`${path}/approve`, { ...about(question), expiresAt: soon });
+      const record = await askIn(desk.stores, namespaceId);
+      await desk.post(`${path}/approve`, { ...about(record), expiresAt: soon });
       const ofBob = context({ namespaceId, now: deskTime, owner: bob });
       expect(await desk.kernel.authorize(ofBob, readDiary)).toMatchObject({ allowed: false });
     });
   });
 
-  describe("a question is answered once", () => {
+  describe("an escalation is answered once", () => {
     const answers = { approve: { expiresAt: soon }, deny: { reason: "The diary stays private." } } as const;
     for (const first of ["approve", "deny"] as const) {
       for (const second of ["approve", "deny"] as const) {
         test(`${second} after ${first} is a conflict that says what was answered`, async () => {
           const desk = await office();
           const namespaceId = newTenant();
-          const question = await askIn(desk.stores, namespaceId);
-          const sent = about(question);
+          const record = await askIn(desk.stores, namespaceId);
+          const sent = about(record);
           expect((await desk.post(`${path}/${first}`, { ...sent, ...answers[first] })).status).toBe(200);
           const before = await stateOf(await open(), namespaceId);
           const { status, body } = await desk.post<Refusal>(`${path}/${second}`, { ...sent, ...answers[second] });
@@ -370,13 +370,13 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
     test("a denial keeps its reason, issues nothing, and its words are not on the trail", async () => {
       const desk = await office();
       const namespaceId = newTenant();
-      const question = await askIn(desk.stores, namespaceId);
-      const { status, body } = await desk.post(`${path}/deny`, { ...about(question), ...answers.deny });
+      const record = await askIn(desk.stores, namespaceId);
+      const { status, body } = await desk.post(`${path}/deny`, { ...about(record), ...answers.deny });
       expect([status, body]).toEqual([
         200,
         {
           escalation: {
-            ...question,
+            ...record,
             status: "denied",
             answer: "The diary stays private.",
             decidedAt: deskTime,
@@ -390,10 +390,10 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
       expect(JSON.stringify(events)).not.toContain("diary");
     });
 
-    test("a question that asks for no authority can be denied", async () => {
+    test("an escalation that requests no authority can be denied", async () => {
       const desk = await office();
-      const question = await askIn(desk.stores, newTenant(), withoutAsk());
-      expect((await desk.post(`${path}/deny`, { ...about(question), reason: "No." })).status).toBe(200);
+      const record = await askIn(desk.stores, newTenant(), withoutAsk());
+      expect((await desk.post(`${path}/deny`, { ...about(record), reason: "No." })).status).toBe(200);
     });
 
     for (const verb of ["approve", "deny"] as const) {
@@ -401,7 +401,7 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
         const desk = await office();
         const namespaceId = newTenant();
         const [first, second] = await askMany(desk, namespaceId, ["a", "b"]);
-        if (!first || !second) throw new Error("A question is missing.");
+        if (!first || !second) throw new Error("An escalation is missing.");
         desk.time.now = tomorrow;
         const terms = { approve: { expiresAt: "2026-02-01T00:00:00Z" }, deny: answers.deny }[verb];
         const late = await desk.post<Refusal>(`${path}/${verb}`, { ...about(first), ...terms });
@@ -431,10 +431,10 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
     test("of many answers at once one counts", async () => {
       const desk = await office();
       const namespaceId = newTenant();
-      const question = await askIn(desk.stores, namespaceId);
+      const record = await askIn(desk.stores, namespaceId);
       const verbs = ["approve", "deny", "approve", "approve", "deny"] as const;
       const said = await Promise.all(
-        verbs.map((verb) => desk.post(`${path}/${verb}`, { ...about(question), ...answers[verb] })),
+        verbs.map((verb) => desk.post(`${path}/${verb}`, { ...about(record), ...answers[verb] })),
       );
       expect(said.map(({ status }) => status).toSorted()).toEqual([200, 409, 409, 409, 409]);
       const won = verbs[said.findIndex(({ status }) => status === 200)];
@@ -467,28 +467,28 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
     const run = (executionId: string): Promise<TurnResult> => turns.execute(turnOf(namespaceId, executionId));
 
     expect((await run("turn-1")).status).toBe("escalated");
-    const [question] = (await desk.get<Page>(path, { namespaceId, status: "pending" })).body.escalations;
-    if (question === undefined) throw new Error("Nothing was asked.");
-    expect(question).toMatchObject({ requester: assistant, reviewer: alice, executionId: "turn-1" });
+    const [record] = (await desk.get<Page>(path, { namespaceId, status: "pending" })).body.escalations;
+    if (record === undefined) throw new Error("Nothing was asked.");
+    expect(record).toMatchObject({ requester: assistant, reviewer: alice, executionId: "turn-1" });
     expect((await run("turn-2")).status).toBe("escalated");
     expect((await desk.get<Page>(path, { namespaceId })).body.escalations).toHaveLength(1);
 
-    const approval = { ...about(question), expiresAt: soon, maxUses: 1 };
+    const approval = { ...about(record), expiresAt: soon, maxUses: 1 };
     expect((await desk.post(`${path}/approve`, approval)).status).toBe(200);
     expect(await run("turn-3")).toMatchObject({ status: "succeeded", output: "succeeded" });
     expect(reads).toHaveLength(1);
     expect((await run("turn-4")).status).toBe("escalated");
     const again = (await desk.get<Page>(path, { namespaceId, status: "pending" })).body.escalations;
     expect(again).toHaveLength(1);
-    expect(again[0]?.id).not.toBe(question.id);
+    expect(again[0]?.id).not.toBe(record.id);
     expect(reads).toHaveLength(1);
   });
 });
 
-/** A question in words alone. */
+/** An escalation in words alone. */
 function withoutAsk() {
-  const { requestedAuthority: _asked, ...question } = escalation();
-  return question;
+  const { requestedAuthority: _asked, ...record } = escalation();
+  return record;
 }
 
 /** Reads the diary when it may, and asks for it when it may not. */
@@ -518,14 +518,14 @@ function turnOf(namespaceId: string, executionId: string) {
 }
 
 describe("two operators at once, on hosts that share a PostgreSQL", () => {
-  test("answer a question once: one of two approvals wins, and the other one is told what became of it", async () => {
+  test("answer an escalation once: one of two approvals wins, and the other one is told what became of it", async () => {
     const desks = await Promise.all((await openPair()).map((database) => openOffice(database)));
     for (let round = 0; round < 10; round += 1) {
       const namespaceId = newTenant();
       const [here] = desks;
       if (here === undefined) throw new Error("There is no desk.");
-      const question = await askIn(here.stores, namespaceId);
-      const sent = { ...about(question), expiresAt: soon };
+      const record = await askIn(here.stores, namespaceId);
+      const sent = { ...about(record), expiresAt: soon };
       const said = await Promise.all(desks.map(({ post }) => post<Refusal>(`${path}/approve`, sent)));
       expect(said.map(({ status }) => status).toSorted()).toEqual([200, 409]);
       expect(said.find(({ status }) => status === 409)?.body.error.code).toBe("conflict");
@@ -540,8 +540,8 @@ describe("two operators at once, on hosts that share a PostgreSQL", () => {
     if (!here || !there) throw new Error("A desk is missing.");
     const own = context({ now: deskTime });
     expect((await there.kernel.authorize(own, readDiary)).allowed).toBe(false);
-    const question = await askIn(there.stores, "tenant-1");
-    await here.post(`${path}/approve`, { ...about(question), expiresAt: soon });
+    const record = await askIn(there.stores, "tenant-1");
+    await here.post(`${path}/approve`, { ...about(record), expiresAt: soon });
     expect((await there.kernel.authorize(own, readDiary)).allowed).toBe(true);
   });
 });

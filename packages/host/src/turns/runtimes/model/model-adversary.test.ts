@@ -152,7 +152,7 @@ describe.each(providers)("what a model of %s says is never authority:", (provide
     { name: "for nothing that can be granted", ask: { reason: "a", requestedAuthority: { capabilities: [] } } },
   ];
   for (const { name, ask } of asks) {
-    test(`a question ${name} is no question, and the model is told`, async () => {
+    test(`an escalation ${name} is no escalation, and the model is told`, async () => {
       const world = await modelWorldOf(provider, [
         callsTools({ name: "service_escalate", arguments: ask }),
         says("Never mind."),

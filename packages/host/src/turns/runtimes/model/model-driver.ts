@@ -101,8 +101,8 @@ function openSession(config: ModelConfig, model: Model, opening: Opening): TurnS
       const room = maxDenials - denials;
       pending = { said, planned: planCalls(made, { turn, names, step: requests - 1, room }) };
       const calls = pending.planned.flatMap((plan) => (plan.kind === "asked" ? [plan.call] : []));
-      const question = calls.find(({ tool }) => tool === escalationToolName);
-      if (question !== undefined) conclude(text || String(question.arguments["reason"]));
+      const escalation = calls.find(({ tool }) => tool === escalationToolName);
+      if (escalation !== undefined) conclude(text || String(escalation.arguments["reason"]));
       if (calls.length > 0) return { type: "tools", calls };
       // Nothing to ask the gate: the model is told why, and has spent a step.
       learn([]);

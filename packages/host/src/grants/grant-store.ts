@@ -13,18 +13,18 @@ import { columnText } from "../base/index.ts";
 import type { Database, ReadCache, Revisions, Schema } from "../storage/index.ts";
 
 /**
- * The grants of every tenant. What was revoked stays revoked whatever a clock says: the kernel gets such a grant as one that
- * was revoked when it was issued, operators see when it was.
+ * The grants of every tenant. A revoked grant stays revoked whatever a clock says: the kernel sees it as revoked since it
+ * was issued, and operators see when it was revoked.
  */
 export interface GrantStore extends GrantSource {
   find(namespaceId: string, grantId: string): Promise<Grant | undefined>;
   /** A grant as operators see it. */
   findKept(namespaceId: string, grantId: string): Promise<Grant | undefined>;
-  /** Those of these grants that there are, by id, in a query for many of them. */
+  /** Those of these grants that exist, by id, with few queries. */
   findAll(namespaceId: string, grantIds: readonly string[]): Promise<Map<string, Grant>>;
   /** The same, as operators see them. */
   findAllKept(namespaceId: string, grantIds: readonly string[]): Promise<Map<string, Grant>>;
-  /** Keeps a new grant. Throws when it does not fit the contract or its id is taken. */
+  /** Stores a new grant. Throws when it does not fit the contract, or a `GrantIdTakenError`. */
   issue(grant: Grant): Promise<void>;
   /** Revokes a grant at once and for good; false when there is none that could be revoked. */
   revoke(namespaceId: string, grantId: string, at: string): Promise<boolean>;
@@ -34,7 +34,7 @@ export interface GrantStore extends GrantSource {
   descendants(namespaceId: string, grantId: string): Promise<Grant[]>;
 }
 
-/** A statement has room for so many ids on either database. */
+/** How many ids one statement may hold on either database. */
 const idsAtOnce = 1000;
 
 /** Which grants to list. */
@@ -45,7 +45,7 @@ interface GrantFilter {
   limit: number;
 }
 
-/** Reads are cached and frozen, so that the kernel compiles a set once a revision. */
+/** Reads are cached and frozen, so that the kernel compiles a set of grants once for each revision. */
 export function createGrantStore({ db }: Database, cache: ReadCache, revisions: Revisions): GrantStore {
   return {
     load({ namespaceId, actor, authority }) {
@@ -104,7 +104,7 @@ export function createGrantStore({ db }: Database, cache: ReadCache, revisions: 
       );
     },
     revoke: (namespaceId, grantId, at) =>
-      // The write's own revision row is locked first, so that two revocations come one after the other.
+      // A write locks the row of the revision first, so that two revocations come one after the other.
       revisions.write(async (transaction) => {
         const content = await readContent(transaction, namespaceId, grantId);
         if (content === undefined) return false;
@@ -123,7 +123,7 @@ export function createGrantStore({ db }: Database, cache: ReadCache, revisions: 
   };
 }
 
-/** Keeps a new grant within a transaction that ends a revision. Throws when it does not fit or its id is taken. */
+/** Stores a new grant in a transaction that ends a revision. Throws when it does not fit, or a `GrantIdTakenError`. */
 export async function insertGrant(transaction: Transaction<Schema>, grant: Grant): Promise<void> {
   const checked = check(GrantSchema, grant);
   if (!checked.ok) throw new TypeError(`The grant does not fit the contract: ${checked.message}`);
@@ -140,20 +140,20 @@ export async function insertGrant(transaction: Transaction<Schema>, grant: Grant
     .onConflict((conflict) => conflict.doNothing())
     .returning("id")
     .executeTakeFirst();
-  if (inserted === undefined) throw new GrantIdTaken("The id of a grant is unique in its tenant.");
+  if (inserted === undefined) throw new GrantIdTakenError("The id of a grant is unique in its tenant.");
 }
 
-/** Somebody else issued a grant of that id. */
-export class GrantIdTaken extends Error {
-  override readonly name = "GrantIdTaken";
+/** There is already a grant of that id. */
+export class GrantIdTakenError extends Error {
+  override readonly name = "GrantIdTakenError";
 }
 
-/** A revocation that is still to come can be moved forward. */
+/** Whether the grant was revoked by then. A revocation in the future can still be moved forward. */
 function isRevokedAt({ revokedAt }: Grant, at: string): boolean {
   return revokedAt !== undefined && (parseInstant(revokedAt) ?? 0) <= (parseInstant(at) ?? 0);
 }
 
-/** Those of the derived grants that stand on one, nearest first. */
+/** Those of the derived grants that descend from one, nearest first. */
 function below(grantId: string, derived: readonly Grant[]): Grant[] {
   const found = new Map<string, Grant>();
   const parents = [grantId];
@@ -195,13 +195,13 @@ function byId(grants: readonly Grant[]): Map<string, Grant> {
   return new Map(grants.map((grant) => [grant.id, grant]));
 }
 
-/** A grant as it is kept, with a mark that its revocation was acknowledged. One that is still to come has no mark. */
+/** A grant as it is stored, and whether a revocation was acknowledged. A revocation in the future is not marked. */
 function parseKept(content: string): { grant: Grant; isRevoked: boolean } {
   const { revoked: isRevoked = false, ...grant } = JSON.parse(content) as Grant & { revoked?: boolean };
   return { grant: deepFreeze(grant), isRevoked };
 }
 
-/** A grant as it counts. A revoked one ends at the moment it begins, so that it is live at no time of any clock. */
+/** A grant as the kernel sees it. A revoked one ends when it begins, so that it is never live on any clock. */
 function parse(content: string): Grant {
   const { grant, isRevoked } = parseKept(content);
   return isRevoked ? deepFreeze({ ...grant, revokedAt: grant.issuedAt }) : grant;

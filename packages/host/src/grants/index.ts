@@ -1,1 +1,1 @@
-export { createGrantStore, GrantIdTaken, type GrantStore, insertGrant } from "./grant-store.ts";
+export { createGrantStore, GrantIdTakenError, type GrantStore, insertGrant } from "./grant-store.ts";

@@ -26,7 +26,7 @@ export function adminProtocol(
     ...namespaceOperations(services),
   };
   const rows = Object.entries<AdminRoute>(adminRoutes).map(([name, route]): ProtocolRoute<Operator> => {
-    // The input was read by the schema of this very row.
+    // The input was parsed with the schema of this very row.
     const operation = operations[name as AdminRouteName] as (input: unknown, operator: Operator) => Promise<unknown>;
     const { method, path, status = 200 } = route;
     return {

@@ -8,7 +8,7 @@ import type { HostUsageStore } from "../../ledger/index.ts";
 import type { NamespaceSettingsStore } from "../../tool-namespaces/index.ts";
 import type { AdminInput, AdminOutput, AdminRouteName } from "../../management/index.ts";
 
-/** What operators look at and change. */
+/** The stores that operators read and change. */
 export interface AdminStores {
   audit: AuditStore;
   credentials: CredentialStore;
@@ -18,7 +18,7 @@ export interface AdminStores {
   usage: HostUsageStore;
 }
 
-/** What operators' operations work with. */
+/** What the operators' operations use. */
 export interface AdminServices {
   stores: AdminStores;
   checkpoints: Checkpoints;
@@ -37,29 +37,29 @@ type AdminOperation<Name extends AdminRouteName> = (
 /** Some of the operations, by name. */
 export type AdminOperations<Name extends AdminRouteName = AdminRouteName> = { [One in Name]: AdminOperation<One> };
 
-/** There is nothing of this name. */
+/** 404: there is nothing of this name. */
 export function notFound(what: string): ServiceHttpError {
   return new ServiceHttpError(404, "not_found", `There is no ${what}.`);
 }
 
-/** Somebody else was first. */
+/** 409: somebody else was first. */
 export function conflict(message: string): ServiceHttpError {
   return new ServiceHttpError(409, "conflict", message);
 }
 
-/** What was sent cannot be done. */
+/** 400: the request cannot be carried out. */
 export function invalid(message: string): ServiceHttpError {
   return new ServiceHttpError(400, "invalid_request", message);
 }
 
-/** One page of something that is listed by a key: one more is read than shown, to know whether there is another page. */
-export async function pageOf<T>(
+/** One page of a list that is ordered by a key. One item more is read, to know whether there is another page. */
+export async function paginate<T>(
   limit: number,
   read: (limit: number) => Promise<T[]>,
   keyOf: (item: T) => string,
 ): Promise<{ items: T[]; next: { cursor?: string } }> {
-  const read1 = await read(limit + 1);
-  const items = read1.slice(0, limit);
+  const found = await read(limit + 1);
+  const items = found.slice(0, limit);
   const last = items.at(-1);
-  return { items, next: read1.length > limit && last !== undefined ? { cursor: keyOf(last) } : {} };
+  return { items, next: found.length > limit && last !== undefined ? { cursor: keyOf(last) } : {} };
 }

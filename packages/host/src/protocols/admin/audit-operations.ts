@@ -1,6 +1,6 @@
 import { ServiceHttpError } from "turnpike/http";
 import { type Break, CheckpointError } from "../../audit/index.ts";
-import { invalid, notFound, pageOf, type AdminOperations, type AdminServices } from "./admin-services.ts";
+import { invalid, notFound, paginate, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
 type AuditRoute = "listAudit" | "verifyAudit" | "verifyAuditHeads" | "readCheckpoints" | "readAuditKey";
 
@@ -25,7 +25,7 @@ export function auditOperations({ stores: { audit }, checkpoints }: AdminService
   return {
     async listAudit({ namespaceId, cursor, limit, ...filter }) {
       const before = cursor === undefined ? undefined : sequenceOf(cursor);
-      const { items, next } = await pageOf(
+      const { items, next } = await paginate(
         limit,
         (most) => audit.list(namespaceId, { ...filter, before, limit: most }),
         ({ sequence }) => String(sequence),

@@ -2,16 +2,16 @@ import { errorCodes, type DelegationRule, type Grant } from "turnpike/contracts"
 import { checkGrant, maxDelegationLinks, type GrantCheck } from "turnpike/kernel";
 import type { AdminStores } from "./admin-services.ts";
 
-/** A grant with what the kernel finds of it. */
+/** A grant with the kernel's verdict on it. */
 export interface CheckedGrant extends GrantCheck {
   grant: Grant;
-  /** How many uses are counted, of a grant that has so many. */
+  /** How often it was used; absent for a grant that is not limited in uses. */
   used?: number;
 }
 
 /**
- * Looks at grants of one tenant as the kernel would at that moment. What the walks up their chains ask for is read before,
- * for all of the grants at once: a query a link, and one for the uses.
+ * Checks grants of one tenant as the kernel would at that moment. The parents are read beforehand for all grants at once:
+ * one query for each link of the chains, and one for the uses.
  */
 export async function checkGrants(
   { grants: store, usage }: Pick<AdminStores, "grants" | "usage">,
@@ -30,7 +30,7 @@ export async function checkGrants(
     grants: { ...store, find: (_namespaceId: string, id: string) => Promise.resolve(parents.get(id)) },
     usage: { ...usage, used: (_namespaceId: string, id: string) => Promise.resolve(used(id)) },
   };
-  // What counts, and not the time that operators see: a grant that was revoked is, whatever the clock says.
+  // Operators see the time of a revocation. For the check it counts from the beginning, whatever the clock says.
   const revoked = grants.filter(({ revokedAt }) => revokedAt !== undefined);
   const counting = await store.findAll(
     namespaceId,
@@ -44,7 +44,7 @@ export async function checkGrants(
   return Promise.all(grants.map(check));
 }
 
-/** Every grant that a walk from one of these may ask for, by id. */
+/** Every ancestor of these grants, by id. */
 async function readParents(
   store: AdminStores["grants"],
   namespaceId: string,
@@ -62,7 +62,7 @@ async function readParents(
   return known;
 }
 
-/** A rule of delegation that is broken, by its name and in words. */
+/** A broken rule of delegation: its name and its meaning. */
 export function ruleText(rule: DelegationRule): string {
   return `${rule}. ${errorCodes[rule].meaning}`;
 }

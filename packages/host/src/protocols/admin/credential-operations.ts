@@ -1,7 +1,7 @@
 import { operatorsTenant } from "../../management/index.ts";
 import { principalKey } from "turnpike/contracts";
 import { freshCredentialId, isKept } from "../../access/index.ts";
-import { conflict, invalid, notFound, pageOf, type AdminOperations, type AdminServices } from "./admin-services.ts";
+import { conflict, invalid, notFound, paginate, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
 /** Making, listing and revoking credentials. */
 export function credentialOperations({
@@ -27,7 +27,7 @@ export function credentialOperations({
       );
     },
     async listCredentials({ namespaceId, cursor, limit }) {
-      const { items, next } = await pageOf(
+      const { items, next } = await paginate(
         limit,
         (most) => credentials.list({ namespaceId, after: cursor, limit: most }),
         (credential) => credential.id,

@@ -1,7 +1,7 @@
 import type { EscalationRecord } from "../../management/index.ts";
 import { type Answered, approvedGrant } from "../../escalations/index.ts";
-import { GrantIdTaken } from "../../grants/index.ts";
-import { conflict, invalid, notFound, pageOf, type AdminOperations, type AdminServices } from "./admin-services.ts";
+import { GrantIdTakenError } from "../../grants/index.ts";
+import { conflict, invalid, notFound, paginate, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
 /** Reading and answering the escalations that turns ended with. */
 export function escalationOperations({
@@ -23,7 +23,7 @@ export function escalationOperations({
             escalation === undefined || escalation.status !== (status ?? escalation.status) ? [] : [escalation],
         };
       }
-      const { items, next } = await pageOf(
+      const { items, next } = await paginate(
         limit,
         (most) => escalations.list(namespaceId, { status, before: cursor, limit: most, now }),
         (escalation) => escalation.id,
@@ -55,7 +55,8 @@ export function escalationOperations({
 }
 
 function refuseTakenId(error: unknown): never {
-  if (error instanceof GrantIdTaken) throw conflict("Somebody issued a grant of the id that this approval would take.");
+  if (error instanceof GrantIdTakenError)
+    throw conflict("Somebody issued a grant of the id that this approval would take.");
   throw error;
 }
 

@@ -7,31 +7,33 @@ import { suggestGrant } from "./suggest-grant.ts";
 type Access = AdminExplanation["access"];
 type GivenAccess = Pick<AdminInput<"explain">, keyof Access>;
 
-/** Reasons that a grant would take away. */
+/** The reasons for a denial that a further grant would remove. */
 const lacksGrant: ReadonlySet<string> = new Set(["no_matching_grant", "grant_exhausted", "delegation_chain_invalid"]);
 
 /** Why acts are allowed or denied. */
-export function explainOperations(desk: AdminServices): AdminOperations<"explain" | "explainDenial"> {
+export function explainOperations(services: AdminServices): AdminOperations<"explain" | "explainDenial"> {
   return {
-    explain: ({ resource, action, ...access }) => explainAct(desk, accessOf(access), { resource, action }),
+    explain: ({ resource, action, ...access }) => explainAct(services, accessOf(access), { resource, action }),
     async explainDenial(input) {
-      const recorded = await lastDenial(desk, input);
+      const recorded = await lastDenial(services, input);
       const { resource, action } = recorded;
       const request = resource && action ? { resource, action } : undefined;
       const access = accessOf(recorded);
-      const explanation = request ? await explainAct(desk, access, request) : await retell(desk, access, recorded);
-      const toolNamespace = desk.toolNamespaces.find((name) => recorded.tool?.startsWith(`${name}.`));
+      const explanation = request
+        ? await explainAct(services, access, request)
+        : await explainRecorded(services, access, recorded);
+      const toolNamespace = services.toolNamespaces.find((name) => recorded.tool?.startsWith(`${name}.`));
       return { ...explanation, recorded, ...(toolNamespace !== undefined && { toolNamespace }) };
     },
   };
 }
 
 async function explainAct(
-  desk: AdminServices,
+  services: AdminServices,
   access: Access,
   request: AuthorizationRequest,
 ): Promise<AdminExplanation> {
-  const { kernel, stores, clock } = desk;
+  const { kernel, stores, clock } = services;
   const { grants } = stores;
   const context: AccessContext = {
     ...access,
@@ -47,24 +49,24 @@ async function explainAct(
     if (grant === undefined) return [];
     return [{ grant, ...(failed && { failed }), ...(chain?.kind === "invalid" && { rule: chain.rule }) }];
   });
-  // A grant of "*" would cover every action: more than this one.
+  // A grant of "*" would allow every action, not only this one.
   const isGrantable = lacksGrant.has(decision.reasonCode) && request.action !== "*";
-  const advice = isGrantable && (await suggestGrant(desk, access, request));
+  const advice = isGrantable && (await suggestGrant(services, access, request));
   return { decision, access, request, policy, grants: shown, ...advice };
 }
 
-const RetoldSchema = z.object({
+const RecordedGrantsSchema = z.object({
   grants: z.array(z.object({ grantId: z.string(), failed: z.string().optional(), rule: z.string().optional() })),
 });
 
-/** A denial without a decision, as the trail has it: the grants that were looked at then, as they are now. */
-async function retell(
+/** Explains a denial that had no decision from what the trail recorded: the grants considered then, as they are now. */
+async function explainRecorded(
   { stores: { grants } }: AdminServices,
   access: Access,
   recorded: AuditEvent,
 ): Promise<AdminExplanation> {
   const { reason: reasonCode = "tool_unavailable", metadata } = recorded;
-  const { data } = RetoldSchema.safeParse(metadata);
+  const { data } = RecordedGrantsSchema.safeParse(metadata);
   const shown: AdminExplanation["grants"] = [];
   for (const { grantId, failed, rule } of data?.grants ?? []) {
     const grant = await grants.findKept(access.namespaceId, grantId);
@@ -77,7 +79,7 @@ function accessOf({ namespaceId, actor, owner = actor, authority = owner, purpos
   return { namespaceId, actor, owner, authority, purpose };
 }
 
-/** The decision says more than the outcome that followed it; a call of a tool that is not visible has no decision. */
+/** The last denial of a trace. Its decision is preferred, which says more than the outcome; a hidden tool has none. */
 async function lastDenial(
   { stores: { audit } }: AdminServices,
   { namespaceId, traceId, actor }: AdminInput<"explainDenial">,
@@ -86,7 +88,7 @@ async function lastDenial(
   const events = rows.map(({ event }) => event);
   const [latest] = events;
   if (latest === undefined) throw notFound("denial on the trail of this trace");
-  // Whoever calls chooses the trace: another's denial must not pass for this one.
+  // The caller chooses the trace id, so the denials of two principals in one trace must not be mixed up.
   if (new Set(events.map((event) => principalKey(event.actor))).size > 1)
     throw conflict("/actor: several principals were denied in this trace. Name one.");
   const { operationId, messageId } = latest;

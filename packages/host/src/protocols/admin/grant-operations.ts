@@ -1,7 +1,7 @@
 import { parseInstant, type Grant } from "turnpike/contracts";
 import { deriveGrant, type GrantState } from "turnpike/kernel";
 import { columnText } from "../../base/index.ts";
-import { GrantIdTaken } from "../../grants/index.ts";
+import { GrantIdTakenError } from "../../grants/index.ts";
 import type { GrantEntry } from "../../management/index.ts";
 import { checkGrants, ruleText, type CheckedGrant } from "./check-grants.ts";
 import { conflict, invalid, notFound, type AdminOperations, type AdminServices } from "./admin-services.ts";
@@ -17,11 +17,11 @@ export function grantOperations({
       await grants.issue(grant);
       return grant;
     } catch (error) {
-      if (error instanceof GrantIdTaken) throw conflict("/id: expected an id that no grant of this tenant has.");
+      if (error instanceof GrantIdTakenError) throw conflict("/id: expected an id that no grant of this tenant has.");
       throw error;
     }
   };
-  /** Refuses a grant that would be refused for its chain as soon as somebody uses it. */
+  /** Refuses a grant whose chain is invalid, so that nobody could ever use it. */
   const requireChain = async (grant: Grant): Promise<void> => {
     const now = clock().toISOString();
     for (const at of isBefore(grant.issuedAt, now) ? [grant.issuedAt, now] : [grant.issuedAt]) {
@@ -38,15 +38,20 @@ export function grantOperations({
     async deriveGrant({ namespaceId, parentId, id, subject, capabilities, constraints }, operator) {
       const parent = await grants.find(namespaceId, parentId);
       if (parent === undefined) throw notFound("grant of this id to derive from");
-      const ask = { id, subject, capabilities: capabilities ?? parent.capabilities, issuedAt: clock().toISOString() };
-      const derived = deriveGrant(parent, constraints === undefined ? ask : { ...ask, constraints });
+      const request = {
+        id,
+        subject,
+        capabilities: capabilities ?? parent.capabilities,
+        issuedAt: clock().toISOString(),
+      };
+      const derived = deriveGrant(parent, constraints === undefined ? request : { ...request, constraints });
       if (!derived.ok) throw invalid(`This cannot be derived: ${ruleText(derived.reason)}`);
       await requireChain(derived.grant);
       return operator.change(changeOf("grant.derive", derived.grant), () => issue(derived.grant));
     },
     async listGrants({ namespaceId, subject, issuer, state, resource, cursor, limit }) {
       const found: GrantEntry[] = [];
-      // Where only some are shown, more are read at once to find them.
+      // With a filter, more are read at once to fill the page.
       const most = state === undefined && resource === undefined ? limit + 1 : filteredPage;
       let after = cursor;
       for (;;) {
@@ -97,7 +102,7 @@ const stateNames: Readonly<Record<GrantState, GrantEntry["state"]>> = {
   invalid: "invalid",
   exhausted: "exhausted",
   unknown: "unknown",
-  // No purpose is asked for, so none can be the wrong one.
+  // The check names no purpose, so this state does not occur.
   purpose: "unknown",
 };
 

@@ -8,11 +8,12 @@ type Access = AdminExplanation["access"];
 type Suggestion = NonNullable<AdminExplanation["suggestion"]>;
 
 /**
- * The grant that would allow one act at one place of one owner, for one purpose, and nothing more. Its issuer either owns
- * the place or passes on what they hold; when they can do neither, what would have to happen first is said instead.
+ * Suggests the grant that would allow one act on one resource of one owner, for one purpose, and nothing more. Its issuer
+ * either owns the resource or derives it from a grant they hold. When they can do neither, the answer says what has to
+ * happen first.
  */
 export async function suggestGrant(
-  desk: AdminServices,
+  services: AdminServices,
   access: Access,
   { resource, action }: AuthorizationRequest,
 ): Promise<{ suggestion: Suggestion } | { obstacle: string }> {
@@ -22,12 +23,12 @@ export async function suggestGrant(
     return {
       suggestion: { namespaceId, subject, issuer, capabilities: [capability], constraints: { purposes: [purpose] } },
     };
-  const suggestion = await passedOn(desk, access, capability);
+  const suggestion = await derivedGrant(services, access, capability);
   return suggestion === undefined ? { obstacle: obstacleText(access) } : { suggestion };
 }
 
-/** The grant as a child of one that the issuer holds and may pass on; undefined when there is none. */
-async function passedOn(
+/** The grant as a child of one that the issuer holds and may delegate; undefined when there is none. */
+async function derivedGrant(
   { stores, clock }: AdminServices,
   { namespaceId, actor, authority, owner, purpose }: Access,
   capability: Capability,
@@ -37,8 +38,8 @@ async function passedOn(
   const held = await stores.grants.load(scope, new AbortController().signal);
   const children = held.flatMap((parent) => {
     const constraints = { purposes: [purpose], delegationDepth: 0 };
-    const ask = { id: crypto.randomUUID(), subject: actor, capabilities: [capability], constraints, issuedAt: now };
-    const derived = deriveGrant(parent, ask);
+    const request = { id: crypto.randomUUID(), subject: actor, capabilities: [capability], constraints, issuedAt: now };
+    const derived = deriveGrant(parent, request);
     return derived.ok ? [derived.grant] : [];
   });
   const checked = await checkGrants(stores, children, now);

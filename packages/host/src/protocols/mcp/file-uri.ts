@@ -3,7 +3,7 @@ const prefix = "turnpike://files/";
 /** The template of every file's URI. */
 export const fileUriTemplate = `${prefix}{+path}`;
 
-/** The URI of a file; undefined for a name that no URI can say. */
+/** The URI of a file; undefined for a name that no URI can hold. */
 export function toFileUri(path: readonly string[]): string | undefined {
   try {
     return prefix + path.map(encodeURIComponent).join("/");
@@ -12,7 +12,7 @@ export function toFileUri(path: readonly string[]): string | undefined {
   }
 }
 
-/** The path in a file's URI, for the kernel to judge; undefined when it is no file's. */
+/** The path in a file's URI, which the kernel then decides about; undefined for another URI. */
 export function fromFileUri(uri: string): string[] | undefined {
   if (!uri.startsWith(prefix)) return undefined;
   try {

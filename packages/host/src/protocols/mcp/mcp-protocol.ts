@@ -12,7 +12,7 @@ import { createMcpServer } from "./mcp-server.ts";
 /** Where MCP clients are served. */
 const mcpPath = "/mcp";
 
-/** What MCP is served with. */
+/** What the MCP protocol uses. */
 export interface McpProtocolOptions {
   api: ServiceApi;
   /** Authenticates the request and builds the context it acts in, for each request anew. */
@@ -20,7 +20,10 @@ export interface McpProtocolOptions {
   version: string;
 }
 
-/** MCP over streamable HTTP, without sessions: any host can answer any request. Which verbs there are is the protocol's to say. */
+/**
+ * MCP over streamable HTTP, without sessions: any host can answer any request. Every method has a route, because MCP itself
+ * decides which methods it answers.
+ */
 export function mcpProtocol(options: McpProtocolOptions): Protocol<DiscoveryContext> {
   const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
   return {
@@ -43,20 +46,20 @@ async function answer(
   context: DiscoveryContext,
 ): Promise<Response> {
   const parsed = request.method === "POST" ? { parsedBody: await readMessage(body) } : {};
-  // Nothing here ever changes by itself, so there is nothing to subscribe to.
+  // Nothing here changes without a request, so there is nothing to subscribe to.
   const handler = createProtocolHandler(() => createMcpServer({ api, context, host, version, onError }), {
     maxSubscriptions: 0,
   });
   return handler.fetch(request, parsed);
 }
 
-/** A page that made its name mean this machine sends its own origin; programs send none. */
+/** A web page that resolves its own name to this machine (DNS rebinding) sends its origin. Programs send none. */
 function refuseForeignPages(origin: string | null): void {
   if (validateOriginHeader(origin, localhostAllowedOrigins()).ok) return;
   throw new ServiceHttpError(403, "permission_denied", "Pages of other origins are not served.");
 }
 
-/** One message, within the limits that every body has here. Several in one body would be one request to the limits. */
+/** Reads one message, within the limits of every body. A batch is refused: the rate limit would count it as one request. */
 async function readMessage(body: BodySource): Promise<unknown> {
   const document = await readJsonBody(body);
   const reading = readJson(document);

@@ -1,7 +1,7 @@
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
 import type { AccessContext, JsonObject, ToolDescriptor, ToolResult } from "turnpike/contracts";
 import type { ServiceApi, ServiceApiCallOptions } from "turnpike/http";
-import { toSaidError, type SaidError } from "./public-error.ts";
+import { toPublicError, type PublicError } from "./public-error.ts";
 
 /** A tool as MCP describes it, under the same name. */
 export function toMcpTool({ name, description, readWrite, annotations, ...tool }: ToolDescriptor): Tool {
@@ -19,12 +19,12 @@ export function toMcpTool({ name, description, readWrite, annotations, ...tool }
   };
 }
 
-/** Clients of the older protocol take no other output schema, and would refuse the whole list for one. */
+/** Clients of the older protocol accept only output schemas of objects. One other schema would make them refuse the list. */
 function hasObjectOutput(schema: JsonObject | undefined): schema is JsonObject {
   return schema?.["type"] === "object";
 }
 
-/** Who calls, and through what. */
+/** The caller's context, and the api to call. */
 export interface ToolAccess {
   api: ServiceApi;
   context: AccessContext;
@@ -33,7 +33,7 @@ export interface ToolAccess {
   onError(error: unknown): void;
 }
 
-/** Calls a tool through the gate. Whatever comes of it is a result: a refusal is one that says so. */
+/** Calls a tool through the gate. The outcome is always a result; a refusal is a result with `isError`. */
 export async function callTool(
   { api, context, options, onError }: ToolAccess,
   { name: tool, arguments: args = {} }: { name: string; arguments?: Record<string, unknown> | undefined },
@@ -43,9 +43,9 @@ export async function callTool(
   try {
     return toCallResult(await api.invokeTool(context, call, options));
   } catch (error) {
-    const said = toSaidError(error);
-    if (said.code === "internal_error") onError(error);
-    return refusal("failed", said);
+    const known = toPublicError(error);
+    if (known.code === "internal_error") onError(error);
+    return refusal("failed", known);
   }
 }
 
@@ -57,8 +57,8 @@ function toCallResult(result: ToolResult): CallToolResult {
   return { content: [{ type: "text", text }], ...(isObject && { structuredContent: output }) };
 }
 
-/** Models read the text, programs the structure; both find the code. */
-function refusal(status: "denied" | "failed", { code, message, retryable }: SaidError): CallToolResult {
+/** Models read the text and programs read the structure, so the code is in both. */
+function refusal(status: "denied" | "failed", { code, message, retryable }: PublicError): CallToolResult {
   const error = { code, message, ...(retryable !== undefined && { retryable }) };
   return {
     isError: true,

@@ -9,20 +9,20 @@ import { toProtocolError } from "./public-error.ts";
 const namespace = "files";
 const pageSize = 200;
 
-// What the provider of `files` answers with, as far as it matters here. Paths begin at the owner's root.
+// The part of the answers of the provider `files` that is used here. Paths begin at the owner's root.
 const ListingSchema = z.object({ entries: z.array(z.object({ path: z.string() })), cursor: z.string().optional() });
 const FileSchema = z.object({ content: z.string() });
 
 const CursorSchema = z.object({ path: z.array(z.string()), scope: z.string(), inside: z.string().optional() });
 
-/** Whose files, and how they are asked for. */
+/** The context whose files are read, and the api to read them with. */
 export interface FileAccess {
   api: ServiceApi;
   context: AccessContext;
   options: ServiceApiCallOptions;
 }
 
-/** One page of the files that the context may read: a folder it may list after the other, wherever its grants begin. */
+/** One page of the files that the context may read. The folders that it may list are listed one after the other. */
 export async function listFiles(access: FileAccess, cursor: string | undefined): Promise<ListResourcesResult> {
   const places = await reachOf(access);
   const folders = outermost(places.filter((place) => allows(place, "list")));
@@ -32,7 +32,7 @@ export async function listFiles(access: FileAccess, cursor: string | undefined):
 
   const input = { limit: pageSize, ...(inside !== undefined && { cursor: inside }) };
   const result = await operate(access, "list", folder.path, input);
-  // A grant may be there before its folder is.
+  // A grant may exist before its folder does.
   const listing = ListingSchema.parse(isNotFound(result) ? { entries: [] } : outputOf(result));
   paths.push(...listing.entries.map(({ path }) => path.split("/")).filter((path) => isReadable(places, path)));
   const following = listing.cursor === undefined ? folders[folders.indexOf(folder) + 1] : folder;
@@ -90,14 +90,14 @@ function isReadable(places: readonly ReachEntry[], path: readonly string[]): boo
   return places.some((place) => allows(place, "read") && covers(place, path));
 }
 
-/** Without the places that lie in another one, whose files would come twice. */
+/** Removes places inside another place, because their files would be listed twice. */
 function outermost(places: readonly ReachEntry[]): ReachEntry[] {
   const isInside = (place: ReachEntry, other: ReachEntry): boolean =>
     other !== place && other.scope === "descendants" && covers(other, place.path);
   return places.filter((place) => !places.some((other) => isInside(place, other)));
 }
 
-/** Files that may be read one by one, where no folder that may be listed shows them. */
+/** Files that may be read but are in no folder that may be listed. */
 function singleFiles(places: readonly ReachEntry[]): string[][] {
   const isListed = ({ path }: ReachEntry): boolean =>
     places.some((other) => allows(other, "list") && other.scope === "descendants" && covers(other, path));
@@ -113,7 +113,7 @@ function toResources(paths: readonly (readonly string[])[]): Resource[] {
   });
 }
 
-/** A place to go on at: which folder, and where in it. Whoever invents one gets what the grants allow there. */
+/** The cursor: which folder comes next, and where in it. A made-up cursor shows only what the grants allow. */
 function writeCursor({ path, scope }: ReachEntry, inside: string | undefined): string {
   return Buffer.from(JSON.stringify({ path, scope, inside })).toString("base64url");
 }
@@ -122,7 +122,11 @@ function resume(folders: readonly ReachEntry[], cursor: string): { folder: Reach
   const at = readCursor(cursor);
   const folder = folders.find(({ path, scope }) => scope === at?.scope && path.join("/") === at.path.join("/"));
   if (folder !== undefined) return { folder, inside: at?.inside };
-  throw new ProtocolError(ProtocolErrorCode.InvalidParams, "The cursor leads nowhere.", { code: "invalid_request" });
+  throw new ProtocolError(
+    ProtocolErrorCode.InvalidParams,
+    "The cursor is not valid here. Start again without a cursor.",
+    { code: "invalid_request" },
+  );
 }
 
 function readCursor(cursor: string): z.infer<typeof CursorSchema> | undefined {

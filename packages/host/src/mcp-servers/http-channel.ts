@@ -9,19 +9,19 @@ export interface HttpServer {
 }
 
 /** Thrown for an answer that is larger than it may be. */
-export class AnswerTooLarge extends Error {
-  override readonly name = "AnswerTooLarge";
+export class AnswerTooLargeError extends Error {
+  override readonly name = "AnswerTooLargeError";
 }
 
-/** What one exchange may take. */
+/** The limits of one exchange. */
 export interface ExchangeLimits {
   maxBytes: number;
   timeoutMs: number;
-  /** For a server that is not trusted: how much structure its answer may have. */
+  /** How much structure an answer may have, for a server that is not trusted. */
   json?: JsonLimits;
 }
 
-/** A channel to a server elsewhere. Nothing is sent before the first message. */
+/** Opens a channel to a remote server. Nothing is sent before the first message. */
 export function openHttpChannel({ url, headers }: HttpServer, limits: ExchangeLimits): Channel {
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers: { ...headers } },
@@ -43,7 +43,7 @@ export function openHttpChannel({ url, headers }: HttpServer, limits: ExchangeLi
   };
 }
 
-/** A fetch whose answers arrive whole, within a size and a time. What a server would push by itself is not asked for. */
+/** A fetch that returns whole answers, within a size and a time. It opens no stream of server-sent messages. */
 function boundedFetch({ maxBytes, timeoutMs, json }: ExchangeLimits): FetchLike {
   return async (url, init) => {
     if (init?.method === "GET") return new Response(null, { status: 405 });
@@ -52,7 +52,7 @@ function boundedFetch({ maxBytes, timeoutMs, json }: ExchangeLimits): FetchLike 
     const { status, statusText, headers } = response;
     const body = await readWhole(response, maxBytes);
     if (body !== null && json !== undefined && !isWithinJsonLimits(body, json)) {
-      throw new AnswerTooLarge(`An answer has at most ${json.maxNodes} parts, ${json.maxDepth} levels deep.`);
+      throw new AnswerTooLargeError(`An answer has at most ${json.maxNodes} parts, ${json.maxDepth} levels deep.`);
     }
     return new Response(body, { status, statusText, headers });
   };
@@ -64,7 +64,7 @@ async function readWhole({ body }: Response, maxBytes: number): Promise<Buffer |
   let size = 0;
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     size += chunk.length;
-    if (size > maxBytes) throw new AnswerTooLarge(`An answer has at most ${maxBytes} bytes.`);
+    if (size > maxBytes) throw new AnswerTooLargeError(`An answer has at most ${maxBytes} bytes.`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);

@@ -2,19 +2,19 @@ import { basename } from "node:path";
 import type { McpConfig, McpServerConfig } from "./mcp-config.ts";
 import type { ServerUser } from "./server-folder.ts";
 
-/** Something to know about a configured server. */
+/** A remark about a configured server. */
 export interface ServerRemark {
   server: string;
   says: string;
 }
 
-/** The user that this process runs as; undefined on a system without such numbers. */
+/** The user that this process runs as; undefined on a system without user numbers. */
 function ownUser(): ServerUser | undefined {
   const [uid, gid] = [process.getuid?.(), process.getgid?.()];
   return uid === undefined || gid === undefined ? undefined : { uid, gid };
 }
 
-/** Servers whose user this process cannot start a program as, in words for whoever configured them. */
+/** The servers whose configured user this process cannot start a program as. */
 export function impossibleUsers({ servers }: McpConfig, own = ownUser()): ServerRemark[] {
   return Object.entries(servers).flatMap(([server, { uid, gid }]) => {
     if (uid === undefined || own?.uid === 0 || (own?.uid === uid && own.gid === gid)) return [];
@@ -25,7 +25,7 @@ export function impossibleUsers({ servers }: McpConfig, own = ownUser()): Server
   });
 }
 
-/** Servers that run as the user of this process, and so could read everything that it can. */
+/** The servers that run as the host's own user, and so can read everything that the host can. */
 export function serversAsOwnUser({ servers }: McpConfig, own = ownUser()): ServerRemark[] {
   return Object.entries(servers).flatMap(([server, config]) => {
     if (config.command === undefined || isContainer(config) || (config.uid !== undefined && config.uid !== own?.uid)) {
@@ -38,7 +38,7 @@ export function serversAsOwnUser({ servers }: McpConfig, own = ownUser()): Serve
   });
 }
 
-/** The program of such a command is the client of a container, and what runs in the container is the server. */
+/** Whether the command starts a container, inside which the server runs. */
 function isContainer({ command = [] }: McpServerConfig): boolean {
   return ["docker", "podman", "nerdctl"].includes(basename(command[0] ?? ""));
 }

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
-import { createLineGate, type LineGateOptions, type LineLimits } from "./line-limiter.ts";
+import { createLineLimiter, type LineLimiterOptions, type LineLimits } from "./line-limiter.ts";
 
 const tooLarge = (id: string): string =>
   `{"jsonrpc":"2.0","id":${id},"error":{"code":-32099,"message":"The answer is too large."}}\n`;
@@ -10,9 +10,9 @@ const someLimits = { maxBytes: 40, maxNodes: 1000, maxDepth: 100, maxLinesPerSec
 /** What comes out behind the gate when the chunks go in. */
 async function through(
   chunks: readonly string[],
-  { limits = {}, ...options }: LineGateOptions & { limits?: Partial<LineLimits> } = {},
+  { limits = {}, ...options }: LineLimiterOptions & { limits?: Partial<LineLimits> } = {},
 ): Promise<string> {
-  const gate = createLineGate({ ...someLimits, ...limits }, options);
+  const gate = createLineLimiter({ ...someLimits, ...limits }, options);
   let out = "";
   gate.on("data", (data: Buffer) => (out += data.toString()));
   const ended = once(gate, "end");

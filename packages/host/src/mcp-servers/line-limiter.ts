@@ -5,18 +5,18 @@ import { isWithinJsonLimits, type JsonLimits } from "./json-limits.ts";
 /** The code of the error that takes the place of an answer that is too large. */
 export const tooLargeCode = -32_099;
 
-/** What a server may say. */
+/** The limits of a server's output. */
 export interface LineLimits extends JsonLimits {
   maxBytes: number;
-  /** So many lines within a second are a server that does its work; the rest of a flood waits for the next second. */
+  /** More lines within one second wait for the next second. */
   maxLinesPerSecond: number;
 }
 
-/** Time, and what is told about it. */
-export interface LineGateOptions {
+/** The clock, and a listener. */
+export interface LineLimiterOptions {
   clock?(): number;
   wait?(ms: number): Promise<unknown>;
-  /** Told once, when a server first says more than is read. */
+  /** Called once, when a server first writes more lines than are read. */
   onFlood?(): void;
 }
 
@@ -24,10 +24,10 @@ const newline = 0x0a;
 const endBytes = 512;
 
 /**
- * Lets the lines of a server through, within limits: a line that is too large becomes the error that its caller waits for,
- * and a flood is slowed down. It does not end the stream: others wait for answers in it, and one caller may have caused it.
+ * Passes the lines of a server on, within limits. A line that is too large is replaced by an error for its caller, and a
+ * flood is slowed down. The stream is not ended: other callers wait for answers, and one caller may have caused the flood.
  */
-export function createLineGate(limits: LineLimits, options: LineGateOptions = {}): Transform {
+export function createLineLimiter(limits: LineLimits, options: LineLimiterOptions = {}): Transform {
   const { clock = () => performance.now(), wait = (ms) => delay(ms, undefined, { ref: false }) } = options;
   let parts: Buffer[] = [];
   let size = 0;
@@ -37,7 +37,7 @@ export function createLineGate(limits: LineLimits, options: LineGateOptions = {}
   const add = (part: Buffer): void => {
     parts.push(part);
     size += part.length;
-    // Of a line that is too long only its two ends are kept, one of which names the call.
+    // Of a line that is too long only the two ends are kept, because one of them has the id of the call.
     if (size > limits.maxBytes) parts = endsOf(Buffer.concat(parts));
   };
   const take = (): Buffer | undefined => {
@@ -88,7 +88,7 @@ const version = String.raw`"jsonrpc"\s*:\s*"2\.0"`;
 const atStart = new RegExp(String.raw`^\s*\{\s*(?:${version}\s*,\s*)?${idText}`);
 const atEnd = new RegExp(String.raw`${idText}\s*(?:,\s*${version}\s*)?\}\s*$`);
 
-/** The answer to the call that a line was for; undefined when neither of its ends says. */
+/** The error for the call that a line answers; undefined when neither end of the line has its id. */
 function errorFor(ends: string): Buffer | undefined {
   const [, id] = atStart.exec(ends) ?? atEnd.exec(ends) ?? [];
   if (id === undefined) return undefined;

@@ -14,10 +14,10 @@ const PathRuleSchema = z.strictObject({
     .describe("steps below the tool; $name is the argument of that name"),
 });
 
-/** Which place below its tool a call acts on. */
+/** How the resource path of a call follows from its arguments. */
 export type PathRule = z.infer<typeof PathRuleSchema>;
 
-/** The number of a user or group of the system. Root's would undo what it is there for. */
+/** The number of a system user or group. Root is refused, because it would be no isolation. */
 const SystemIdSchema = z
   .int()
   .max(4_294_967_294)
@@ -50,7 +50,7 @@ const McpServerSchema = z
 /** One MCP server whose tools the host offers. */
 export type McpServerConfig = z.infer<typeof McpServerSchema>;
 
-/** Without dots: `mcp.a` can then not be the beginning of another server's namespace. */
+/** A name has no dots, so that `mcp.a` is never the beginning of another server's namespace. */
 const serverName = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 
 export const McpConfigSchema = z.strictObject({
@@ -83,7 +83,7 @@ function mistakeIn(server: McpServerConfig): { key: string; message: string } | 
       return { key, message: `expected only together with a ${other}` };
     }
   }
-  // A program that changes its user alone would keep the host's group.
+  // A program that changes only its user would keep the host's group.
   const alone = server.gid === undefined ? "uid" : "gid";
   if ((server.uid === undefined) !== (server.gid === undefined)) {
     return { key: alone, message: "expected uid and gid together" };
@@ -94,7 +94,7 @@ function mistakeIn(server: McpServerConfig): { key: string; message: string } | 
   return message === undefined ? undefined : { key: "url", message };
 }
 
-/** Headers travel with every request: beyond this machine only over TLS, unless somebody insists. */
+/** Headers are sent with every request, so beyond this machine TLS is required, unless `insecure` is set. */
 function urlMistake(text: string, isInsecureWanted: boolean): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) return "expected an http or https URL";
@@ -103,7 +103,7 @@ function urlMistake(text: string, isInsecureWanted: boolean): string | undefined
   return "expected https beyond this machine, or insecure: true";
 }
 
-/** The servers as they may be shown: without the values of variables and without what follows a URL's `?`. */
+/** The servers without secrets: the values of variables and the query of a URL are hidden. */
 export function withoutMcpSecrets({ servers }: McpConfig): McpConfig {
   const shown = Object.entries(servers).map(([name, server]) => {
     const { env, url } = server;

@@ -11,18 +11,18 @@ import type { JsonObject } from "turnpike/contracts";
 import { z } from "zod";
 import { version } from "../base/index.ts";
 import type { Channel } from "./channel.ts";
-import { AnswerTooLarge } from "./http-channel.ts";
+import { AnswerTooLargeError } from "./http-channel.ts";
 
-/** A server that answers. */
+/** A connection to a server. */
 export interface McpConnection {
-  /** The entries of the server's list, a few seconds old at most; the same array while nothing was asked anew. */
+  /** The server's list of tools, a few seconds old at most. It is the same array until the list is read again. */
   list(): Promise<readonly unknown[]>;
   /**
    * Calls a tool as it was listed. Rejects when the server refuses, when there is no answer in time, and when the caller
    * leaves. Many callers share a connection, so whatever becomes of one call leaves it open.
    */
   call(tool: Tool, args: JsonObject, options: { signal: AbortSignal; timeoutMs: number }): Promise<CallToolResult>;
-  /** Lets the calls that are running end, unless the host is closing, and then closes. */
+  /** Waits for the running calls, unless the host is closing, and then closes. */
   close(): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ const maxListLength = 8_388_608;
 /** How to reach a server. */
 export interface McpRoute {
   openChannel(): Promise<Channel>;
-  /** When to ask whether the server knows the newer handshake: some servers end at a question they do not know. */
+  /** When to try the newer handshake. Some servers exit on a request that they do not know. */
   negotiates: "first" | "when refused";
 }
 
@@ -94,7 +94,7 @@ async function connect(
       }
     },
     async call(tool, args, { signal: caller, timeoutMs: timeout }) {
-      // Schemas of a server are data that callers are shown: its output is not run against them here.
+      // The output is not validated against the server's own schema, which is only data for callers.
       const { outputSchema: _shown, ...toolDefinition } = tool;
       const options = { toolDefinition, signal: caller, timeout };
       const answer = client.callTool({ name: tool.name, arguments: args }, options);
@@ -102,8 +102,8 @@ async function connect(
       try {
         return await answer;
       } catch (error) {
-        // It may be this call alone or the whole server: the next caller asks for the list anew, and finds out. The error
-        // itself cannot tell: that of a caller who hung up says "connection closed" too.
+        // The failure may be of this call or of the whole server. The next caller reads the list again, and finds out. The
+        // error cannot tell: it says "connection closed" also for a caller who hung up.
         if (!isOfThisCall(error)) listing = undefined;
         throw error;
       } finally {
@@ -118,10 +118,10 @@ async function connect(
   };
 }
 
-/** True for a failure that says nothing about the calls of others: a refusal, an answer too large, no time. */
+/** Whether a failure concerns only this call: a refusal, an answer that is too large, a timeout. */
 function isOfThisCall(error: unknown): boolean {
   if (error instanceof SdkError) return error.code === SdkErrorCode.RequestTimeout;
-  return error instanceof ProtocolError || error instanceof AnswerTooLarge;
+  return error instanceof ProtocolError || error instanceof AnswerTooLargeError;
 }
 
 /** Waits until nothing runs any more, or until the signal. */

@@ -4,11 +4,11 @@ import { ConfigError } from "../base/index.ts";
 import { foreignErrorFacts, type Log } from "../observe/index.ts";
 import { openHttpChannel } from "./http-channel.ts";
 import { impossibleUsers } from "./isolation.ts";
-import { createLink, type Link } from "./reconnecting-client.ts";
+import { createReconnectingClient, type ReconnectingClient } from "./reconnecting-client.ts";
 import type { McpConfig, McpServerConfig } from "./mcp-config.ts";
 import { openMcpConnection, type McpConnection, type McpRoute } from "./mcp-connection.ts";
 import { createMcpProvider, type LeftOut } from "./mcp-provider.ts";
-import type { Said } from "./standard-error.ts";
+import type { StandardErrorLine } from "./standard-error.ts";
 import { openStdioChannel } from "./stdio-channel.ts";
 
 /** The MCP servers of a host: one provider and one connection each, shared by everybody it is offered to. */
@@ -20,14 +20,14 @@ export interface McpPool {
   close(): Promise<void>;
 }
 
-/** An answer may be this much larger on its way than the output it holds: escapes, and words around it. */
+/** How much larger than its output an answer may be on the wire, because of escapes and the envelope. */
 const wireFactor = 8;
-/** As many parts as a request to the host may have. What is too deep for the host is refused later, by itself alone. */
+/** The same number of nodes as a request to the host may have. An output that is too deep is refused later, by itself. */
 const json = { maxNodes: 100_000, maxDepth: 1000 };
-/** Calls and handshakes have limits of their own; this is only where nothing goes on beyond them. */
+/** Calls and handshakes have limits of their own. This margin ends whatever goes on beyond them. */
 const spareMs = 30_000;
 
-/** How many tools that are left out are named in one line of the log. */
+/** How many unused tools are named in one line of the log. */
 const maxNamed = 20;
 
 /**
@@ -42,7 +42,7 @@ export function createMcpPool(
   const impossible = impossibleUsers(config ?? { servers: {} });
   if (impossible.length > 0) throw new ConfigError(impossible.map(({ says }) => says).join("\n"));
   const servers = Object.entries(config?.servers ?? {}).map(([name, server]) => {
-    const link = linkTo(name, routeTo(name, server, env, log), log);
+    const client = clientFor(name, routeTo(name, server, env, log), log);
     const isOfferedTo = (context: DiscoveryContext): boolean => isOffered(server, context);
     const onList = reportChanges((leftOut) =>
       log.warn(
@@ -51,26 +51,26 @@ export function createMcpPool(
       ),
     );
     return {
-      link,
+      client,
       isOfferedTo,
-      provider: createMcpProvider({ server: name, config: server, link, isOfferedTo, onList }),
+      provider: createMcpProvider({ server: name, config: server, client, isOfferedTo, onList }),
     };
   });
   const byNamespace = new Map(servers.map((server) => [server.provider.id, server]));
   return {
     providers: servers.map(({ provider }) => provider),
     isHidden: (namespace, context) => byNamespace.get(namespace)?.isOfferedTo(context) === false,
-    close: async () => void (await Promise.all(servers.map(({ link }) => link.close()))),
+    close: async () => void (await Promise.all(servers.map(({ client }) => client.close()))),
   };
 }
 
-/** Offered to everybody, unless tenants or owners are named; then to those of them who are both. */
+/** A server is offered to everybody, unless its configuration names tenants or owners. Then both have to match. */
 function isOffered({ tenants, owners }: McpServerConfig, { namespaceId, owner }: DiscoveryContext): boolean {
   return tenants?.includes(namespaceId) !== false && owners?.includes(principalKey(owner)) !== false;
 }
 
-function linkTo(server: string, route: McpRoute, log: Log): Link<McpConnection> {
-  return createLink({
+function clientFor(server: string, route: McpRoute, log: Log): ReconnectingClient<McpConnection> {
+  return createReconnectingClient({
     open: (signal, onLost) => openMcpConnection(route, signal, onLost),
     clock: () => performance.now(),
     onFailure: (error, retryInMs) =>
@@ -78,7 +78,7 @@ function linkTo(server: string, route: McpRoute, log: Log): Link<McpConnection> 
   });
 }
 
-/** The code of an error names its kind and quotes nothing, unlike its message. */
+/** The code of an error. Unlike the message, it never quotes anything. */
 function codeOf(error: unknown): { code?: string } {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   return typeof code === "string" ? { code } : {};
@@ -96,8 +96,9 @@ function routeTo(
     const user = uid === undefined || gid === undefined ? undefined : { uid, gid };
     const program = { command: command ?? [], env: server.env, cwd: server.cwd, user };
     const onFlood = (): void => log.warn({ server: name }, "MCP server says more than is read, and is slowed down");
-    const onSaid = (said: Said): void => log.info({ server: name, ...said }, "MCP server on standard error");
-    const limits = { maxBytes, json, onFlood, onSaid };
+    const onStandardError = (line: StandardErrorLine): void =>
+      log.info({ server: name, ...line }, "MCP server on standard error");
+    const limits = { maxBytes, json, onFlood, onStandardError };
     return { negotiates: "when refused", openChannel: () => openStdioChannel(program, limits) };
   }
   const headers = headersOf(name, server, env);
@@ -122,12 +123,12 @@ function headersOf(
   return Object.fromEntries(headers) as Record<string, string>;
 }
 
-/** Says what was left out when it is something, and something else than the last time. */
+/** Reports what is not used of a list, when that is not what was reported the last time. */
 function reportChanges(report: (leftOut: readonly LeftOut[]) => void): (leftOut: readonly LeftOut[]) => void {
   let last = "[]";
   return (leftOut) => {
-    const said = JSON.stringify(leftOut);
-    if (said !== last) report(leftOut);
-    last = said;
+    const current = JSON.stringify(leftOut);
+    if (current !== last) report(leftOut);
+    last = current;
   };
 }

@@ -1,33 +1,32 @@
 import { ProtocolError, type CallToolResult } from "@modelcontextprotocol/client";
 import { currentTimestamp, type DiscoveryContext, type JsonValue } from "turnpike/contracts";
 import { ToolError, type ToolHandler, type ToolProvider } from "turnpike/kernel";
-import { AnswerTooLarge } from "./http-channel.ts";
+import { AnswerTooLargeError } from "./http-channel.ts";
 import { tooLargeCode } from "./line-limiter.ts";
-import type { Link } from "./reconnecting-client.ts";
+import type { ReconnectingClient } from "./reconnecting-client.ts";
 import type { McpServerConfig } from "./mcp-config.ts";
 import type { McpConnection } from "./mcp-connection.ts";
-import { isSameTool, readTool, type McpTool } from "./mcp-tool.ts";
-import { placeOf } from "./path-rule.ts";
+import { isSameTool, placeOf, readTool, type McpTool } from "./mcp-tool.ts";
 import { HiddenTextError, plainJson, plainText } from "./plain-text.ts";
 
-/** An entry of a server's list, or a rule of the configuration, that is not used. */
+/** A listed tool, or a rule of the configuration, that is not used, and why. */
 export interface LeftOut {
   tool: string;
   why: string;
 }
 
-/** What a provider is made of. */
+/** The options of a provider. */
 export interface McpProviderOptions {
   server: string;
   config: McpServerConfig;
-  link: Link<McpConnection>;
+  client: ReconnectingClient<McpConnection>;
   isOfferedTo(context: DiscoveryContext): boolean;
-  /** Told about each list that was read. */
+  /** Called for each list that was read, with what is not used of it. */
   onList(leftOut: readonly LeftOut[]): void;
 }
 
 const maxErrorText = 4096;
-/** A catalog holds 512 tools: no server may leave the others without room. */
+/** A catalog holds 512 tools, so one server may not fill it. */
 const maxTools = 128;
 
 /** The tools of one MCP server, in a tool namespace of its own. */
@@ -36,7 +35,7 @@ export function createMcpProvider(options: McpProviderOptions): ToolProvider {
   const rules = new Map(Object.entries(options.config.rules ?? {}));
   let known: { entries: readonly unknown[]; tools: ReadonlyMap<string, McpTool> } | undefined;
 
-  /** The tools the server has now. Rejects when it is not there. */
+  /** The tools that the server has now. Rejects when the server does not answer. */
   const toolsOf = async (connection: McpConnection): Promise<ReadonlyMap<string, McpTool>> => {
     const entries = await connection.list();
     if (known?.entries !== entries) known = { entries, tools: readList(options, entries) };
@@ -49,7 +48,7 @@ export function createMcpProvider(options: McpProviderOptions): ToolProvider {
     const rule = rules.get(listed.name);
     return {
       descriptor,
-      // The server judges its arguments itself; only what decides about the place has to be right here.
+      // The server checks its arguments itself. Only those that decide about the resource path are checked here.
       parse(args) {
         placeOf(rule, args);
         return args;
@@ -59,14 +58,14 @@ export function createMcpProvider(options: McpProviderOptions): ToolProvider {
         resource: { ...resource, path: [listed.name, ...placeOf(rule, args)] },
       }),
       async invoke(_context, { id: callId, tool: name, arguments: args }, signal) {
-        const connection = await options.link.connection().catch(notThere);
-        const now = (await toolsOf(connection).catch(notThere)).get(listed.name);
+        const connection = await options.client.connection().catch(toUnavailable);
+        const now = (await toolsOf(connection).catch(toUnavailable)).get(listed.name);
         if (now === undefined || !isSameTool(now, tool)) {
           throw new ToolError("tool_unavailable", "The MCP server does not have this tool as it was listed.");
         }
         signal.throwIfAborted();
         const { timeoutMs, maxOutputBytes } = options.config;
-        const result = await connection.call(listed, args, { signal, timeoutMs }).catch(inItsWords);
+        const result = await connection.call(listed, args, { signal, timeoutMs }).catch(toToolError);
         const output = outputOf(tool, result, maxOutputBytes);
         return { status: "succeeded", callId, tool: name, completedAt: currentTimestamp(), output };
       },
@@ -78,7 +77,7 @@ export function createMcpProvider(options: McpProviderOptions): ToolProvider {
     namespaces: [namespace],
     async tools(context) {
       if (!options.isOfferedTo(context)) return [];
-      const tools = await toolsOf(await options.link.connection());
+      const tools = await toolsOf(await options.client.connection());
       return [...tools.values()].map(handlerFor);
     },
   };
@@ -103,17 +102,17 @@ function readList({ server, config, onList }: McpProviderOptions, entries: reado
   return tools;
 }
 
-function notThere(cause: unknown): never {
+function toUnavailable(cause: unknown): never {
   throw new ToolError("tool_catalog_unavailable", "The MCP server did not answer; nothing was called.", {
     cause,
     retryable: true,
   });
 }
 
-/** What a server refuses it refuses in its own words, which are data for the caller. Other errors stay inside. */
-function inItsWords(error: unknown): never {
+/** A server's refusal keeps the server's message, which is data for the caller. Other errors are not shown to callers. */
+function toToolError(error: unknown): never {
   const isTooLarge = error instanceof ProtocolError && error.code === tooLargeCode;
-  if (isTooLarge || error instanceof AnswerTooLarge) throw tooLarge();
+  if (isTooLarge || error instanceof AnswerTooLargeError) throw tooLarge();
   if (error instanceof ProtocolError) throw refused(error.message);
   throw error;
 }
@@ -129,7 +128,7 @@ function outputOf({ descriptor }: McpTool, result: CallToolResult, maxBytes: num
   return withoutHidden(output);
 }
 
-/** What a tool says is read by models and shown to people, like what its server says about it. */
+/** The output of a tool is read by models and shown to people, so hidden text is removed from it. */
 function withoutHidden(output: JsonValue): JsonValue {
   try {
     return plainJson(output);

@@ -3,11 +3,15 @@ import {
   accept,
   canonicalJson,
   JsonObjectSchema,
+  PathSegmentSchema,
   ToolDescriptorSchema,
+  type JsonObject,
   type ToolAnnotations,
   type ToolDescriptor,
 } from "turnpike/contracts";
+import { ToolError } from "turnpike/kernel";
 import { z } from "zod";
+import type { PathRule } from "./mcp-config.ts";
 import { HiddenTextError, plainSchema, plainText } from "./plain-text.ts";
 
 /** A tool of an MCP server: as the server listed it, and as the kernel knows it. */
@@ -16,7 +20,7 @@ export interface McpTool {
   descriptor: ToolDescriptor;
 }
 
-/** What became of one entry of a server's list. */
+/** The result of reading one entry of a server's list. */
 export type ToolReading = { ok: true; tool: McpTool } | { ok: false; name: string; why: string };
 
 const hint = z.boolean().optional();
@@ -33,10 +37,10 @@ const ListedToolSchema = z.looseObject({
 type Listed = z.infer<typeof ListedToolSchema>;
 
 const maxDescription = 8192;
-/** Everything of one tool, as JSON: it is shown to every caller and to every model. */
+/** The limit of one tool's JSON, which every caller and every model is shown. */
 const maxToolLength = 131_072;
 
-/** Reads one entry of a server's list. What does not fit is left out, with the reason for the operator. */
+/** Reads one entry of a server's list. An entry that does not fit is not used, and the operator is told why. */
 export function readTool(server: string, entry: unknown): ToolReading {
   if ((JSON.stringify(entry) ?? "").length > maxToolLength) {
     return leftOut(entry, `it is larger than ${maxToolLength} characters`);
@@ -52,7 +56,7 @@ export function readTool(server: string, entry: unknown): ToolReading {
   return { ok: true, tool: { listed: entry as Tool, descriptor: accepted.value } };
 }
 
-/** Names as MCP recommends them, which are also one step of a path. `__proto__` is a key that JSON here never has. */
+/** Names as MCP recommends them, which can also be one segment of a path. JSON here never has the key `__proto__`. */
 function isUsableName(name: string): boolean {
   return /^[\w.-]{1,128}$/.test(name) && !["__proto__", ".", ".."].includes(name);
 }
@@ -62,7 +66,7 @@ function leftOut(entry: unknown, why: string): ToolReading {
   return { ok: false, name: typeof name === "string" ? plainText(name, 128) : "", why };
 }
 
-/** The tool as the kernel describes it; undefined when its schemas hide something that cannot be taken out. */
+/** The tool's descriptor for the kernel; undefined when its schemas have hidden characters that cannot be removed. */
 function described(namespace: string, listed: Listed): object | undefined {
   try {
     return describe(namespace, listed);
@@ -87,7 +91,7 @@ function describe(namespace: string, listed: Listed): object {
   };
 }
 
-/** MCP's own defaults, read with suspicion: a write unless declared otherwise, destructive unless declared otherwise. */
+/** MCP's defaults, on the safe side: a tool writes and is destructive unless it declares otherwise. */
 function effectOf(hints: Listed["annotations"]): Pick<ToolDescriptor, "readWrite"> & { annotations: ToolAnnotations } {
   const isDestructive = hints?.destructiveHint;
   const idempotent = hints?.idempotentHint === true;
@@ -97,9 +101,21 @@ function effectOf(hints: Listed["annotations"]): Pick<ToolDescriptor, "readWrite
   return { readWrite: "write", annotations: { destructive: isDestructive !== false, idempotent } };
 }
 
-/** True when a tool is still the one that was listed: the same effect, the same input. */
+/** Whether a tool is still the one that was listed: it has the same effect and the same input. */
 export function isSameTool({ descriptor: one }: McpTool, { descriptor: other }: McpTool): boolean {
   const essence = ({ name, readWrite, annotations, inputSchema }: ToolDescriptor): string =>
     canonicalJson([name, readWrite, annotations, inputSchema]);
   return one === other || essence(one) === essence(other);
+}
+
+/** The segments below its tool that a call acts on. Throws when an argument that the rule names cannot be a segment. */
+export function placeOf(rule: PathRule | undefined, args: JsonObject): string[] {
+  return (rule?.path ?? []).map((part) => (part.startsWith("$") ? segmentFrom(part.slice(1), args) : part));
+}
+
+function segmentFrom(name: string, args: JsonObject): string {
+  const value = Object.hasOwn(args, name) ? args[name] : undefined;
+  const segment = PathSegmentSchema.safeParse(value);
+  if (segment.success) return segment.data;
+  throw new ToolError("invalid_tool_arguments", `/${name}: expected a text that can be one step of a path`);
 }

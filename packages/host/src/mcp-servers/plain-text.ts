@@ -1,12 +1,12 @@
 import type { JsonObject, JsonValue } from "turnpike/contracts";
 import { truncateText, withoutHiddenText } from "../base/index.ts";
 
-/** Text of a server as it may be shown: nothing hidden in it, and no longer than the limit. */
+/** A server's text without hidden characters, truncated to the limit. */
 export function plainText(text: string, maxLength: number): string {
   return truncateText(withoutHiddenText(text), maxLength);
 }
 
-/** JSON of a server with nothing hidden in its texts and names. Throws when two names are one without what hid in them. */
+/** A server's JSON without hidden characters in texts and names. Throws when two names differ only in hidden characters. */
 export function plainJson(value: JsonValue): JsonValue {
   if (typeof value === "string") return withoutHiddenText(value);
   if (typeof value !== "object" || value === null) return value;
@@ -16,19 +16,19 @@ export function plainJson(value: JsonValue): JsonValue {
   return Object.fromEntries(plain);
 }
 
-/** Hidden characters where taking them out would change a meaning. */
+/** There are hidden characters where removing them would change the meaning. */
 export class HiddenTextError extends Error {
   override readonly name = "HiddenTextError";
 }
 
-/** Keywords of a schema whose texts are for readers alone. */
+/** Keywords of a schema whose texts are only for readers. */
 const wordsForReaders = new Set(["title", "description", "$comment"]);
-/** Keywords below which everything is a value that a tool takes. */
+/** Keywords of a schema below which everything is a value for the tool. */
 const valuesForTools = new Set(["enum", "const", "default", "examples"]);
 
 /**
- * A schema of a server with nothing hidden in the words for readers. Throws when something hides elsewhere: a property, a
- * value or a pattern without it is another one than the server knows.
+ * A server's schema without hidden characters in the texts for readers. Throws for hidden characters elsewhere, because a
+ * property, a value or a pattern without them would not be the server's any more.
  */
 export function plainSchema(schema: JsonObject): JsonObject {
   return plainPart(schema, { isForReaders: false, isValue: false }) as JsonObject;

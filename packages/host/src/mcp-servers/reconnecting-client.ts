@@ -1,16 +1,16 @@
-/** What a link is made of. */
-export interface LinkOptions<Connection> {
+/** The options of a reconnecting client. */
+export interface ReconnectingClientOptions<Connection> {
   /** Opens a connection; `onLost` is called when it turns out to be gone. Rejects when it cannot be opened. */
   open(signal: AbortSignal, onLost: (error: unknown) => void): Promise<Connection>;
-  /** Told about each failure, and for how long nothing is tried after it. */
+  /** Called for each failure, with the pause before the next attempt. */
   onFailure(error: unknown, retryInMs: number): void;
-  /** Milliseconds that only ever grow. */
+  /** A monotonic clock, in milliseconds. */
   clock(): number;
 }
 
-/** A connection that is opened when it is first needed, and again, ever less often, after it was lost. */
-export interface Link<Connection> {
-  /** The connection. Rejects when there is none right now; nobody waits for the next attempt. */
+/** Opens a connection when it is first needed, and again after it was lost, with growing pauses between failures. */
+export interface ReconnectingClient<Connection> {
+  /** The connection. Rejects at once when there is none right now; it does not wait for the next attempt. */
   connection(): Promise<Connection>;
   /** Closes what is open, and opens nothing more. */
   close(): Promise<void>;
@@ -18,25 +18,25 @@ export interface Link<Connection> {
 
 const firstPauseMs = 250;
 const longestPauseMs = 30_000;
-/** Who comes later than this into an attempt does not wait for it. */
+/** A caller waits for an attempt only if it began less than this long ago. */
 const patienceMs = 1000;
-/** A connection that lasted this long was a good one: what comes after it begins anew. */
+/** After a connection that lasted this long, the pauses begin with the shortest again. */
 const steadyMs = 60_000;
 
-/** There is nothing to connect to right now. */
-class LinkDown extends Error {
-  override readonly name = "LinkDown";
+/** There is no connection right now. */
+class NotConnectedError extends Error {
+  override readonly name = "NotConnectedError";
 }
 
-/** Makes a link. A pause follows each failure, twice as long as the one before, while failures follow each other. */
-export function createLink<Connection extends { close(): Promise<void> }>(
-  options: LinkOptions<Connection>,
-): Link<Connection> {
+/** Makes a reconnecting client. The pause doubles with each failure in a row. */
+export function createReconnectingClient<Connection extends { close(): Promise<void> }>(
+  options: ReconnectingClientOptions<Connection>,
+): ReconnectingClient<Connection> {
   const { open, onFailure, clock } = options;
   const closing = new AbortController();
   const endings = new Set<Promise<void>>();
   let current: Promise<Connection> | undefined;
-  /** Since when the current attempt is under way; Infinity once it came to something. */
+  /** When the current attempt began; Infinity when no attempt is running. */
   let tryingSince = Infinity;
   let failures = 0;
   let retryAt = -Infinity;
@@ -50,7 +50,7 @@ export function createLink<Connection extends { close(): Promise<void> }>(
   const attempt = (): Promise<Connection> => {
     let openedAt = Infinity;
     const fail = (reason: unknown): void => {
-      // Each attempt fails once, however often it is said.
+      // An attempt counts as one failure, however often it reports one.
       if (current !== opening) return;
       current = undefined;
       void opening.then(end, () => {});
@@ -72,9 +72,11 @@ export function createLink<Connection extends { close(): Promise<void> }>(
   return {
     connection() {
       const isSlow = clock() - tryingSince > patienceMs;
-      if (current !== undefined) return isSlow ? Promise.reject(new LinkDown("It is still connecting.")) : current;
+      if (current !== undefined)
+        return isSlow ? Promise.reject(new NotConnectedError("It is still connecting.")) : current;
       const isResting = clock() < retryAt;
-      if (closing.signal.aborted || isResting) return Promise.reject(new LinkDown("There is no connection right now."));
+      if (closing.signal.aborted || isResting)
+        return Promise.reject(new NotConnectedError("There is no connection right now."));
       current = attempt();
       return current;
     },

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../../../../tests/support/databases.ts";
-import { makeOwnFolder, removeOwnFolder } from "./server-folder.ts";
+import { makeServerFolder, removeServerFolder } from "./server-folder.ts";
 
 const nobody = { uid: 65_534, gid: 65_534 };
 const isRoot = process.getuid?.() === 0;
@@ -11,8 +11,8 @@ const isRoot = process.getuid?.() === 0;
 test("a folder is new, in the place for temporary files, and its user's alone", async () => {
   // Nobody but root can give a folder away.
   const user = isRoot ? nobody : undefined;
-  const [one, other] = [await makeOwnFolder(user), await makeOwnFolder(user)];
-  onTestFinished(() => removeOwnFolder(other, user));
+  const [one, other] = [await makeServerFolder(user), await makeServerFolder(user)];
+  onTestFinished(() => removeServerFolder(other, user));
   expect(one).not.toBe(other);
   expect(dirname(one)).toBe(tmpdir());
   const { mode, uid, gid } = statSync(one);
@@ -22,26 +22,26 @@ test("a folder is new, in the place for temporary files, and its user's alone", 
     gid: user?.gid ?? process.getgid?.(),
   });
   writeFileSync(join(one, "left-behind"), "");
-  await removeOwnFolder(one, user);
+  await removeServerFolder(one, user);
   expect(existsSync(one)).toBe(false);
 });
 
 test("a link in a folder leads nobody out of it", async () => {
   const elsewhere = temporaryFolder();
   writeFileSync(join(elsewhere, "kept"), "");
-  const folder = await makeOwnFolder(undefined);
+  const folder = await makeServerFolder(undefined);
   symlinkSync(elsewhere, join(folder, "link"));
-  await removeOwnFolder(folder, undefined);
+  await removeServerFolder(folder, undefined);
   expect([existsSync(folder), existsSync(join(elsewhere, "kept"))]).toEqual([false, true]);
 });
 
 test("another user's folder is removed as that user, so that nothing in it can be used to remove what is not theirs", async () => {
   const user = isRoot ? nobody : undefined;
-  const folder = await makeOwnFolder(user);
-  onTestFinished(() => removeOwnFolder(folder, undefined));
+  const folder = await makeServerFolder(user);
+  onTestFinished(() => removeServerFolder(folder, undefined));
   mkdirSync(join(folder, "hosts"), { mode: 0o700 });
   writeFileSync(join(folder, "hosts", "file"), "");
-  await removeOwnFolder(folder, user);
+  await removeServerFolder(folder, user);
   // For a host that is not root there is no other user, and everything in the folder is its own.
   expect(existsSync(join(folder, "hosts", "file"))).toBe(isRoot);
 });

@@ -1,18 +1,18 @@
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { followStandardError, type Said } from "./standard-error.ts";
+import { logStandardError, type StandardErrorLine } from "./standard-error.ts";
 
 /** What the log has of these chunks, which come at these times. */
 async function saidOf(
   chunks: readonly (string | Buffer)[],
   secrets: string[] = [],
   times: number[] = [],
-): Promise<Said[]> {
+): Promise<StandardErrorLine[]> {
   const stream = new PassThrough();
-  const said: Said[] = [];
+  const said: StandardErrorLine[] = [];
   let now = 0;
-  followStandardError(stream, { say: (one) => said.push(one), secrets, clock: () => now });
+  logStandardError(stream, { write: (one) => said.push(one), secrets, clock: () => now });
   for (const [index, chunk] of chunks.entries()) {
     now = times[index] ?? now;
     stream.write(chunk);
@@ -108,7 +108,7 @@ describe("the log has of a server's standard error", () => {
 
   test("a flood only as fast as it may be read: what is more waits in the pipe", async () => {
     const stream = new PassThrough();
-    followStandardError(stream, { say: () => {}, secrets: [], clock: () => 0 });
+    logStandardError(stream, { write: () => {}, secrets: [], clock: () => 0 });
     stream.write(Buffer.alloc(1_048_575));
     await new Promise(setImmediate);
     expect(stream.isPaused()).toBe(false);

@@ -1,17 +1,17 @@
 import type { Readable } from "node:stream";
 import { truncateText, withoutHiddenText } from "../base/index.ts";
 
-/** What a server said, as the log has it. */
-export interface Said {
+/** A line of a server's standard error, as it is logged. */
+export interface StandardErrorLine {
   line?: string;
-  /** How many lines before this one were too many. */
+  /** How many lines before this one were dropped. */
   leftOut?: number;
 }
 
-/** What follows a server's standard error. */
+/** How a server's standard error is logged. */
 export interface StandardErrorOptions {
-  say(said: Said): void;
-  /** Texts that are not for the log, such as the values of the server's variables. */
+  write(line: StandardErrorLine): void;
+  /** Texts that are masked, such as the values of the server's environment variables. */
   secrets: readonly string[];
   clock?(): number;
 }
@@ -21,18 +21,18 @@ const maxBytesPerSecond = 1_048_576;
 const maxLineBytes = 4096;
 const maxLineLength = 1000;
 const newline = 0x0a;
-/** Texts that are shorter stand in many lines by chance. */
+/** A shorter text occurs in many lines by chance, so it is not masked. */
 const minSecretLength = 6;
-/** Stands for a character of a secret; it is hidden text, so that no line has it. */
+/** Replaces each character of a secret. No line has it, because hidden characters are removed before. */
 const mark = "\0";
 const masked = /\0+/g;
 const token = /tp_[0-9a-f]{16}_[0-9a-f]{64}/g;
 
-/** Takes what a server says on its standard error to the log: some lines a second, the beginning of each, nothing hidden. */
-export function followStandardError(stream: Readable, options: StandardErrorOptions): void {
-  const { say, clock = () => performance.now() } = options;
+/** Logs a server's standard error: a few lines a second, the beginning of each, without hidden text and secrets. */
+export function logStandardError(stream: Readable, options: StandardErrorOptions): void {
+  const { write, clock = () => performance.now() } = options;
   const secrets = linesOf(options.secrets);
-  // A secret that begins where a line is still shown is kept to its end, so that it is found.
+  // So many bytes are kept that a secret that begins in the shown part is found whole.
   const keptBytes = maxLineBytes + Math.max(0, ...secrets.map((secret) => Buffer.byteLength(secret)));
   let parts: Buffer[] = [];
   let size = 0;
@@ -44,7 +44,7 @@ export function followStandardError(stream: Readable, options: StandardErrorOpti
     size += part.length;
   };
   const end = (): void => {
-    // Hidden characters go first: a secret with one inside would not be found.
+    // Hidden characters are removed first: a secret with one inside would not be found.
     const text = withoutHiddenText(Buffer.concat(parts).toString("utf8"));
     [parts, size] = [[], 0];
     const line = truncateText(maskSecrets(text, secrets), maxLineLength).replaceAll(masked, "***").trim();
@@ -52,7 +52,7 @@ export function followStandardError(stream: Readable, options: StandardErrorOpti
     window.lines += 1;
     if (window.lines > maxLinesPerSecond) leftOut += 1;
     else {
-      say({ line, ...(leftOut > 0 && { leftOut }) });
+      write({ line, ...(leftOut > 0 && { leftOut }) });
       leftOut = 0;
     }
   };
@@ -68,25 +68,25 @@ export function followStandardError(stream: Readable, options: StandardErrorOpti
     add(chunk.subarray(start));
     window.bytes += chunk.length;
     if (window.bytes < maxBytesPerSecond) return;
-    // A flood waits in the pipe, where it costs the server and not the host.
+    // A flood waits in the pipe, where it slows down the server and not the host.
     stream.pause();
     setTimeout(() => stream.resume(), 1000).unref();
   });
   stream.on("end", () => {
     end();
-    if (leftOut > 0) say({ leftOut });
+    if (leftOut > 0) write({ leftOut });
   });
   stream.on("error", () => {});
 }
 
-/** The lines of the secrets as they can stand in a line of the log, the longest first: a shorter one may be a part of it. */
+/** The lines of the secrets as the log could show them, the longest first, because a shorter one may be part of it. */
 function linesOf(secrets: readonly string[]): string[] {
   const lines = secrets.flatMap((secret) => secret.split(/[\r\n]+/)).map((line) => withoutHiddenText(line).trim());
   const long = lines.filter((line) => line.length >= minSecretLength);
   return [...new Set(long)].toSorted((one, other) => other.length - one.length);
 }
 
-/** Puts as many marks in the place of a secret: what follows it stays where it was, and is cut off where it would have been. */
+/** Masks secrets with as many marks, so that the line is truncated where it would have been without masking. */
 function maskSecrets(text: string, secrets: readonly string[]): string {
   return secrets
     .reduce((shown, secret) => shown.replaceAll(secret, mark.repeat(secret.length)), text)

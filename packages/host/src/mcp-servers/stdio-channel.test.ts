@@ -15,7 +15,7 @@ test("nothing that is started as a server's user inherits the host's variables",
   // Every way to start a program ends in this method, which takes the variables as the program gets them.
   const spawn = vi.spyOn(ChildProcess.prototype as unknown as { spawn(options: Started): number }, "spawn");
   onTestFinished(() => spawn.mockRestore());
-  const limits = { maxBytes: 1000, json: { maxNodes: 10, maxDepth: 10 }, onFlood() {}, onSaid() {} };
+  const limits = { maxBytes: 1000, json: { maxNodes: 10, maxDepth: 10 }, onFlood() {}, onStandardError() {} };
   const channel = await openStdioChannel({ command: ["/bin/cat"], env: { OWN: "1" }, user }, limits);
   await channel.close();
   const started = spawn.mock.calls.map(([{ file, uid, envPairs }]) => ({

@@ -4,9 +4,9 @@ import { resolve } from "node:path";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import type { Channel } from "./channel.ts";
 import type { JsonLimits } from "./json-limits.ts";
-import { createLineGate } from "./line-limiter.ts";
-import { makeOwnFolder, removeOwnFolder, type ServerUser } from "./server-folder.ts";
-import { followStandardError, type Said } from "./standard-error.ts";
+import { createLineLimiter } from "./line-limiter.ts";
+import { makeServerFolder, removeServerFolder, type ServerUser } from "./server-folder.ts";
+import { logStandardError, type StandardErrorLine } from "./standard-error.ts";
 
 /** A program that speaks MCP on its standard input and output. */
 export interface StdioServer {
@@ -20,68 +20,68 @@ export interface StdioServer {
 const graceMs = 1000;
 const maxLinesPerSecond = 1000;
 
-/** What a server is read with. */
+/** The limits of what is read from a server. */
 export interface StdioLimits {
   maxBytes: number;
   json: JsonLimits;
-  /** Told when the server says more lines than are read. */
+  /** Called when the server writes more lines than are read. */
   onFlood(): void;
-  /** Told what the server says on its standard error. */
-  onSaid(said: Said): void;
+  /** Called for each logged line of the server's standard error. */
+  onStandardError(line: StandardErrorLine): void;
 }
 
 /** Starts a server as a child process, in a folder of its own that goes with it. Rejects when there is no such program. */
 export async function openStdioChannel(server: StdioServer, limits: StdioLimits): Promise<Channel> {
-  const folder = await makeOwnFolder(server.user);
+  const folder = await makeServerFolder(server.user);
   try {
     return await start(server, folder, limits);
   } catch (error) {
-    await removeOwnFolder(folder, server.user);
+    await removeServerFolder(folder, server.user);
     throw error;
   }
 }
 
 async function start(server: StdioServer, folder: string, limits: StdioLimits): Promise<Channel> {
-  const { maxBytes, json, onFlood, onSaid } = limits;
+  const { maxBytes, json, onFlood, onStandardError } = limits;
   const [program = "", ...args] = server.command;
   const child = spawn(programPath(program, server.cwd), args, {
     cwd: server.cwd ?? folder,
     env: environmentFor(server, folder),
-    // With a user the system also takes every further group of the host's away.
+    // With a user, the system also removes the host's supplementary groups.
     ...server.user,
     stdio: ["pipe", "pipe", "pipe"],
-    // A group of its own: Ctrl-C in a terminal is for the host, which then stops its servers in order.
+    // In a process group of its own, because Ctrl-C in a terminal is for the host, which then stops its servers in order.
     detached: process.platform !== "win32",
     windowsHide: true,
   });
   const ended = new Promise<void>((done) => child.once("close", () => done()));
-  // A server that is gone cannot be written to, which its transport finds out by the end of its output.
+  // Writing to a server that is gone fails. Its transport notices that by the end of the output.
   child.stdin.on("error", () => {}).setMaxListeners(0);
-  followStandardError(child.stderr, { say: onSaid, secrets: Object.values(server.env ?? {}) });
+  logStandardError(child.stderr, { write: onStandardError, secrets: Object.values(server.env ?? {}) });
   await once(child, "spawn");
-  const lines = child.stdout.pipe(createLineGate({ maxBytes, ...json, maxLinesPerSecond }, { onFlood }));
+  const lines = child.stdout.pipe(createLineLimiter({ maxBytes, ...json, maxLinesPerSecond }, { onFlood }));
   return {
-    // Named after the other end: it reads messages from one stream and writes them to another, which is all there is to it.
+    // The class is named after the other end, but it only reads messages from one stream and writes them to another.
     transport: new StdioServerTransport(lines, child.stdin, { maxBufferSize: 2 * maxBytes }),
     async close() {
       await endProcess(child, ended);
-      await removeOwnFolder(folder, server.user);
+      await removeServerFolder(folder, server.user);
     },
   };
 }
 
-/** A path in the configuration is meant from where the host runs, wherever the server does. */
+/** A relative path in the configuration is relative to the host's working directory, not the server's. */
 function programPath(program: string, cwd: string | undefined): string {
   return cwd === undefined && /[/\\]/.test(program) ? resolve(program) : program;
 }
 
-/** Nothing of the host's own variables but where programs are. */
+/** Of the host's own variables a server gets only PATH. */
 function environmentFor({ env }: StdioServer, folder: string): NodeJS.ProcessEnv {
   const { PATH } = process.env;
   return { ...(PATH !== undefined && { PATH }), HOME: folder, TMPDIR: folder, ...env };
 }
 
-/** The end of its input is the polite way, and the one that works when the host itself is killed. */
+/** Closes the server's input first, which also ends it when the host itself is killed; then sends signals. */
 async function endProcess(child: ChildProcess, ended: Promise<void>): Promise<void> {
   child.stdin?.end();
   child.stdout?.unpipe().resume();
@@ -103,7 +103,7 @@ async function isOverSoon(ended: Promise<void>): Promise<boolean> {
   return isOver;
 }
 
-/** With everything the server has started in turn. */
+/** Signals the server and all processes that it has started. */
 function kill({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   if (pid === undefined) return;
   try {

@@ -19,7 +19,7 @@ interface Media {
 
 const verbs = ["get", "put", "post", "delete", "patch", "head"];
 
-/** The API description as one page that loads nothing and runs nothing. */
+/** The API description as one HTML page without scripts and external resources. */
 export function renderDocs(openApi: object): string {
   const { info, paths } = openApi as Document;
   const operations = Object.entries(paths).flatMap(([path, item]) =>

@@ -4,14 +4,14 @@ import { errorFacts, type Log, type Metrics } from "../../observe/index.ts";
 import { renderDocs } from "./docs-page.ts";
 import { hostOpenApi } from "./openapi.ts";
 
-/** What the pages show. */
+/** What the pages use. */
 export interface PageOptions {
   /** Rejects when the database takes no writes. */
   checkReady(): Promise<void>;
   log: Log;
 }
 
-/** The pages that nobody has to log in for. */
+/** The pages that need no credential. */
 export function openPages(options: PageOptions): ProtocolRoute<undefined>[] {
   const description = hostOpenApi();
   const openApi = jsonReply(description);

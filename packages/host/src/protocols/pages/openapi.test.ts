@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { openApiDocument } from "turnpike/http";
 import { operationOf, type OpenApi } from "../../../../../tests/support/openapi-shape.ts";
-import { hostOpenApi } from "./openapi.ts";
-import { withAdminRoutes } from "./admin-openapi.ts";
+import { hostOpenApi, withAdminRoutes } from "./openapi.ts";
 import { adminRoutes, type AdminRoute } from "../../management/admin-routes.ts";
 
 const document = hostOpenApi() as OpenApi;

@@ -1,5 +1,5 @@
 // Serves the handler with the runtime's own server, and prints the port.
-import { handler } from "./world.js";
+import { handler } from "./greeting-service.js";
 
 const hostname = "127.0.0.1";
 const print = (port) => console.log(`port ${port}`);

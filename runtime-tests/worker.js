@@ -1,3 +1,3 @@
-import { handler } from "./world.js";
+import { handler } from "./greeting-service.js";
 
 export default { fetch: handler };

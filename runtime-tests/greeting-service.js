@@ -1,15 +1,18 @@
-// A handler with one tool and one grant, made of nothing but the library: what every runtime serves.
+// A service with one tool and one grant, made of nothing but the library. Every runtime serves it, and the test of the
+// library's globals calls it.
 import { createServiceApi, createServiceHandler, ServiceHttpError } from "turnpike/http";
 import { createKernel, defineTool } from "turnpike/kernel";
 import { createTurnExecutor, standardRuntime } from "turnpike/runtime";
 import { memoryAudit, memoryGrants, memoryMessages, memoryNamespaceSettings, scriptedDriver } from "turnpike/testing";
 import { z } from "zod";
 
-const alice = { kind: "human", userId: "alice" };
-const agent = { kind: "agent", agentId: "helper" };
-const greeting = { namespace: "greetings", path: ["world"] };
+export const alice = { kind: "human", userId: "alice" };
+export const agent = { kind: "agent", agentId: "helper" };
+export const greeting = { namespace: "greetings", path: ["world"] };
 const toAlice = { namespace: "service.messaging", path: ["human", "alice"] };
 const toRun = { namespace: "service.execution", path: ["agent", "helper"] };
+
+export const audit = memoryAudit();
 
 const greet = defineTool({
   name: "greetings.greet",
@@ -36,16 +39,18 @@ const kernel = createKernel({
   tools: [greet],
   messages: memoryMessages(),
   namespaceSettings: memoryNamespaceSettings(["greetings"]),
-  audit: memoryAudit(),
+  audit,
 });
 const steps = [{ type: "tools", calls: [{ tool: "greetings.greet", arguments: { name: "world" } }] }];
 const turns = createTurnExecutor({ kernel, runtime: standardRuntime(scriptedDriver(steps)) });
 
-/** Answers the one token it knows. */
+/** The one token that the handler answers. */
+export const token = "s3cret";
+
 export const handler = createServiceHandler({
   api: createServiceApi({ kernel, turns }),
   async resolveContext({ headers }) {
-    if (headers.get("authorization") !== "Bearer s3cret") {
+    if (headers.get("authorization") !== `Bearer ${token}`) {
       throw new ServiceHttpError(401, "unauthenticated", "Send the token.");
     }
     return {

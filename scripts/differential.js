@@ -18,9 +18,13 @@ if (!(Number.isInteger(decisions) && decisions > 0 && Number.isInteger(seed))) {
   process.exit(2);
 }
 
-const { status } = spawnSync("npx", ["tsc", "-b", "tests/support/tsconfig.differential.json"], { stdio: "inherit" });
+const { status } = spawnSync("npx", ["tsc", "-b", "packages/turnpike/test/tsconfig.differential.json"], {
+  stdio: "inherit",
+});
 if (status !== 0) process.exit(status ?? 1);
-const { runDifferential } = await import(new URL("../.build/differential/differential.js", import.meta.url).href);
+const { runDifferential } = await import(
+  new URL("../.build/differential/differential/differential.js", import.meta.url).href
+);
 const { createKernel } = await import(new URL("../packages/turnpike/dist/kernel/index.js", import.meta.url).href);
 
 console.log(`seed ${seed}`);

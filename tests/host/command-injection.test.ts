@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { databaseKinds } from "../support/databases.ts";
-import { ask } from "../support/host-calls.ts";
+import { databaseKinds } from "../../packages/host/test/databases.ts";
+import { ask } from "../../packages/host/test/host-calls.ts";
 import type { HostProcess } from "../support/host-process.ts";
 import { assistant, makeCredential, makeGrant } from "../support/host-world.ts";
 import { command, commandJson, paste, said, startAskingHost, words, type Printed } from "../support/terminal.ts";

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { databaseKinds } from "../support/databases.ts";
-import { ask } from "../support/host-calls.ts";
+import { databaseKinds } from "../../packages/host/test/databases.ts";
+import { ask } from "../../packages/host/test/host-calls.ts";
 import { runTurnpike, type HostProcess } from "../support/host-process.ts";
 import { alice, assistant, makeCredential, makeGrant } from "../support/host-world.ts";
 import {

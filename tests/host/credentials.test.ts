@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { databaseKinds, newLocation } from "../support/databases.ts";
+import { databaseKinds, newLocation } from "../../packages/host/test/databases.ts";
 import { serveArgs } from "../support/effect-host.ts";
-import { ask, type Answer } from "../support/host-calls.ts";
+import { ask, type Answer } from "../../packages/host/test/host-calls.ts";
 import { makeFolder, startHostProcess, type HostProcess } from "../support/host-process.ts";
 import { revokeCredential } from "../support/host-stores.ts";
 import { listCall, makeCredential, makeGrant, makeTenant } from "../support/host-world.ts";

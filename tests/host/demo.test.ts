@@ -3,9 +3,9 @@ import { chmodSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { databaseKinds } from "../support/databases.ts";
+import { databaseKinds } from "../../packages/host/test/databases.ts";
 import { placeFor, serveArgs } from "../support/effect-host.ts";
-import { ask, eventually } from "../support/host-calls.ts";
+import { ask, eventually } from "../../packages/host/test/host-calls.ts";
 import { makeFolder, runTurnpike, startHostProcess, type HostProcess } from "../support/host-process.ts";
 import { command, paste, said, steady, words } from "../support/terminal.ts";
 

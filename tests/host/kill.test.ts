@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { databaseKinds } from "../support/databases.ts";
+import { databaseKinds } from "../../packages/host/test/databases.ts";
 import { appendCall, effectsIn, makeEffectTenant, placeFor, startEffectHost } from "../support/effect-host.ts";
-import { ask, eventually, type Answer } from "../support/host-calls.ts";
+import { ask, eventually, type Answer } from "../../packages/host/test/host-calls.ts";
 import { makeFolder, type HostProcess } from "../support/host-process.ts";
 import { makeCredential, makeGrant } from "../support/host-world.ts";
 

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
-import { databaseKinds } from "../support/databases.ts";
+import { databaseKinds } from "../../packages/host/test/databases.ts";
 import { effectsIn, makeEffectTenant, openGate, placeFor, startEffectHost } from "../support/effect-host.ts";
-import { ask, eventually } from "../support/host-calls.ts";
+import { ask, eventually } from "../../packages/host/test/host-calls.ts";
 import { makeFolder, runTurnpike, startHostProcess, type HostProcess } from "../support/host-process.ts";
 import { makeCredential, makeTenant, turn } from "../support/host-world.ts";
-import { exchange, open } from "../support/raw-http.ts";
+import { exchange, open } from "../../packages/host/test/raw-http.ts";
 
 describe("bodies", () => {
   let host: HostProcess;

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { appendCall, makeEffectTenant, startEffectHost } from "../support/effect-host.ts";
-import { ask, eventually } from "../support/host-calls.ts";
+import { ask, eventually } from "../../packages/host/test/host-calls.ts";
 import { makeFolder, startHostProcess, type HostProcess } from "../support/host-process.ts";
 import { listCall, makeTenant, turn } from "../support/host-world.ts";
-import { exchange } from "../support/raw-http.ts";
+import { exchange } from "../../packages/host/test/raw-http.ts";
 
 /** The lines of a log. */
 function linesOf(host: HostProcess): Record<string, unknown>[] {

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { ask, eventually } from "../support/host-calls.ts";
+import { ask, eventually } from "../../packages/host/test/host-calls.ts";
 import { makeFolder, startHostProcess, type HostProcess } from "../support/host-process.ts";
 import { listCall, makeTenant } from "../support/host-world.ts";
-import { exchange, open } from "../support/raw-http.ts";
+import { exchange, open } from "../../packages/host/test/raw-http.ts";
 
 const host = "Host: turnpike.test\r\n";
 const close = "Connection: close\r\n";

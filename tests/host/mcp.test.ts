@@ -2,10 +2,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "@modelcontextprotocol/client";
 import { describe, expect, test } from "vitest";
-import { ask, eventually } from "../support/host-calls.ts";
+import { ask, eventually } from "../../packages/host/test/host-calls.ts";
 import { makeFolder, startHostProcess, type HostProcess } from "../support/host-process.ts";
 import { listCall, makeCredential, makeGrant, makeTenant } from "../support/host-world.ts";
-import { connectClient, isAlive, testServer } from "../support/mcp/world.ts";
+import { connectClient, isAlive, testServer } from "../../packages/host/test/mcp/servers.ts";
 
 /** A host with these MCP servers in its configuration file. */
 function startHost(servers: Record<string, unknown>, env: Record<string, string> = {}): Promise<HostProcess> {

@@ -2,11 +2,17 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { loadConfig } from "../../packages/host/src/compose/config.ts";
-import { ask, type Answer } from "../support/host-calls.ts";
+import { ask, type Answer } from "../../packages/host/test/host-calls.ts";
 import { makeFolder, runTurnpike, startHostProcess, type HostProcess } from "../support/host-process.ts";
 import { readBlocks } from "../support/markdown.ts";
-import { callsTools, modelKey, openModelServer, says, type ModelServer } from "../support/model-server.ts";
-import { providers } from "../support/model-world.ts";
+import {
+  callsTools,
+  modelKey,
+  openModelServer,
+  says,
+  type ModelServer,
+} from "../../packages/host/test/model-server.ts";
+import { providers } from "../../packages/host/test/model-turns.ts";
 import { alice, assistant } from "../support/host-world.ts";
 
 type Provider = (typeof providers)[number];

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSyn
 import { beforeAll, describe, expect, test } from "vitest";
 import { openDatabase } from "../../packages/host/src/storage/open-database.ts";
 import type { Database } from "../../packages/host/src/storage/database.ts";
-import { databaseKinds } from "../support/databases.ts";
+import { databaseKinds } from "../../packages/host/test/databases.ts";
 import { placeFor, serveArgs } from "../support/effect-host.ts";
-import { eventually } from "../support/host-calls.ts";
+import { eventually } from "../../packages/host/test/host-calls.ts";
 import { makeFolder, startHostProcess, type HostProcess } from "../support/host-process.ts";
 import { makeGrant } from "../support/host-world.ts";
 import { command, commandJson, paste, refused, said, steady, words, type Printed } from "../support/terminal.ts";

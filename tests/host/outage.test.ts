@@ -1,9 +1,9 @@
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { openCutProxy } from "../support/cut-proxy.ts";
-import { newLocation } from "../support/databases.ts";
+import { openCutProxy } from "../../packages/host/test/cut-proxy.ts";
+import { newLocation } from "../../packages/host/test/databases.ts";
 import { appendCall, effectsIn, makeEffectTenant, startEffectHost } from "../support/effect-host.ts";
-import { ask, eventually } from "../support/host-calls.ts";
+import { ask, eventually } from "../../packages/host/test/host-calls.ts";
 import { makeFolder, type HostProcess } from "../support/host-process.ts";
 
 /** A host that goes with its test: one that looks for its database is a busy neighbour. */

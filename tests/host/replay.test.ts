@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { databaseKinds } from "../support/databases.ts";
+import { databaseKinds } from "../../packages/host/test/databases.ts";
 import {
   appendCall,
   effectsIn,
@@ -8,7 +8,7 @@ import {
   placeFor,
   startEffectHost,
 } from "../support/effect-host.ts";
-import { ask, eventually, type Answer } from "../support/host-calls.ts";
+import { ask, eventually, type Answer } from "../../packages/host/test/host-calls.ts";
 import { makeFolder, type HostProcess } from "../support/host-process.ts";
 import { alice, assistant, makeGrant, turn } from "../support/host-world.ts";
 

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { TurnResult } from "../../packages/turnpike/src/contracts/index.ts";
-import { databaseKinds, newLocation } from "../support/databases.ts";
+import { databaseKinds, newLocation } from "../../packages/host/test/databases.ts";
 import { effectsIn, makeEffectTenant, openGate, startEffectHost } from "../support/effect-host.ts";
-import { ask, eventually } from "../support/host-calls.ts";
+import { ask, eventually } from "../../packages/host/test/host-calls.ts";
 import { makeFolder, type HostProcess } from "../support/host-process.ts";
 import { assistant, turn } from "../support/host-world.ts";
 

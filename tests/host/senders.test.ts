@@ -2,10 +2,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { MessageEnvelope, PrincipalRef } from "../../packages/turnpike/src/contracts/index.ts";
-import { ask, type Answer } from "../support/host-calls.ts";
+import { ask, type Answer } from "../../packages/host/test/host-calls.ts";
 import { makeFolder, startHostProcess, type HostProcess } from "../support/host-process.ts";
 import { alice, assistant } from "../support/host-world.ts";
-import { modelKey, openModelServer, says, type ModelServer } from "../support/model-server.ts";
+import { modelKey, openModelServer, says, type ModelServer } from "../../packages/host/test/model-server.ts";
 
 const bob: PrincipalRef = { kind: "human", userId: "bob" };
 

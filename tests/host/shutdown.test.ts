@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { databaseKinds } from "../support/databases.ts";
+import { databaseKinds } from "../../packages/host/test/databases.ts";
 import {
   appendCall,
   effectsIn,
@@ -14,7 +14,7 @@ import {
   serveArgs,
   startEffectHost,
 } from "../support/effect-host.ts";
-import { ask, eventually } from "../support/host-calls.ts";
+import { ask, eventually } from "../../packages/host/test/host-calls.ts";
 import { makeFolder, startHostProcess } from "../support/host-process.ts";
 import { listCall, makeTenant, turn } from "../support/host-world.ts";
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { newLocation } from "../support/databases.ts";
+import { newLocation } from "../../packages/host/test/databases.ts";
 import { appendCall, effectsIn, makeEffectTenant, startEffectHost } from "../support/effect-host.ts";
-import { ask } from "../support/host-calls.ts";
+import { ask } from "../../packages/host/test/host-calls.ts";
 import { makeFolder, type HostProcess } from "../support/host-process.ts";
 import { revokeCredential, revokeGrant } from "../support/host-stores.ts";
 import { makeCredential } from "../support/host-world.ts";

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { newLocation } from "./databases.ts";
-import { ask } from "./host-calls.ts";
+import { newLocation } from "../../packages/host/test/databases.ts";
+import { ask } from "../../packages/host/test/host-calls.ts";
 import { startHostProcess, type HostProcess } from "./host-process.ts";
 import { makeCredential, makeGrant } from "./host-world.ts";
 

@@ -1,5 +1,5 @@
 import type { PrincipalRef } from "../../packages/turnpike/src/contracts/index.ts";
-import { ask } from "./host-calls.ts";
+import { ask } from "../../packages/host/test/host-calls.ts";
 
 export const alice: PrincipalRef = { kind: "human", userId: "alice" };
 export const assistant: PrincipalRef = { kind: "agent", agentId: "assistant" };

@@ -1,17 +1,10 @@
 import { rmSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { AccessContext } from "turnpike/contracts";
-import {
-  databaseKinds,
-  newLocation,
-  newTenant,
-  openHost,
-  openPair,
-  sharedDatabase,
-} from "../../../../tests/support/databases.ts";
-import { countingApi, turn } from "../../../../tests/support/host/counting-api.ts";
-import { identityProvider, noon, trusting } from "../../../../tests/support/host/identity-provider.ts";
-import { access, alice, context, neverAborted } from "../../../../tests/support/host/world.ts";
+import { databaseKinds, newLocation, newTenant, openHost, openPair, sharedDatabase } from "../../test/databases.ts";
+import { countingApi, turn } from "../../test/counting-api.ts";
+import { identityProvider, noon, trusting } from "../../test/identity-provider.ts";
+import { access, alice, context, neverAborted } from "../../test/records.ts";
 import type { Database } from "../storage/database.ts";
 import { openStores } from "../compose/stores.ts";
 import { createAccessGuard } from "./access-guard.ts";

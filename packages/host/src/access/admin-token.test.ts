@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openFresh, temporaryFolder } from "../../../../tests/support/databases.ts";
-import { access } from "../../../../tests/support/host/world.ts";
+import { openFresh, temporaryFolder } from "../../test/databases.ts";
+import { access } from "../../test/records.ts";
 import { loadConfig } from "../compose/config.ts";
 import { openStores } from "../compose/stores.ts";
 import { adminTokenFile } from "../base/data-folder.ts";

@@ -1,9 +1,9 @@
 import { parsePrincipal } from "turnpike/contracts";
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { databaseKinds, newTenant, openPair, sharedDatabase } from "../../../../tests/support/databases.ts";
-import { access, now } from "../../../../tests/support/host/world.ts";
-import { recordStatements } from "../../../../tests/support/host/watched-database.ts";
+import { databaseKinds, newTenant, openPair, sharedDatabase } from "../../test/databases.ts";
+import { access, now } from "../../test/records.ts";
+import { recordStatements } from "../../test/watched-database.ts";
 import { openStores } from "../compose/stores.ts";
 
 const at = (time: string): Date => new Date(time);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { DiscoveryContextSchema } from "turnpike/contracts";
-import { identityProvider, noon, trusting } from "../../../../tests/support/host/identity-provider.ts";
+import { identityProvider, noon, trusting } from "../../test/identity-provider.ts";
 import type { JwtConfig } from "./jwt-config.ts";
 import { createJwtVerifier } from "./jwt.ts";
 

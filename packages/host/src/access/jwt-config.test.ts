@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { temporaryFolder } from "../../../../tests/support/databases.ts";
+import { temporaryFolder } from "../../test/databases.ts";
 import { ConfigError } from "../base/config.ts";
 import { loadConfig } from "../compose/config.ts";
 

@@ -8,7 +8,7 @@ import {
   issuer,
   noon,
   trusting,
-} from "../../../../tests/support/host/identity-provider.ts";
+} from "../../test/identity-provider.ts";
 import { createJwtVerifier } from "./jwt.ts";
 import type { JwtConfig } from "./jwt-config.ts";
 

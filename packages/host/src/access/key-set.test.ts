@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import type { JSONWebKeySet } from "jose";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { transports, type Loopback } from "../../../../tests/support/loopback.ts";
-import { identityProvider, inAnHour, noon, trusting } from "../../../../tests/support/host/identity-provider.ts";
+import { transports, type Loopback } from "../../../turnpike/test/loopback.ts";
+import { identityProvider, inAnHour, noon, trusting } from "../../test/identity-provider.ts";
 import { createJwtVerifier } from "./jwt.ts";
 import { KeySetUnavailableError } from "./key-set.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { PrincipalRef } from "turnpike/contracts";
-import { countingApi, turn } from "../../../../tests/support/host/counting-api.ts";
-import { access, alice, assistant, context } from "../../../../tests/support/host/world.ts";
+import { countingApi, turn } from "../../test/counting-api.ts";
+import { access, alice, assistant, context } from "../../test/records.ts";
 import type { Caller } from "./caller.ts";
 import { limitSenders } from "./limit-senders.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { DiscoveryContextSchema, toHeaderValue, type DiscoveryContext } from "turnpike/contracts";
-import { sharedDatabase } from "../../../../tests/support/databases.ts";
-import { noon } from "../../../../tests/support/host/identity-provider.ts";
-import { access } from "../../../../tests/support/host/world.ts";
+import { sharedDatabase } from "../../test/databases.ts";
+import { noon } from "../../test/identity-provider.ts";
+import { access } from "../../test/records.ts";
 import { createRateLimit } from "./rate-limit.ts";
 import { openRecord } from "./request-record.ts";
 import { openStores } from "../compose/stores.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { TurnExecutionPort } from "turnpike/runtime";
-import { turn } from "../../../../tests/support/host/counting-api.ts";
-import { context } from "../../../../tests/support/host/world.ts";
+import { turn } from "../../test/counting-api.ts";
+import { context } from "../../test/records.ts";
 import { verifySenders } from "./verify-senders.ts";
 
 /** Who ran a turn whose message the inbox holds, or not. */

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { AuditEvent } from "turnpike/contracts";
 import { auditSinkSuite } from "turnpike/testing";
-import { databaseKinds, openFresh, openPair, sharedDatabase, newTenant } from "../../../../tests/support/databases.ts";
-import { alice, auditEvent } from "../../../../tests/support/host/world.ts";
-import { failingAt, recordStatements } from "../../../../tests/support/host/watched-database.ts";
+import { databaseKinds, openFresh, openPair, sharedDatabase, newTenant } from "../../test/databases.ts";
+import { alice, auditEvent } from "../../test/records.ts";
+import { failingAt, recordStatements } from "../../test/watched-database.ts";
 import type { Database } from "../storage/database.ts";
 import { createAuditStore, type AuditStore } from "./audit-store.ts";
 

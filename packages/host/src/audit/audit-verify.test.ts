@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { databaseKinds, newTenant, sharedDatabase } from "../../../../tests/support/databases.ts";
-import { auditEvent } from "../../../../tests/support/host/world.ts";
+import { databaseKinds, newTenant, sharedDatabase } from "../../test/databases.ts";
+import { auditEvent } from "../../test/records.ts";
 import type { Database } from "../storage/database.ts";
 import type { Schema } from "../storage/schema.ts";
 import { createAuditStore } from "./audit-store.ts";

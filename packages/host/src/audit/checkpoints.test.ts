@@ -11,8 +11,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { databaseKinds, newTenant, openFresh, openPair, temporaryFolder } from "../../../../tests/support/databases.ts";
-import { auditEvent } from "../../../../tests/support/host/world.ts";
+import { databaseKinds, newTenant, openFresh, openPair, temporaryFolder } from "../../test/databases.ts";
+import { auditEvent } from "../../test/records.ts";
 import type { Database } from "../storage/database.ts";
 import { createAuditStore, type AuditStore } from "./audit-store.ts";
 import type { TenantHead } from "./chain.ts";

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { chmodSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { temporaryFolder } from "../../../../tests/support/databases.ts";
+import { temporaryFolder } from "../../test/databases.ts";
 import { openSigningKey, parseVerifyingKey, readVerifyingKey } from "./signing-key.ts";
 
 function newFile(): string {

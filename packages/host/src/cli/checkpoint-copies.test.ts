@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { temporaryFolder } from "../../../../tests/support/databases.ts";
+import { temporaryFolder } from "../../test/databases.ts";
 import { beginning, placeBehind, signLine } from "../audit/checkpoint.ts";
 import { openSigningKey, type SigningKey } from "../audit/signing-key.ts";
 import { copyCheckpoints, verifyAgainstFile } from "./checkpoint-copies.ts";

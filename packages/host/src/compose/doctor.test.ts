@@ -5,8 +5,8 @@ import { once } from "node:events";
 import { dirname, join } from "node:path";
 import { sql } from "kysely";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { databaseKinds, newLocation, openHost, temporaryFolder } from "../../../../tests/support/databases.ts";
-import { opening, otherProcess } from "../../../../tests/support/host/other-process.ts";
+import { databaseKinds, newLocation, openHost, temporaryFolder } from "../../test/databases.ts";
+import { opening, otherProcess } from "../../test/other-process.ts";
 import { openDatabase } from "../storage/open-database.ts";
 import { examine, type Finding } from "./doctor.ts";
 

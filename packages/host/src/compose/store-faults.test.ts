@@ -1,17 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { databaseKinds, newTenant, openFresh, sharedDatabase } from "../../../../tests/support/databases.ts";
-import { failingAt, recordStatements } from "../../../../tests/support/host/watched-database.ts";
-import {
-  access,
-  alice,
-  assistant,
-  auditEvent,
-  context,
-  grant,
-  neverAborted,
-  now,
-  scope,
-} from "../../../../tests/support/host/world.ts";
+import { databaseKinds, newTenant, openFresh, sharedDatabase } from "../../test/databases.ts";
+import { failingAt, recordStatements } from "../../test/watched-database.ts";
+import { access, alice, assistant, auditEvent, context, grant, neverAborted, now, scope } from "../../test/records.ts";
 import type { Database } from "../storage/database.ts";
 import type { ReplayKey } from "../ledger/replay-store.ts";
 import { openStores, type Stores } from "./stores.ts";

@@ -1,7 +1,7 @@
 import type { EscalationRecord } from "../management/records.ts";
 import { describe, expect, test } from "vitest";
 import { GrantSchema, type AuthorityRequest, type Constraints } from "turnpike/contracts";
-import { alice, assistant } from "../../../../tests/support/host/world.ts";
+import { alice, assistant } from "../../test/records.ts";
 import { approvedGrant, type ApprovalTerms } from "./approved-grant.ts";
 
 const at = "2026-01-01T12:00:00.000Z";

@@ -1,10 +1,10 @@
 import type { EscalationRecord } from "../management/records.ts";
 import { describe, expect, test } from "vitest";
 import type { AccessContext, Escalation } from "turnpike/contracts";
-import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../../../tests/support/databases.ts";
-import { askIn, bob, deskTime, escalation, wanted } from "../../../../tests/support/host/office.ts";
-import { failingAt, recordStatements } from "../../../../tests/support/host/watched-database.ts";
-import { alice, context, grant, neverAborted, scope } from "../../../../tests/support/host/world.ts";
+import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../test/databases.ts";
+import { askIn, bob, deskTime, escalation, wanted } from "../../test/office.ts";
+import { failingAt, recordStatements } from "../../test/watched-database.ts";
+import { alice, context, grant, neverAborted, scope } from "../../test/records.ts";
 import type { Database } from "../storage/database.ts";
 import { openStores, type Stores } from "../compose/stores.ts";
 import type { Answer } from "./escalation-store.ts";

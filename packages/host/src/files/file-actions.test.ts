@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "turnpike/contracts";
-import { databaseKinds, sharedDatabase } from "../../../../tests/support/databases.ts";
-import { fileWorld, pagesOf, type Sight } from "../../../../tests/support/host/file-world.ts";
+import { databaseKinds, sharedDatabase } from "../../test/databases.ts";
+import { fileWorld, pagesOf, type Sight } from "../../test/files.ts";
 
 const tree = { "a/b": "1", "a/b/c": "22", "a/b.x": "-", "a/bc": "333", "a/d/e/f": "x", ab: "y", "z.md": "z" };
 

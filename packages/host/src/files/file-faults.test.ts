@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { databaseKinds, newTenant, sharedDatabase } from "../../../../tests/support/databases.ts";
-import { failingAt, recordStatements } from "../../../../tests/support/host/watched-database.ts";
-import { alice } from "../../../../tests/support/host/world.ts";
+import { databaseKinds, newTenant, sharedDatabase } from "../../test/databases.ts";
+import { failingAt, recordStatements } from "../../test/watched-database.ts";
+import { alice } from "../../test/records.ts";
 import type { Database } from "../storage/database.ts";
 import type { FileOwner } from "./file-columns.ts";
 import { createFileStore, type FileStore } from "./file-store.ts";

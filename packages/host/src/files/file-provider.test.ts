@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "turnpike/contracts";
-import { databaseKinds, sharedDatabase } from "../../../../tests/support/databases.ts";
-import { fileWorld } from "../../../../tests/support/host/file-world.ts";
-import { context, neverAborted } from "../../../../tests/support/host/world.ts";
+import { databaseKinds, sharedDatabase } from "../../test/databases.ts";
+import { fileWorld } from "../../test/files.ts";
+import { context, neverAborted } from "../../test/records.ts";
 import { fileProvider } from "./file-provider.ts";
 
 const [kind = "sqlite"] = databaseKinds;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { databaseKinds, newTenant, openFresh, sharedDatabase } from "../../../../tests/support/databases.ts";
-import { alice, assistant, neverAborted } from "../../../../tests/support/host/world.ts";
+import { databaseKinds, newTenant, openFresh, sharedDatabase } from "../../test/databases.ts";
+import { alice, assistant, neverAborted } from "../../test/records.ts";
 import { ownerKey, type FileOwner } from "./file-columns.ts";
 import type { FileStat } from "./file-rows.ts";
 import { createFileStore, type FileStore } from "./file-store.ts";

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "turnpike/contracts";
-import { databaseKinds, newTenant, openPair, sharedDatabase } from "../../../../tests/support/databases.ts";
-import { fileModel, type FileStep } from "../../../../tests/support/host/file-model.ts";
-import { fileWorld, pagesOf, type FileWorld } from "../../../../tests/support/host/file-world.ts";
-import { alice } from "../../../../tests/support/host/world.ts";
+import { databaseKinds, newTenant, openPair, sharedDatabase } from "../../test/databases.ts";
+import { fileModel, type FileStep } from "../../test/file-model.ts";
+import { fileWorld, pagesOf, type FileWorld } from "../../test/files.ts";
+import { alice } from "../../test/records.ts";
 import { createFileStore, type FileStore } from "./file-store.ts";
 
 const limits = { fileBytes: 8, files: 4, snapshots: 2, ownerSnapshots: 3 };

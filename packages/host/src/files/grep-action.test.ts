@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "turnpike/contracts";
-import { databaseKinds, sharedDatabase } from "../../../../tests/support/databases.ts";
-import { fileWorld, pagesOf, type FileWorld, type Sight } from "../../../../tests/support/host/file-world.ts";
+import { databaseKinds, sharedDatabase } from "../../test/databases.ts";
+import { fileWorld, pagesOf, type FileWorld, type Sight } from "../../test/files.ts";
 
 /** Matches as `path:line text`. */
 function shown(page: JsonObject): string[] {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { withRoom } from "../../../../tests/support/with-room.ts";
+import { withRoom } from "../../test/with-room.ts";
 import { createLineMatcher } from "./line-matcher.ts";
 
 const literal = { isRegex: false, ignoresCase: false };

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { RE2JS } from "re2js";
 import { expect, test } from "vitest";
-import { withRoom } from "../../../../tests/support/with-room.ts";
+import { withRoom } from "../../test/with-room.ts";
 import { patternSize } from "./pattern-size.ts";
 
 for (const row of [

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "turnpike/contracts";
-import { databaseKinds, openFresh, sharedDatabase } from "../../../../tests/support/databases.ts";
-import { fileWorld, pagesOf, type FileWorld, type Sight } from "../../../../tests/support/host/file-world.ts";
+import { databaseKinds, openFresh, sharedDatabase } from "../../test/databases.ts";
+import { fileWorld, pagesOf, type FileWorld, type Sight } from "../../test/files.ts";
 
 function pathsOf(page: JsonObject): string[] {
   return (page["results"] as { path: string }[]).map(({ path }) => path);

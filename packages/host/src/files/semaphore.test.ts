@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { neverAborted } from "../../../../tests/support/host/world.ts";
+import { neverAborted } from "../../test/records.ts";
 import { createSemaphore, createKeyedSemaphore } from "./semaphore.ts";
 
 /** Work that has begun when it says so, and ends when it is told to. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "turnpike/contracts";
-import { databaseKinds, sharedDatabase } from "../../../../tests/support/databases.ts";
-import { fileWorld, pagesOf, type FileWorld, type Sight } from "../../../../tests/support/host/file-world.ts";
-import { assistant } from "../../../../tests/support/host/world.ts";
+import { databaseKinds, sharedDatabase } from "../../test/databases.ts";
+import { fileWorld, pagesOf, type FileWorld, type Sight } from "../../test/files.ts";
+import { assistant } from "../../test/records.ts";
 
 async function snapshot(world: FileWorld, path: string, sight?: Sight): Promise<string> {
   const made = await world.ask("snapshot:create", path, sight && { sight });

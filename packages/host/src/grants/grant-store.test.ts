@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { createKernel } from "turnpike/kernel";
 import { grantSourceSuite } from "turnpike/testing";
-import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../../../tests/support/databases.ts";
-import { alice, assistant, context, grant, neverAborted, now, scope } from "../../../../tests/support/host/world.ts";
-import { recordStatements } from "../../../../tests/support/host/watched-database.ts";
+import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../test/databases.ts";
+import { alice, assistant, context, grant, neverAborted, now, scope } from "../../test/records.ts";
+import { recordStatements } from "../../test/watched-database.ts";
 import type { GrantStore } from "./grant-store.ts";
 import { openStores } from "../compose/stores.ts";
 

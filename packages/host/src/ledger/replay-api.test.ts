@@ -5,9 +5,9 @@ import { ServiceHttpError, type ServiceApi } from "turnpike/http";
 import { createKernel, defineTool, KernelError } from "turnpike/kernel";
 import { memoryGrants } from "turnpike/testing";
 import { z } from "zod";
-import { databaseKinds, newTenant, openPair, sharedDatabase } from "../../../../tests/support/databases.ts";
-import { call, countingApi, envelope, events, operation, turn } from "../../../../tests/support/host/counting-api.ts";
-import { alice, context, grant } from "../../../../tests/support/host/world.ts";
+import { databaseKinds, newTenant, openPair, sharedDatabase } from "../../test/databases.ts";
+import { call, countingApi, envelope, events, operation, turn } from "../../test/counting-api.ts";
+import { alice, context, grant } from "../../test/records.ts";
 import { createReplayStore, type ReplayKey } from "./replay-store.ts";
 import { protectFromReplay } from "./replay-api.ts";
 

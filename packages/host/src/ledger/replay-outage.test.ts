@@ -1,16 +1,10 @@
 import { describe, expect, test, vi } from "vitest";
 import { ServiceHttpError } from "turnpike/http";
-import {
-  databaseKinds,
-  newLocation,
-  newTenant,
-  openHost,
-  sharedDatabase,
-} from "../../../../tests/support/databases.ts";
-import { openCutProxy } from "../../../../tests/support/cut-proxy.ts";
-import { countingApi, envelope } from "../../../../tests/support/host/counting-api.ts";
-import { failingAt } from "../../../../tests/support/host/watched-database.ts";
-import { context } from "../../../../tests/support/host/world.ts";
+import { databaseKinds, newLocation, newTenant, openHost, sharedDatabase } from "../../test/databases.ts";
+import { openCutProxy } from "../../test/cut-proxy.ts";
+import { countingApi, envelope } from "../../test/counting-api.ts";
+import { failingAt } from "../../test/watched-database.ts";
+import { context } from "../../test/records.ts";
 import type { Database } from "../storage/database.ts";
 import { createReplayStore } from "./replay-store.ts";
 import { protectFromReplay } from "./replay-api.ts";

@@ -7,8 +7,8 @@ import {
   openHost,
   openPair,
   sharedDatabase,
-} from "../../../../tests/support/databases.ts";
-import { answeringLate, failingAt, recordStatements } from "../../../../tests/support/host/watched-database.ts";
+} from "../../test/databases.ts";
+import { answeringLate, failingAt, recordStatements } from "../../test/watched-database.ts";
 import { createReplayStore, type ReplayKey } from "./replay-store.ts";
 
 function key(changes: Partial<ReplayKey> = {}): ReplayKey {

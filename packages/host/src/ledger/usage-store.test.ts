@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { usageStoreSuite } from "turnpike/testing";
-import { databaseKinds, openFresh, openPair } from "../../../../tests/support/databases.ts";
+import { databaseKinds, openFresh, openPair } from "../../test/databases.ts";
 import { createUsageStore } from "./usage-store.ts";
 
 describe.each(databaseKinds)("uses on %s", (kind) => {

@@ -1,8 +1,8 @@
 import { readBody } from "turnpike/http";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { around, hole, hostileParts, leastCpuMs, maxCpuMs } from "../../../../tests/support/hostile-bodies.ts";
-import { access, grant } from "../../../../tests/support/host/world.ts";
+import { around, hole, hostileParts, leastCpuMs, maxCpuMs } from "../../../turnpike/test/hostile-bodies.ts";
+import { access, grant } from "../../test/records.ts";
 import { adminRoutes, type AdminRoute } from "./admin-routes.ts";
 
 /** The places of a JSON Schema where there may be a list of any length. */

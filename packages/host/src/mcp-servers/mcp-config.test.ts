@@ -1,11 +1,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { temporaryFolder } from "../../../../tests/support/databases.ts";
+import { temporaryFolder } from "../../test/databases.ts";
 import { ConfigError } from "../base/config.ts";
 import { loadConfig, withoutSecrets, type Config } from "../compose/config.ts";
 import { createMcpPool } from "./mcp-pool.ts";
-import { silentLog } from "../../../../tests/support/mcp/world.ts";
+import { silentLog } from "../../test/mcp/servers.ts";
 
 function load(servers: unknown, sources: Partial<Parameters<typeof loadConfig>[0]> = {}): Config {
   const file = join(temporaryFolder(), "turnpike.config.json");

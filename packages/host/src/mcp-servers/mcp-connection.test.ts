@@ -4,8 +4,8 @@ import { SdkError, SdkErrorCode } from "@modelcontextprotocol/server";
 import { createTurnExecutor, type RuntimePlugin } from "turnpike/runtime";
 import type { ToolResult } from "turnpike/contracts";
 import { describe, expect, test, vi } from "vitest";
-import { temporaryFolder } from "../../../../tests/support/databases.ts";
-import { eventually } from "../../../../tests/support/host-calls.ts";
+import { temporaryFolder } from "../../test/databases.ts";
+import { eventually } from "../../test/host-calls.ts";
 import {
   alice,
   assistant,
@@ -20,7 +20,7 @@ import {
   testServer,
   textOf,
   type McpWorld,
-} from "../../../../tests/support/mcp/world.ts";
+} from "../../test/mcp/servers.ts";
 
 vi.setConfig({ testTimeout: 30_000 });
 

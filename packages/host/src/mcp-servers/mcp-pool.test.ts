@@ -3,8 +3,8 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { temporaryFolder } from "../../../../tests/support/databases.ts";
-import { eventually } from "../../../../tests/support/host-calls.ts";
+import { temporaryFolder } from "../../test/databases.ts";
+import { eventually } from "../../test/host-calls.ts";
 import {
   alice,
   contextOf,
@@ -16,7 +16,7 @@ import {
   textOf,
   toolNames,
   type McpWorld,
-} from "../../../../tests/support/mcp/world.ts";
+} from "../../test/mcp/servers.ts";
 
 vi.setConfig({ testTimeout: 20_000 });
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createTurnExecutor, type RuntimePlugin } from "turnpike/runtime";
 import { describe, expect, test, vi } from "vitest";
-import { temporaryFolder } from "../../../../tests/support/databases.ts";
+import { temporaryFolder } from "../../test/databases.ts";
 import {
   alice,
   assistant,
@@ -15,7 +15,7 @@ import {
   startHttpServer,
   testServer,
   toolNames,
-} from "../../../../tests/support/mcp/world.ts";
+} from "../../test/mcp/servers.ts";
 
 vi.setConfig({ testTimeout: 20_000 });
 

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { temporaryFolder } from "../../../../tests/support/databases.ts";
+import { temporaryFolder } from "../../test/databases.ts";
 import { makeServerFolder, removeServerFolder } from "./server-folder.ts";
 
 const nobody = { uid: 65_534, gid: 65_534 };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { alice, assistant } from "../../../../tests/support/host/world.ts";
+import { alice, assistant } from "../../test/records.ts";
 import { readCursor, writeCursor } from "./inbox-cursor.ts";
 
 const inbox = { namespaceId: "tenant-1", receiver: alice };

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { MessageEnvelope, PrincipalRef } from "turnpike/contracts";
-import { databaseKinds, newTenant, openFresh, sharedDatabase } from "../../../../tests/support/databases.ts";
-import { envelope as example } from "../../../../tests/support/host/counting-api.ts";
-import { failingAt, recordStatements } from "../../../../tests/support/host/watched-database.ts";
-import { alice, assistant, now } from "../../../../tests/support/host/world.ts";
+import { databaseKinds, newTenant, openFresh, sharedDatabase } from "../../test/databases.ts";
+import { envelope as example } from "../../test/counting-api.ts";
+import { failingAt, recordStatements } from "../../test/watched-database.ts";
+import { alice, assistant, now } from "../../test/records.ts";
 import type { Database } from "../storage/database.ts";
 import { openStores } from "../compose/stores.ts";
 import { createMessageStore, type Inbox, type MessageStore } from "./message-store.ts";

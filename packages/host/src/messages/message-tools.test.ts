@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { AccessContext, Capability, Grant, JsonObject, PrincipalRef, ToolResult } from "turnpike/contracts";
 import { createKernel, type Kernel, type PortFailure } from "turnpike/kernel";
 import { memoryAudit, memoryGrants, memoryUsage, type MemoryAudit } from "turnpike/testing";
-import { databaseKinds, newTenant, openFresh, sharedDatabase } from "../../../../tests/support/databases.ts";
-import { alice, assistant, context, now } from "../../../../tests/support/host/world.ts";
+import { databaseKinds, newTenant, openFresh, sharedDatabase } from "../../test/databases.ts";
+import { alice, assistant, context, now } from "../../test/records.ts";
 import { createMessageStore, type MessageStore } from "./message-store.ts";
 import { messageTools } from "./message-tools.ts";
 

@@ -3,9 +3,9 @@ import type { MessageEnvelope } from "turnpike/contracts";
 import { createKernel } from "turnpike/kernel";
 import { createServiceApi, createServiceHandler } from "turnpike/http";
 import { memoryAudit, memoryGrants, messageTransportSuite } from "turnpike/testing";
-import { databaseKinds, newTenant, openFresh, sharedDatabase } from "../../../../tests/support/databases.ts";
-import { envelope } from "../../../../tests/support/host/counting-api.ts";
-import { context, grant, neverAborted } from "../../../../tests/support/host/world.ts";
+import { databaseKinds, newTenant, openFresh, sharedDatabase } from "../../test/databases.ts";
+import { envelope } from "../../test/counting-api.ts";
+import { context, grant, neverAborted } from "../../test/records.ts";
 import { createMessageStore, type MessageStore } from "./message-store.ts";
 import { messageTransport } from "./message-transport.ts";
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { MessageEnvelope } from "turnpike/contracts";
-import { newLocation, openHost, openPair } from "../../../../tests/support/databases.ts";
-import { envelope as example } from "../../../../tests/support/host/counting-api.ts";
-import { alice, now } from "../../../../tests/support/host/world.ts";
+import { newLocation, openHost, openPair } from "../../test/databases.ts";
+import { envelope as example } from "../../test/counting-api.ts";
+import { alice, now } from "../../test/records.ts";
 import { createMessageStore, type MessageStore } from "./message-store.ts";
 
 const tenants = ["tenant-a", "tenant-b"] as const;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { countingApi, events, turn } from "../../test/counting-api.ts";
+import { auditEvent, context } from "../../test/records.ts";
 import { memoryAudit } from "turnpike/testing";
-import { countingApi, events, turn } from "../../../../tests/support/host/counting-api.ts";
-import { auditEvent, context } from "../../../../tests/support/host/world.ts";
 import { countAuditEvents, measureTurns } from "./measure.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 

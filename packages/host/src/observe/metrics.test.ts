@@ -1,7 +1,7 @@
 import { register } from "prom-client";
 import { expect, test } from "vitest";
 import type { AuditEvent } from "turnpike/contracts";
-import { auditEvent } from "../../../../tests/support/host/world.ts";
+import { auditEvent } from "../../test/records.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 
 /** The lines of one metric, without its description. */

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { expect, test } from "vitest";
-import { databaseKinds, openFresh } from "../../../../tests/support/databases.ts";
+import { databaseKinds, openFresh } from "../../test/databases.ts";
 import { heartbeat } from "./heartbeat.ts";
 import { isOutage } from "./outage.ts";
 

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
-import { databaseKinds, newLocation, openHost } from "../../../../tests/support/databases.ts";
-import { opening, otherProcess } from "../../../../tests/support/host/other-process.ts";
+import { databaseKinds, newLocation, openHost } from "../../test/databases.ts";
+import { opening, otherProcess } from "../../test/other-process.ts";
 import { openDatabase } from "./open-database.ts";
 
 const tables = [

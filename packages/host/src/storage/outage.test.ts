@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
-import { openCutProxy } from "../../../../tests/support/cut-proxy.ts";
-import { databaseKinds, newLocation, openFresh, openHost } from "../../../../tests/support/databases.ts";
+import { openCutProxy } from "../../test/cut-proxy.ts";
+import { databaseKinds, newLocation, openFresh, openHost } from "../../test/databases.ts";
 import { openDatabase } from "./open-database.ts";
 import { isOutage } from "./outage.ts";
 

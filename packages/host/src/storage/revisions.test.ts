@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { databaseKinds, openFresh, openPair } from "../../../../tests/support/databases.ts";
-import { failingAt, recordStatements } from "../../../../tests/support/host/watched-database.ts";
+import { databaseKinds, openFresh, openPair } from "../../test/databases.ts";
+import { failingAt, recordStatements } from "../../test/watched-database.ts";
 import { createRevisions } from "./revisions.ts";
 
 describe.each(databaseKinds)("revisions on %s", (kind) => {

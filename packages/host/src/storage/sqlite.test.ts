@@ -2,8 +2,8 @@ import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from "node:
 import { join } from "node:path";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
-import { newLocation, openHost, temporaryFolder } from "../../../../tests/support/databases.ts";
-import { opening, otherProcess } from "../../../../tests/support/host/other-process.ts";
+import { newLocation, openHost, temporaryFolder } from "../../test/databases.ts";
+import { opening, otherProcess } from "../../test/other-process.ts";
 import { openDatabase } from "./open-database.ts";
 
 test("a file that another process has open is refused, in words that say why", async () => {

@@ -3,7 +3,7 @@ import { createKernel } from "turnpike/kernel";
 import { createTurnExecutor } from "turnpike/runtime";
 import { memoryAudit, memoryGrants, memoryNamespaceSettings } from "turnpike/testing";
 import { expect, test } from "vitest";
-import { contextOf } from "../../../../tests/support/mcp/world.ts";
+import { contextOf } from "../../test/mcp/servers.ts";
 import { openRuntimes } from "../turns/runtimes/open-runtime.ts";
 import { hideNamespaces } from "./hide-namespaces.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { namespaceSettingsSuite } from "turnpike/testing";
-import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../../../tests/support/databases.ts";
-import { alice, assistant, context, neverAborted } from "../../../../tests/support/host/world.ts";
-import { recordStatements } from "../../../../tests/support/host/watched-database.ts";
+import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../test/databases.ts";
+import { alice, assistant, context, neverAborted } from "../../test/records.ts";
+import { recordStatements } from "../../test/watched-database.ts";
 import { openStores } from "../compose/stores.ts";
 
 describe.each(databaseKinds)("namespace settings on %s", (kind) => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { countingApi, turn } from "../../../../tests/support/host/counting-api.ts";
-import { context } from "../../../../tests/support/host/world.ts";
+import { countingApi, turn } from "../../test/counting-api.ts";
+import { context } from "../../test/records.ts";
 import { limitTurns } from "./turn-limit.ts";
 import { localTurnSlots, type TurnOwner } from "./turn-slots.ts";
 

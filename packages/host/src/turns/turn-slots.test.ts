@@ -1,9 +1,9 @@
 import { sql } from "kysely";
 import pg from "pg";
 import { describe, expect, test, vi } from "vitest";
-import { databaseKinds, newLocation, openFresh, openHost, openPair } from "../../../../tests/support/databases.ts";
-import { otherProcess } from "../../../../tests/support/host/other-process.ts";
-import { failingAt, recordStatements } from "../../../../tests/support/host/watched-database.ts";
+import { databaseKinds, newLocation, openFresh, openHost, openPair } from "../../test/databases.ts";
+import { otherProcess } from "../../test/other-process.ts";
+import { failingAt, recordStatements } from "../../test/watched-database.ts";
 import type { Database } from "../storage/database.ts";
 import { openDatabase } from "../storage/open-database.ts";
 import { livingHosts } from "../storage/postgres.ts";

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { exchanges, httpWorldOf, type HttpWorldOptions } from "../../../../tests/support/http-world.ts";
-import { transports, type Loopback, type Transport } from "../../../../tests/support/loopback.ts";
-import { contextOf, deferred, fails, rejection, untyped } from "../../../../tests/support/tool-world.ts";
-import { aborted } from "../../../../tests/support/turn-world.ts";
+import { exchanges, httpWorldOf, type HttpWorldOptions } from "../../test/http.ts";
+import { transports, type Loopback, type Transport } from "../../test/loopback.ts";
+import { contextOf, deferred, fails, rejection, untyped } from "../../test/deployment.ts";
+import { aborted } from "../../test/turns.ts";
 import { ServiceHttpError } from "../http/index.ts";
 import { createServiceClient, type ServiceClient } from "./client.ts";
 import type { ServiceClientOptions } from "./send.ts";

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { exchanges, httpWorldOf, type HttpWorld, type HttpWorldOptions } from "../../../../tests/support/http-world.ts";
-import { transports, type Loopback, type Transport } from "../../../../tests/support/loopback.ts";
-import { deferred, rejection, untyped } from "../../../../tests/support/tool-world.ts";
-import { aborted, pluginOf } from "../../../../tests/support/turn-world.ts";
+import { exchanges, httpWorldOf, type HttpWorld, type HttpWorldOptions } from "../../test/http.ts";
+import { transports, type Loopback, type Transport } from "../../test/loopback.ts";
+import { deferred, rejection, untyped } from "../../test/deployment.ts";
+import { aborted, pluginOf } from "../../test/turns.ts";
 import type { TurnEvent } from "../contracts/index.ts";
 import { ServiceHttpError } from "../http/index.ts";
 import type { RuntimePlugin } from "../runtime/index.ts";

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
-import { messageEnvelope, toolCall } from "../../../../tests/support/valid-objects.ts";
+import { messageEnvelope, toolCall } from "../../test/valid-objects.ts";
 import { accept, check, deepFreeze } from "./accept.ts";
 import { JsonObjectSchema } from "./json.ts";
 import { MessageEnvelopeSchema } from "./message.ts";

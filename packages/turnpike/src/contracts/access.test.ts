@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { shapeRows, testContract } from "../../../../tests/support/contract-rows.ts";
-import { accessContext, authorizationDecision, authorizationRequest } from "../../../../tests/support/valid-objects.ts";
+import { shapeRows, testContract } from "../../test/contract-rows.ts";
+import { accessContext, authorizationDecision, authorizationRequest } from "../../test/valid-objects.ts";
 import {
   AccessContextSchema,
   amendContext,

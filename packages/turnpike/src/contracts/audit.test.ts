@@ -1,5 +1,5 @@
-import { shapeRows, testContract } from "../../../../tests/support/contract-rows.ts";
-import { auditEvent } from "../../../../tests/support/valid-objects.ts";
+import { shapeRows, testContract } from "../../test/contract-rows.ts";
+import { auditEvent } from "../../test/valid-objects.ts";
 import { AuditEventSchema, AuditEventTypeSchema, AuditOutcomeSchema } from "./audit.ts";
 
 const types = [

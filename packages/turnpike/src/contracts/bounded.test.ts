@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import * as valid from "../../../../tests/support/valid-objects.ts";
+import * as valid from "../../test/valid-objects.ts";
 import { boundedArray, strictObject } from "./bounded.ts";
 import { describeIssues } from "./describe-issues.ts";
 import * as contracts from "./index.ts";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { deferred, rejection } from "../../../../tests/support/tool-world.ts";
-import { aborted, listenersOf, never } from "../../../../tests/support/turn-world.ts";
+import { deferred, rejection } from "../../test/deployment.ts";
+import { aborted, listenersOf, never } from "../../test/turns.ts";
 import { neverAborted, openDeadline, orAbort, TimeLimitError, withinTime } from "./deadline.ts";
 
 beforeEach(() => {

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { leastCpuMs, maxCpuMs } from "../../../../tests/support/hostile-bodies.ts";
-import * as valid from "../../../../tests/support/valid-objects.ts";
+import { leastCpuMs, maxCpuMs } from "../../test/hostile-bodies.ts";
+import * as valid from "../../test/valid-objects.ts";
 import { AccessContextSchema } from "./access.ts";
 import { describeIssues } from "./describe-issues.ts";
 import { NamespaceUpdateSchema } from "./namespace.ts";

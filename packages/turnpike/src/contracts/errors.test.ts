@@ -1,5 +1,5 @@
-import { shapeRows, testContract } from "../../../../tests/support/contract-rows.ts";
-import { errorObject, requestError } from "../../../../tests/support/valid-objects.ts";
+import { shapeRows, testContract } from "../../test/contract-rows.ts";
+import { errorObject, requestError } from "../../test/valid-objects.ts";
 import { ErrorObjectSchema, RequestErrorSchema } from "./errors.ts";
 
 testContract("an error object", ErrorObjectSchema, [

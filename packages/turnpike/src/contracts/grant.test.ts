@@ -1,5 +1,5 @@
-import { shapeRows, testContract } from "../../../../tests/support/contract-rows.ts";
-import { authorityRequest, capability, constraints, grant } from "../../../../tests/support/valid-objects.ts";
+import { shapeRows, testContract } from "../../test/contract-rows.ts";
+import { authorityRequest, capability, constraints, grant } from "../../test/valid-objects.ts";
 import { AuthorityRequestSchema, CapabilitySchema, ConstraintsSchema, GrantSchema, ScopeSchema } from "./grant.ts";
 
 testContract("a scope", ScopeSchema, [

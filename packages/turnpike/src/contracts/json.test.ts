@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { testContract } from "../../../../tests/support/contract-rows.ts";
+import { testContract } from "../../test/contract-rows.ts";
 import { JsonObjectSchema, JsonValueSchema, readJson } from "./json.ts";
 
 const noJson = "expected a JSON value";

@@ -1,5 +1,5 @@
-import { shapeRows, testContract } from "../../../../tests/support/contract-rows.ts";
-import { namespaceCatalog, namespaceEntry, namespaceUpdate } from "../../../../tests/support/valid-objects.ts";
+import { shapeRows, testContract } from "../../test/contract-rows.ts";
+import { namespaceCatalog, namespaceEntry, namespaceUpdate } from "../../test/valid-objects.ts";
 import { NamespaceCatalogSchema, NamespaceEntrySchema, NamespaceUpdateSchema } from "./namespace.ts";
 
 /** `name-000`, `name-001` and so on: sorted, each once. */

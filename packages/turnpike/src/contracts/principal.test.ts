@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { shapeRows, testContract } from "../../../../tests/support/contract-rows.ts";
-import * as valid from "../../../../tests/support/valid-objects.ts";
+import { shapeRows, testContract } from "../../test/contract-rows.ts";
+import * as valid from "../../test/valid-objects.ts";
 import { AgentRefSchema, PrincipalRefSchema, principalId, principalKey, samePrincipal } from "./principal.ts";
 
 testContract("a human", PrincipalRefSchema, shapeRows(valid.human, { required: ["kind", "userId"] }));

@@ -1,5 +1,5 @@
-import { shapeRows, testContract } from "../../../../tests/support/contract-rows.ts";
-import { reachEntry, reachResults } from "../../../../tests/support/valid-objects.ts";
+import { shapeRows, testContract } from "../../test/contract-rows.ts";
+import { reachEntry, reachResults } from "../../test/valid-objects.ts";
 import { ReachEntrySchema, ReachResultSchema } from "./reach.ts";
 
 testContract("a reach entry", ReachEntrySchema, [

@@ -1,5 +1,5 @@
-import { shapeRows, testContract } from "../../../../tests/support/contract-rows.ts";
-import { resourceRef } from "../../../../tests/support/valid-objects.ts";
+import { shapeRows, testContract } from "../../test/contract-rows.ts";
+import { resourceRef } from "../../test/valid-objects.ts";
 import { ResourceRefSchema } from "./resource.ts";
 
 testContract("a resource reference", ResourceRefSchema, [

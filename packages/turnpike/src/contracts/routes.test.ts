@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { testContract } from "../../../../tests/support/contract-rows.ts";
+import { testContract } from "../../test/contract-rows.ts";
 import { HealthSchema, routes, type Route } from "./routes.ts";
 
 const rows = [

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { testContract } from "../../../../tests/support/contract-rows.ts";
+import { testContract } from "../../test/contract-rows.ts";
 import {
   ActionSchema,
   IdentifierSchema,

@@ -1,5 +1,5 @@
-import { shapeRows, testContract } from "../../../../tests/support/contract-rows.ts";
-import * as valid from "../../../../tests/support/valid-objects.ts";
+import { shapeRows, testContract } from "../../test/contract-rows.ts";
+import * as valid from "../../test/valid-objects.ts";
 import {
   EscalationAskSchema,
   EscalationSchema,

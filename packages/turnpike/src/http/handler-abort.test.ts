@@ -7,9 +7,9 @@ import {
   jsonHeaders,
   requestFor,
   type Exchange,
-} from "../../../../tests/support/http-world.ts";
-import { deferred, noteTool, untyped } from "../../../../tests/support/tool-world.ts";
-import { aborted, listenersOf, pluginOf } from "../../../../tests/support/turn-world.ts";
+} from "../../test/http.ts";
+import { deferred, noteTool, untyped } from "../../test/deployment.ts";
+import { aborted, listenersOf, pluginOf } from "../../test/turns.ts";
 import { ServiceHttpError } from "./service-http-error.ts";
 
 const { health: _open, ...guarded } = exchanges;

@@ -7,8 +7,8 @@ import {
   jsonHeaders,
   requestFor,
   type Exchange,
-} from "../../../../tests/support/http-world.ts";
-import { contextOf, untyped } from "../../../../tests/support/tool-world.ts";
+} from "../../test/http.ts";
+import { contextOf, untyped } from "../../test/deployment.ts";
 import type { AccessContext } from "../contracts/index.ts";
 import { ServiceHttpError } from "./service-http-error.ts";
 

@@ -7,9 +7,9 @@ import {
   requestFor,
   type Answer,
   type HttpWorldOptions,
-} from "../../../../tests/support/http-world.ts";
-import { deferred, fails, grantOf, portSecret, refusingAudit, untyped } from "../../../../tests/support/tool-world.ts";
-import { ticks } from "../../../../tests/support/turn-world.ts";
+} from "../../test/http.ts";
+import { deferred, fails, grantOf, portSecret, refusingAudit, untyped } from "../../test/deployment.ts";
+import { ticks } from "../../test/turns.ts";
 import { KernelError } from "../kernel/index.ts";
 import { createServiceHandler } from "./handler.ts";
 import { ServiceHttpError } from "./service-http-error.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { exchanges, httpWorldOf, requestFor, type Exchange } from "../../../../tests/support/http-world.ts";
-import { untyped } from "../../../../tests/support/tool-world.ts";
+import { exchanges, httpWorldOf, requestFor, type Exchange } from "../../test/http.ts";
+import { untyped } from "../../test/deployment.ts";
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const aUuid: unknown = expect.stringMatching(uuid);

@@ -7,8 +7,8 @@ import {
   jsonHeaders,
   requestFor,
   type Exchange,
-} from "../../../../tests/support/http-world.ts";
-import { contextOf, grantOf, runAgent } from "../../../../tests/support/tool-world.ts";
+} from "../../test/http.ts";
+import { contextOf, grantOf, runAgent } from "../../test/deployment.ts";
 
 for (const [name, exchange] of Object.entries<Exchange>(exchanges)) {
   test(`${exchange.method} ${exchange.path} answers ${name} with its result and nothing else`, async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { answerOf, exchanges, httpWorldOf, requestFor } from "../../../../tests/support/http-world.ts";
-import { around, hole, hostileParts, leastCpuMs, maxCpuMs } from "../../../../tests/support/hostile-bodies.ts";
+import { answerOf, exchanges, httpWorldOf, requestFor } from "../../test/http.ts";
+import { around, hole, hostileParts, leastCpuMs, maxCpuMs } from "../../test/hostile-bodies.ts";
 
 const { authorize, updateToolNamespaces, invokeTool, invokeResource, sendMessage, executeTurn } = exchanges;
 const provenance = { source: "inbox", parentIds: ["message-0"] };

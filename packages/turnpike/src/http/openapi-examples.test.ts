@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { operationOf, type OpenApi } from "../../../../tests/support/openapi-shape.ts";
-import { answerOf, now } from "../../../../tests/support/openapi-world.ts";
+import { operationOf, type OpenApi } from "../../test/openapi.ts";
+import { answerOf, now } from "../../test/openapi-examples.ts";
 import { RequestErrorSchema, routes, type RouteName } from "../contracts/index.ts";
 import { openApiDocument } from "./openapi.ts";
 import { errorExamples, hostErrorExample, operationExamples } from "./openapi-examples.ts";

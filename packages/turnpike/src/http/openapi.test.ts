@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { operationOf, type Answer, type OpenApi } from "../../../../tests/support/openapi-shape.ts";
+import { operationOf, type Answer, type OpenApi } from "../../test/openapi.ts";
 import { errorCodes, routes, type CodeEntry, type RouteName } from "../contracts/index.ts";
 import { openApiDocument } from "./openapi.ts";
 

@@ -1,14 +1,6 @@
 import { expect, test } from "vitest";
-import {
-  answerOf,
-  errorAnswer,
-  exchanges,
-  httpWorldOf,
-  requestFor,
-  withBody,
-  type Exchange,
-} from "../../../../tests/support/http-world.ts";
-import { contextOf } from "../../../../tests/support/tool-world.ts";
+import { answerOf, errorAnswer, exchanges, httpWorldOf, requestFor, withBody, type Exchange } from "../../test/http.ts";
+import { contextOf } from "../../test/deployment.ts";
 
 async function sendingBody(exchange: Pick<Exchange, "method" | "path">, body: unknown): ReturnType<typeof answerOf> {
   const { handler, told } = httpWorldOf();

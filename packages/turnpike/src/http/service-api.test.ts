@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { answerOf, exchanges, httpWorldOf, jsonHeaders, requestFor } from "../../../../tests/support/http-world.ts";
+import { answerOf, exchanges, httpWorldOf, jsonHeaders, requestFor } from "../../test/http.ts";
 import {
   callOf,
   capability,
@@ -16,8 +16,8 @@ import {
   runAgent,
   untyped,
   worldOf,
-} from "../../../../tests/support/tool-world.ts";
-import { keeping, pluginOf, requestOf, typesOf } from "../../../../tests/support/turn-world.ts";
+} from "../../test/deployment.ts";
+import { keeping, pluginOf, requestOf, typesOf } from "../../test/turns.ts";
 import type { TurnEvent } from "../contracts/index.ts";
 import type { Kernel } from "../kernel/index.ts";
 import { createTurnExecutor, type TurnExecutionPort } from "../runtime/index.ts";

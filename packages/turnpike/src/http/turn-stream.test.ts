@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { answerOf, errorAnswer, exchanges, httpWorldOf, requestFor } from "../../../../tests/support/http-world.ts";
-import { deferred, rejection, untyped } from "../../../../tests/support/tool-world.ts";
-import { aborted, completed, listenersOf, pluginOf } from "../../../../tests/support/turn-world.ts";
+import { answerOf, errorAnswer, exchanges, httpWorldOf, requestFor } from "../../test/http.ts";
+import { deferred, rejection, untyped } from "../../test/deployment.ts";
+import { aborted, completed, listenersOf, pluginOf } from "../../test/turns.ts";
 import type { TurnEvent, TurnResult } from "../contracts/index.ts";
 import { KernelError } from "../kernel/index.ts";
 import { standardRuntime } from "../runtime/index.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { capability, grant, justAfter, justBefore, now, untyped } from "../../../../tests/support/kernel-world.ts";
+import { capability, grant, justAfter, justBefore, now, untyped } from "../../test/decisions.ts";
 import type { Grant } from "../contracts/index.ts";
 import { compileGrant, inactivity, type CompiledGrant } from "./active.ts";
 

@@ -20,7 +20,7 @@ import {
   untyped,
   worldOf,
   type World,
-} from "../../../../tests/support/tool-world.ts";
+} from "../../test/deployment.ts";
 import {
   AuditEventSchema,
   type AuditEvent,

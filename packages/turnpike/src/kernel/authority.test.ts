@@ -11,7 +11,7 @@ import {
   stranger,
   untyped,
   world,
-} from "../../../../tests/support/kernel-world.ts";
+} from "../../test/decisions.ts";
 import type { Grant } from "../contracts/index.ts";
 import { compileAuthority } from "./authority.ts";
 import type { GrantScope, GrantSource } from "./ports.ts";

@@ -16,7 +16,7 @@ import {
   stranger,
   untyped,
   world,
-} from "../../../../tests/support/kernel-world.ts";
+} from "../../test/decisions.ts";
 import { memoryAudit, memoryGrants, memoryResources, memoryUsage } from "../testing/index.ts";
 import { AuditEventSchema, type AccessContext, type AuthorizationRequest, type Grant } from "../contracts/index.ts";
 import { createKernel } from "./kernel.ts";

@@ -1,15 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  ask,
-  assistant,
-  capability,
-  child,
-  context,
-  grant,
-  now,
-  parent,
-  world,
-} from "../../../../tests/support/kernel-world.ts";
+import { ask, assistant, capability, child, context, grant, now, parent, world } from "../../test/decisions.ts";
 import { memoryGrants, type MemoryGrants } from "../testing/index.ts";
 import type { Grant } from "../contracts/index.ts";
 import { compileAuthority, type Authority } from "./authority.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { alice, ask, capability, grant, olivia } from "../../../../tests/support/kernel-world.ts";
+import { alice, ask, capability, grant, olivia } from "../../test/decisions.ts";
 import type { Capability } from "../contracts/index.ts";
 import { compileGrant } from "./active.ts";
 import { indexCapabilities, lookUp, someWithin, type CapabilityIndex } from "./capability-index.ts";

@@ -16,7 +16,7 @@ import {
   untyped,
   world,
   type World,
-} from "../../../../tests/support/kernel-world.ts";
+} from "../../test/decisions.ts";
 import { memoryGrants } from "../testing/index.ts";
 import type { Grant } from "../contracts/index.ts";
 import type { GrantSource } from "./ports.ts";

@@ -1,14 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  child,
-  grant,
-  justAfter,
-  justBefore,
-  now,
-  parent,
-  stranger,
-  untyped,
-} from "../../../../tests/support/kernel-world.ts";
+import { child, grant, justAfter, justBefore, now, parent, stranger, untyped } from "../../test/decisions.ts";
 import type { Grant } from "../contracts/index.ts";
 import { memoryGrants, memoryUsage } from "../testing/index.ts";
 import { checkGrant, type GrantCheck } from "./check-grant.ts";

@@ -18,7 +18,7 @@ import {
   untyped,
   worldOf,
   type World,
-} from "../../../../tests/support/tool-world.ts";
+} from "../../test/deployment.ts";
 import type { AuthorizationRequest, Grant, ResourceOperation, ToolCall } from "../contracts/index.ts";
 import type { RunningAct } from "./covers.ts";
 import type { KernelOptions } from "./ports.ts";

@@ -10,7 +10,7 @@ import {
   untyped,
   world,
   type World,
-} from "../../../../tests/support/kernel-world.ts";
+} from "../../test/decisions.ts";
 import { memoryGrants, memoryResources, memoryUsage } from "../testing/index.ts";
 import type { AccessContext, AuthorizationRequest, Grant, ResourceOperationRequest } from "../contracts/index.ts";
 import type { GrantSource, HostPolicy, UsageStore } from "./ports.ts";

@@ -12,7 +12,7 @@ import {
   parent,
   untyped,
   world,
-} from "../../../../tests/support/kernel-world.ts";
+} from "../../test/decisions.ts";
 import { GrantSchema, type Constraints, type Grant } from "../contracts/index.ts";
 import { deriveGrant, type GrantAsk } from "./derive.ts";
 

@@ -1,15 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  ask,
-  capability,
-  child,
-  context,
-  grant,
-  justAfter,
-  now,
-  stranger,
-  world,
-} from "../../../../tests/support/kernel-world.ts";
+import { ask, capability, child, context, grant, justAfter, now, stranger, world } from "../../test/decisions.ts";
 import { memoryGrants, memoryResources, memoryUsage } from "../testing/index.ts";
 import { AuditEventSchema, type Grant } from "../contracts/index.ts";
 import { compileAuthority } from "./authority.ts";

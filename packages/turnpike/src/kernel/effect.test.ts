@@ -14,8 +14,8 @@ import {
   untyped,
   worldOf,
   type World,
-} from "../../../../tests/support/tool-world.ts";
-import { never } from "../../../../tests/support/turn-world.ts";
+} from "../../test/deployment.ts";
+import { never } from "../../test/turns.ts";
 import type { ErrorObject, JsonValue, ResourceResult, ToolResult } from "../contracts/index.ts";
 import { memoryGrants } from "../testing/index.ts";
 import { createKernel } from "./kernel.ts";

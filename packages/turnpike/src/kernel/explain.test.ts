@@ -12,7 +12,7 @@ import {
   stranger,
   untyped,
   world,
-} from "../../../../tests/support/kernel-world.ts";
+} from "../../test/decisions.ts";
 import { memoryUsage } from "../testing/index.ts";
 import type { AccessContext } from "../contracts/index.ts";
 import type { HostPolicy } from "./ports.ts";

@@ -17,7 +17,7 @@ import {
   untyped,
   worldOf,
   type World,
-} from "../../../../tests/support/tool-world.ts";
+} from "../../test/deployment.ts";
 import type { Grant } from "../contracts/index.ts";
 import { memoryMessages, memoryNamespaceSettings, memoryResources } from "../testing/index.ts";
 import type { PortFailure } from "./ports.ts";

@@ -13,8 +13,8 @@ import {
   rejection,
   untyped,
   worldOf,
-} from "../../../../tests/support/tool-world.ts";
-import { ticks } from "../../../../tests/support/turn-world.ts";
+} from "../../test/deployment.ts";
+import { ticks } from "../../test/turns.ts";
 import {
   ResourceResultSchema,
   type AccessContext,

@@ -19,7 +19,7 @@ import {
   untyped,
   worldOf,
   type TestTool,
-} from "../../../../tests/support/tool-world.ts";
+} from "../../test/deployment.ts";
 import {
   ToolResultSchema,
   type AccessContext,

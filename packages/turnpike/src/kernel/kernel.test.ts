@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { context, untyped } from "../../../../tests/support/kernel-world.ts";
+import { context, untyped } from "../../test/decisions.ts";
 import { memoryGrants, memoryResources } from "../testing/index.ts";
 import { createKernel } from "./kernel.ts";
 import type { KernelOptions, ToolHandler } from "./ports.ts";

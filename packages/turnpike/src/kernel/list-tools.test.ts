@@ -15,7 +15,7 @@ import {
   rejection,
   untyped,
   worldOf,
-} from "../../../../tests/support/tool-world.ts";
+} from "../../test/deployment.ts";
 import {
   ToolCatalogSchema,
   type AccessContext,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { alice, ask, assistant, capability, olivia, stranger } from "../../../../tests/support/kernel-world.ts";
+import { alice, ask, assistant, capability, olivia, stranger } from "../../test/decisions.ts";
 import { isAtOrBelow, isCapabilityWithin, isWithinCeiling, mismatch, nearestMismatch } from "./match.ts";
 
 describe("a path", () => {

@@ -11,7 +11,7 @@ import {
   rejection,
   untyped,
   worldOf,
-} from "../../../../tests/support/tool-world.ts";
+} from "../../test/deployment.ts";
 import {
   NamespaceCatalogSchema,
   type AccessContext,

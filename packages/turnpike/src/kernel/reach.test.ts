@@ -14,7 +14,7 @@ import {
   untyped,
   world,
   type World,
-} from "../../../../tests/support/kernel-world.ts";
+} from "../../test/decisions.ts";
 import { memoryGrants, memoryUsage } from "../testing/index.ts";
 import { AuditEventSchema, ReachResultSchema, type AccessContext, type Grant } from "../contracts/index.ts";
 import { createKernel } from "./kernel.ts";

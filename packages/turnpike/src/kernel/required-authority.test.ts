@@ -1,14 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  alice,
-  ask,
-  assistant,
-  capability,
-  context,
-  olivia,
-  stranger,
-  world,
-} from "../../../../tests/support/kernel-world.ts";
+import { alice, ask, assistant, capability, context, olivia, stranger, world } from "../../test/decisions.ts";
 import { AuthorityRequestSchema, type AccessContext, type AuthorizationRequest } from "../contracts/index.ts";
 import { mintAuthorityRequest, requiredAuthority } from "./required-authority.ts";
 

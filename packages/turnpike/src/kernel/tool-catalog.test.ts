@@ -12,7 +12,7 @@ import {
   untyped,
   worldOf,
   type TestProvider,
-} from "../../../../tests/support/tool-world.ts";
+} from "../../test/deployment.ts";
 import type { ToolHandler, ToolProvider } from "./ports.ts";
 import { createToolRegistry, isNamedIn } from "./tool-catalog.ts";
 

@@ -12,7 +12,7 @@ import {
   untyped,
   worldOf,
   type World,
-} from "../../../../tests/support/tool-world.ts";
+} from "../../test/deployment.ts";
 import { ToolResultSchema, type JsonObject, type ToolResult } from "../contracts/index.ts";
 import type { ToolHandler } from "./ports.ts";
 import { defineTool, ToolError, type ToolDefinition } from "./tool.ts";

@@ -17,8 +17,8 @@ import {
   untyped,
   worldOf,
   type World,
-} from "../../../../tests/support/tool-world.ts";
-import { never } from "../../../../tests/support/turn-world.ts";
+} from "../../test/deployment.ts";
+import { never } from "../../test/turns.ts";
 import type { AccessContext, Grant } from "../contracts/index.ts";
 import { memoryAccess } from "../testing/index.ts";
 import type { AccessGuard } from "./ports.ts";

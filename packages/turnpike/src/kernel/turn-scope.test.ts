@@ -23,8 +23,8 @@ import {
   untyped,
   worldOf,
   type World,
-} from "../../../../tests/support/tool-world.ts";
-import { ticks } from "../../../../tests/support/turn-world.ts";
+} from "../../test/deployment.ts";
+import { ticks } from "../../test/turns.ts";
 import {
   EscalationSchema,
   ToolResultSchema,

@@ -16,8 +16,8 @@ import {
   said,
   worldOf,
   type World,
-} from "../../../../tests/support/tool-world.ts";
-import { listenersOf, never } from "../../../../tests/support/turn-world.ts";
+} from "../../test/deployment.ts";
+import { listenersOf, never } from "../../test/turns.ts";
 import type { AuditEvent } from "../contracts/index.ts";
 import { memoryAudit, memoryMessages, memoryNamespaceSettings, memoryResources } from "../testing/index.ts";
 import type { AuditSink } from "./ports.ts";

@@ -11,7 +11,7 @@ import {
   portSecret,
   refusingAudit,
   untyped,
-} from "../../../../tests/support/tool-world.ts";
+} from "../../test/deployment.ts";
 import {
   calling,
   completed,
@@ -28,7 +28,7 @@ import {
   typesOf,
   type TurnWorld,
   type TurnWorldOptions,
-} from "../../../../tests/support/turn-world.ts";
+} from "../../test/turns.ts";
 import {
   ToolDescriptorSchema,
   type AccessContext,

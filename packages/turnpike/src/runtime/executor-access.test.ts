@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { contextOf, fails } from "../../../../tests/support/tool-world.ts";
+import { contextOf, fails } from "../../test/deployment.ts";
 import {
   calling,
   callsInTurn,
@@ -11,7 +11,7 @@ import {
   turnWorldOf,
   typesOf,
   type TurnWorld,
-} from "../../../../tests/support/turn-world.ts";
+} from "../../test/turns.ts";
 import type { AuditEvent } from "../contracts/index.ts";
 import { memoryAccess, scriptedDriver, type ScriptedStep } from "../testing/index.ts";
 import type { RuntimePlugin } from "./plugin.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { untyped } from "../../../../tests/support/tool-world.ts";
+import { untyped } from "../../test/deployment.ts";
 import {
   calling,
   completed,
@@ -14,7 +14,7 @@ import {
   toolOf,
   turnWorldOf,
   typesOf,
-} from "../../../../tests/support/turn-world.ts";
+} from "../../test/turns.ts";
 import type { AuditEvent, Grant, TurnEvent, TurnResult } from "../contracts/index.ts";
 import { escalationTool } from "./escalate.ts";
 import type { RuntimeHost, RuntimeOutcome, RuntimePlugin } from "./plugin.ts";

@@ -1,13 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  deferred,
-  fails,
-  grantOf,
-  later,
-  portSecret,
-  refusingAudit,
-  runAgent,
-} from "../../../../tests/support/tool-world.ts";
+import { deferred, fails, grantOf, later, portSecret, refusingAudit, runAgent } from "../../test/deployment.ts";
 import {
   calling,
   callsInTurn,
@@ -21,7 +13,7 @@ import {
   toolsOf,
   turnWorldOf,
   typesOf,
-} from "../../../../tests/support/turn-world.ts";
+} from "../../test/turns.ts";
 import { AuditEventSchema, type AuditEvent, type Grant } from "../contracts/index.ts";
 import { escalationTool } from "./escalate.ts";
 import type { RuntimeOutcome } from "./plugin.ts";

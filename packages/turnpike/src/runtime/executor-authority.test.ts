@@ -1,12 +1,5 @@
 import { describe, expect, test } from "vitest";
-import {
-  capability,
-  descriptorOf,
-  grantOf,
-  later,
-  noteTool,
-  portSecret,
-} from "../../../../tests/support/tool-world.ts";
+import { capability, descriptorOf, grantOf, later, noteTool, portSecret } from "../../test/deployment.ts";
 import {
   calling,
   callsInTurn,
@@ -18,7 +11,7 @@ import {
   toolsOf,
   turnWorldOf,
   type TurnWorld,
-} from "../../../../tests/support/turn-world.ts";
+} from "../../test/turns.ts";
 import { type Grant } from "../contracts/index.ts";
 import { ToolError } from "../kernel/index.ts";
 import type { RuntimeHost, RuntimeOutcome } from "./plugin.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { deferred, grantOf, runAgent } from "../../../../tests/support/tool-world.ts";
+import { deferred, grantOf, runAgent } from "../../test/deployment.ts";
 import {
   aborted,
   calling,
@@ -11,7 +11,7 @@ import {
   toolOf,
   turnWorldOf,
   typesOf,
-} from "../../../../tests/support/turn-world.ts";
+} from "../../test/turns.ts";
 import type { AuditEvent, Grant } from "../contracts/index.ts";
 import type { AuditSink } from "../kernel/index.ts";
 import type { RuntimePlugin } from "./plugin.ts";

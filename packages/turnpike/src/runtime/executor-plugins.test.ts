@@ -9,17 +9,8 @@ import {
   portSecret,
   runAgent,
   untyped,
-} from "../../../../tests/support/tool-world.ts";
-import {
-  calling,
-  completed,
-  keeping,
-  ticks,
-  toolOf,
-  turnWorldOf,
-  typesOf,
-  saidOf,
-} from "../../../../tests/support/turn-world.ts";
+} from "../../test/deployment.ts";
+import { calling, completed, keeping, ticks, toolOf, turnWorldOf, typesOf, saidOf } from "../../test/turns.ts";
 import type { JsonValue, PrincipalRef, TurnEvent } from "../contracts/index.ts";
 import type { RuntimeOutcome, RuntimePlugin, RuntimeTurn } from "./plugin.ts";
 import { standardRuntime, type TurnDriver } from "./standard.ts";

@@ -11,7 +11,7 @@ import {
   portSecret,
   runAgent,
   untyped,
-} from "../../../../tests/support/tool-world.ts";
+} from "../../test/deployment.ts";
 import {
   aborted,
   calling,
@@ -24,7 +24,7 @@ import {
   toolGrant,
   turnWorldOf,
   typesOf,
-} from "../../../../tests/support/turn-world.ts";
+} from "../../test/turns.ts";
 import {
   TurnResultSchema,
   type AccessContext,

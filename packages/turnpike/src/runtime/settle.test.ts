@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { runAgent } from "../../../../tests/support/tool-world.ts";
+import { runAgent } from "../../test/deployment.ts";
 import { endWith, readEscalationAsk, readOutcome, terminalEvents, withTruthfulRetry, type Ending } from "./settle.ts";
 
 const nonsense = {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { deferred, fails, portSecret, untyped } from "../../../../tests/support/tool-world.ts";
+import { deferred, fails, portSecret, untyped } from "../../test/deployment.ts";
 import {
   aborted,
   calling,
@@ -12,7 +12,7 @@ import {
   turnWorldOf,
   typesOf,
   type TurnWorldOptions,
-} from "../../../../tests/support/turn-world.ts";
+} from "../../test/turns.ts";
 import type { JsonObject, JsonValue, TurnOptions, TurnResult } from "../contracts/index.ts";
 import {
   standardRuntime,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { fails } from "../../../../tests/support/tool-world.ts";
-import { calling, completed, requestOf, turnWorldOf, typesOf } from "../../../../tests/support/turn-world.ts";
+import { fails } from "../../test/deployment.ts";
+import { calling, completed, requestOf, turnWorldOf, typesOf } from "../../test/turns.ts";
 import { TurnEventSchema, type TurnEvent, type TurnResult } from "../contracts/index.ts";
 import type { TurnExecutionOptions } from "./executor.ts";
 import { openTurnEvents, type TurnEvents } from "./turn-events.ts";

@@ -1,16 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { contextOf, deferred, fails, providerOf, untyped } from "../../../../tests/support/tool-world.ts";
-import {
-  calling,
-  completed,
-  dataOf,
-  saidOf,
-  ticks,
-  toolOf,
-  toolsOf,
-  turnWorldOf,
-  typesOf,
-} from "../../../../tests/support/turn-world.ts";
+import { contextOf, deferred, fails, providerOf, untyped } from "../../test/deployment.ts";
+import { calling, completed, dataOf, saidOf, ticks, toolOf, toolsOf, turnWorldOf, typesOf } from "../../test/turns.ts";
 import type { JsonValue, ToolCall, TurnOptions } from "../contracts/index.ts";
 import type { RuntimeHost } from "./plugin.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { toolOf, turnWorldOf, typesOf, saidOf } from "../../../../tests/support/turn-world.ts";
+import { toolOf, turnWorldOf, typesOf, saidOf } from "../../test/turns.ts";
 import { standardRuntime } from "../runtime/index.ts";
 import type { TurnResult } from "../contracts/index.ts";
 import { scriptedDriver, type ScriptedStep } from "./index.ts";

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { AuditEventSchema } from "turnpike/contracts";
 import { z } from "zod";
-import { newTenant } from "../../../../../tests/support/databases.ts";
+import { newTenant } from "../../../test/databases.ts";
 import {
   askIn,
   changesIn,
@@ -13,8 +13,8 @@ import {
   type Office,
   type OfficeOptions,
   type Refusal,
-} from "../../../../../tests/support/host/office.ts";
-import { access, alice, assistant, auditEvent, grant } from "../../../../../tests/support/host/world.ts";
+} from "../../../test/office.ts";
+import { access, alice, assistant, auditEvent, grant } from "../../../test/records.ts";
 import type { Database } from "../../storage/database.ts";
 import { openDatabase } from "../../storage/open-database.ts";
 import { createRateLimit } from "../../access/rate-limit.ts";

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { AuditEvent } from "turnpike/contracts";
-import { databaseKinds, newTenant, sharedDatabase } from "../../../../../tests/support/databases.ts";
-import { openOffice, readPages, type Office, type Refusal } from "../../../../../tests/support/host/office.ts";
-import { access, alice, auditEvent, grant } from "../../../../../tests/support/host/world.ts";
+import { databaseKinds, newTenant, sharedDatabase } from "../../../test/databases.ts";
+import { openOffice, readPages, type Office, type Refusal } from "../../../test/office.ts";
+import { access, alice, auditEvent, grant } from "../../../test/records.ts";
 import type { Database } from "../../storage/database.ts";
 import type { Schema } from "../../storage/schema.ts";
 

@@ -1,20 +1,7 @@
 import { describe, expect, test } from "vitest";
-import {
-  databaseKinds,
-  newTenant,
-  openFresh,
-  openPair,
-  sharedDatabase,
-} from "../../../../../tests/support/databases.ts";
-import {
-  bob,
-  changesIn,
-  openOffice,
-  readPages,
-  type Office,
-  type Refusal,
-} from "../../../../../tests/support/host/office.ts";
-import { access, alice, assistant } from "../../../../../tests/support/host/world.ts";
+import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../../test/databases.ts";
+import { bob, changesIn, openOffice, readPages, type Office, type Refusal } from "../../../test/office.ts";
+import { access, alice, assistant } from "../../../test/records.ts";
 
 interface Made {
   id: string;

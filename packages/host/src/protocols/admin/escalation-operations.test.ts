@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { AgentRef, Grant, TurnResult } from "turnpike/contracts";
 import { defineTool } from "turnpike/kernel";
 import { createTurnExecutor, escalationTool, type RuntimePlugin } from "turnpike/runtime";
-import { databaseKinds, newTenant, openPair, sharedDatabase } from "../../../../../tests/support/databases.ts";
+import { databaseKinds, newTenant, openPair, sharedDatabase } from "../../../test/databases.ts";
 import {
   askIn,
   bob,
@@ -17,8 +17,8 @@ import {
   wanted,
   type Office,
   type Refusal,
-} from "../../../../../tests/support/host/office.ts";
-import { alice, assistant, context, grant } from "../../../../../tests/support/host/world.ts";
+} from "../../../test/office.ts";
+import { alice, assistant, context, grant } from "../../../test/records.ts";
 
 interface Page {
   escalations: EscalationRecord[];

@@ -1,15 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { AuditEvent, Capability, Grant, PrincipalRef } from "turnpike/contracts";
-import { databaseKinds, newTenant, sharedDatabase } from "../../../../../tests/support/databases.ts";
-import {
-  bob,
-  deskTime,
-  openOffice,
-  type Office,
-  type OfficeOptions,
-  type Refusal,
-} from "../../../../../tests/support/host/office.ts";
-import { alice, assistant, auditEvent, context, grant } from "../../../../../tests/support/host/world.ts";
+import { databaseKinds, newTenant, sharedDatabase } from "../../../test/databases.ts";
+import { bob, deskTime, openOffice, type Office, type OfficeOptions, type Refusal } from "../../../test/office.ts";
+import { alice, assistant, auditEvent, context, grant } from "../../../test/records.ts";
 
 interface Explained {
   decision: { allowed: boolean; reasonCode: string; matchedGrantId?: string };

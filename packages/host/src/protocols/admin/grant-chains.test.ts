@@ -2,11 +2,11 @@ import { describe, expect, test } from "vitest";
 import { GrantSchema, type Capability, type Grant } from "turnpike/contracts";
 import { createServiceApi } from "turnpike/http";
 import { createKernel } from "turnpike/kernel";
-import { databaseKinds, newTenant, sharedDatabase } from "../../../../../tests/support/databases.ts";
-import { bob, changesIn, openOffice, type Office, type Refusal } from "../../../../../tests/support/host/office.ts";
-import { recordStatements } from "../../../../../tests/support/host/watched-database.ts";
-import { alice, assistant, context, grant, neverAborted } from "../../../../../tests/support/host/world.ts";
-import { createWorld } from "../../../../../tests/support/worlds.ts";
+import { databaseKinds, newTenant, sharedDatabase } from "../../../test/databases.ts";
+import { bob, changesIn, openOffice, type Office, type Refusal } from "../../../test/office.ts";
+import { recordStatements } from "../../../test/watched-database.ts";
+import { alice, assistant, context, grant, neverAborted } from "../../../test/records.ts";
+import { createWorld } from "../../../../turnpike/test/differential/worlds.ts";
 import { listFiles } from "../mcp/readable-files.ts";
 
 interface Page {

@@ -1,16 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Grant } from "turnpike/contracts";
-import { databaseKinds, newTenant, openPair, sharedDatabase } from "../../../../../tests/support/databases.ts";
-import {
-  bob,
-  changesIn,
-  deskTime,
-  openOffice,
-  readPages,
-  type Office,
-  type Refusal,
-} from "../../../../../tests/support/host/office.ts";
-import { alice, assistant, context, grant } from "../../../../../tests/support/host/world.ts";
+import { databaseKinds, newTenant, openPair, sharedDatabase } from "../../../test/databases.ts";
+import { bob, changesIn, deskTime, openOffice, readPages, type Office, type Refusal } from "../../../test/office.ts";
+import { alice, assistant, context, grant } from "../../../test/records.ts";
 
 const justAfter = "2026-01-01T12:00:00.001Z";
 

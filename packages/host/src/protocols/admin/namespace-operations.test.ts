@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { databaseKinds, newTenant, openPair, sharedDatabase } from "../../../../../tests/support/databases.ts";
-import { bob, changesIn, openOffice, type Office, type Refusal } from "../../../../../tests/support/host/office.ts";
-import { alice, assistant, context, neverAborted } from "../../../../../tests/support/host/world.ts";
+import { databaseKinds, newTenant, openPair, sharedDatabase } from "../../../test/databases.ts";
+import { bob, changesIn, openOffice, type Office, type Refusal } from "../../../test/office.ts";
+import { alice, assistant, context, neverAborted } from "../../../test/records.ts";
 
 interface Settings {
   enabled: string[];

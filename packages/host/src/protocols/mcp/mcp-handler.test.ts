@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { eventually } from "../../../../../tests/support/host-calls.ts";
-import { around, hole, hostileParts, leastCpuMs, maxCpuMs } from "../../../../../tests/support/hostile-bodies.ts";
-import { connectClient } from "../../../../../tests/support/mcp/world.ts";
-import { servedWorld, type ServedWorld } from "../../../../../tests/support/mcp/served-world.ts";
+import { eventually } from "../../../test/host-calls.ts";
+import { around, hole, hostileParts, leastCpuMs, maxCpuMs } from "../../../../turnpike/test/hostile-bodies.ts";
+import { connectClient } from "../../../test/mcp/servers.ts";
+import { servedWorld, type ServedWorld } from "../../../test/mcp/endpoint.ts";
 
 const url = "http://turnpike.test/mcp";
 

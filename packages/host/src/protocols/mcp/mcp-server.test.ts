@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { connectClient, contextOf, now } from "../../../../../tests/support/mcp/world.ts";
-import { servedWorld, type ServedWorld } from "../../../../../tests/support/mcp/served-world.ts";
+import { connectClient, contextOf, now } from "../../../test/mcp/servers.ts";
+import { servedWorld, type ServedWorld } from "../../../test/mcp/endpoint.ts";
 
 const url = "http://turnpike.test/mcp";
 

@@ -1,8 +1,8 @@
 import type { Client } from "@modelcontextprotocol/client";
 import type { Capability } from "turnpike/contracts";
 import { describe, expect, test } from "vitest";
-import { capability, connectClient } from "../../../../../tests/support/mcp/world.ts";
-import { servedWorld } from "../../../../../tests/support/mcp/served-world.ts";
+import { capability, connectClient } from "../../../test/mcp/servers.ts";
+import { servedWorld } from "../../../test/mcp/endpoint.ts";
 
 function connect(files: readonly Capability[]): Promise<Client> {
   return connectClient("http://turnpike.test/mcp", "assistant", { serve: servedWorld({ files }).serve });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { openApiDocument } from "turnpike/http";
-import { operationOf, type OpenApi } from "../../../../../tests/support/openapi-shape.ts";
+import { operationOf, type OpenApi } from "../../../../turnpike/test/openapi.ts";
 import { hostOpenApi, withAdminRoutes } from "./openapi.ts";
 import { adminRoutes, type AdminRoute } from "../../management/admin-routes.ts";
 

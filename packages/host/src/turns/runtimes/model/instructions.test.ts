@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { ReachEntry, ReachResult } from "turnpike/contracts";
 import type { RuntimeTurn } from "turnpike/runtime";
-import { descriptorOf } from "../../../../../../tests/support/tool-world.ts";
-import { requestOf } from "../../../../../../tests/support/turn-world.ts";
+import { descriptorOf } from "../../../../../turnpike/test/deployment.ts";
+import { requestOf } from "../../../../../turnpike/test/turns.ts";
 import { instructionsFor, type HostWords } from "./instructions.ts";
 import { nameTools } from "./tool-names.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { callsTools, says } from "../../../../../../tests/support/model-server.ts";
-import { modelWorldOf, providers } from "../../../../../../tests/support/model-world.ts";
-import { capability, grantOf, noteTool, runAgent } from "../../../../../../tests/support/tool-world.ts";
+import { callsTools, says } from "../../../../test/model-server.ts";
+import { modelWorldOf, providers } from "../../../../test/model-turns.ts";
+import { capability, grantOf, noteTool, runAgent } from "../../../../../turnpike/test/deployment.ts";
 import {
   dataOf,
   escalationGrant,
@@ -11,7 +11,7 @@ import {
   toolGrant,
   toolOf,
   toolsOf,
-} from "../../../../../../tests/support/turn-world.ts";
+} from "../../../../../turnpike/test/turns.ts";
 import type { AccessContext, JsonObject } from "../../../../../turnpike/src/contracts/index.ts";
 import { defineTool } from "../../../../../turnpike/src/kernel/index.ts";
 

@@ -6,9 +6,9 @@ import {
   says,
   type ModelReply,
   type ScriptedReply,
-} from "../../../../../../tests/support/model-server.ts";
-import { modelWorldOf, providers } from "../../../../../../tests/support/model-world.ts";
-import { dataOf, never, saidOf, toolOf, toolsOf, turnWorldOf } from "../../../../../../tests/support/turn-world.ts";
+} from "../../../../test/model-server.ts";
+import { modelWorldOf, providers } from "../../../../test/model-turns.ts";
+import { dataOf, never, saidOf, toolOf, toolsOf, turnWorldOf } from "../../../../../turnpike/test/turns.ts";
 import { z } from "zod";
 import { defineTool } from "../../../../../turnpike/src/kernel/index.ts";
 import { modelRuntime } from "./model-runtime.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { callsTools, modelKey, openModelServer, says } from "../../../../../../tests/support/model-server.ts";
-import { modelWorldOf, providers } from "../../../../../../tests/support/model-world.ts";
+import { callsTools, modelKey, openModelServer, says } from "../../../../test/model-server.ts";
+import { modelWorldOf, providers } from "../../../../test/model-turns.ts";
 import {
   agent,
   alice,
@@ -10,8 +10,8 @@ import {
   grantOf,
   noteTool,
   runAgent,
-} from "../../../../../../tests/support/tool-world.ts";
-import { dataOf, saidOf, toolOf, turnWorldOf, typesOf } from "../../../../../../tests/support/turn-world.ts";
+} from "../../../../../turnpike/test/deployment.ts";
+import { dataOf, saidOf, toolOf, turnWorldOf, typesOf } from "../../../../../turnpike/test/turns.ts";
 import type { JsonValue, TurnEvent } from "../../../../../turnpike/src/contracts/index.ts";
 import { modelRuntime } from "./model-runtime.ts";
 

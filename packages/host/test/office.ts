@@ -1,0 +1,222 @@
+import type { EscalationRecord } from "../src/management/records.ts";
+/** An operators' office on a database: a desk whose clock stands still, tokens, and ways to ask as anybody. */
+import type { AccessContext, AuditEvent, Escalation, PrincipalRef } from "turnpike/contracts";
+import { createKernel, type AuditSink, type Kernel, type KernelOptions } from "turnpike/kernel";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createCheckpoints, type Checkpoints } from "../src/audit/checkpoints.ts";
+import { openSigningKey } from "../src/audit/signing-key.ts";
+import { createFront } from "../src/front/front.ts";
+import { serveProtocol } from "../src/front/protocol.ts";
+import { createMetrics } from "../src/observe/metrics.ts";
+import { adminProtocol } from "../src/protocols/admin/admin-protocol.ts";
+import type { Database } from "../src/storage/database.ts";
+import { createRateLimit, type RateLimit } from "../src/access/rate-limit.ts";
+import { openStores, type Stores } from "../src/compose/stores.ts";
+import { access, alice, assistant, context } from "./records.ts";
+
+/** The moment at which everything at the desk happens, as the host writes it. */
+export const deskTime = "2026-01-01T12:00:00.000Z";
+export const oona: PrincipalRef = { kind: "human", userId: "oona" };
+export const bob: PrincipalRef = { kind: "human", userId: "bob" };
+
+/** Who sends a request; `nobody` sends no token at all. */
+type Caller = "operator" | "agent" | "nobody";
+
+interface Answer<Body> {
+  status: number;
+  headers: Headers;
+  body: Body;
+}
+
+/** The answer to a request that did not become an operation. */
+export interface Refusal {
+  error: { code: string; message: string; requestId: string };
+}
+
+/** How an office differs from the usual one. */
+export interface OfficeOptions {
+  audit?: AuditSink;
+  rateLimit?: RateLimit;
+  pages?: Readonly<Record<string, () => Promise<Response>>>;
+  kernel?: Partial<KernelOptions>;
+  escalationMs?: number;
+  /** The checkpoints of an office that was there before. */
+  checkpointFile?: string;
+}
+
+export interface Office {
+  stores: Stores;
+  checkpoints: Checkpoints;
+  /** Where its checkpoints are. */
+  checkpointFile: string;
+  kernel: Kernel;
+  /** What the clock of the desk says; it can be set. */
+  time: { now: string };
+  /** The operator's credential: its principal is Oona. */
+  operatorId: string;
+  tokens: Readonly<Record<"operator" | "agent", string>>;
+  errors: unknown[];
+  auditErrors: unknown[];
+  handler: (request: Request) => Promise<Response | undefined>;
+  send<Body = Refusal>(as: Caller, method: string, path: string, body?: unknown): Promise<Answer<Body>>;
+  get<Body>(path: string, query?: Readonly<Record<string, string | number>>): Promise<Answer<Body>>;
+  post<Body>(path: string, body: unknown): Promise<Answer<Body>>;
+}
+
+const silent = { info() {}, warn() {}, error() {} };
+let folder: string | undefined;
+let offices = 0;
+
+/** A file that no other office has unless one is given, beside the key of all of them. */
+function newCheckpointFile(given?: string): { file: string; keyFile: string } {
+  folder ??= mkdtempSync(join(tmpdir(), "turnpike-office-"));
+  const made = folder;
+  if (offices === 0) process.once("exit", () => rmSync(made, { recursive: true, force: true }));
+  offices += 1;
+  return { file: given ?? join(folder, `${offices}.checkpoints.jsonl`), keyFile: join(folder, "audit-key.pem") };
+}
+
+/** Opens an office; its tenants are whatever its tests name. */
+export async function openOffice(database: Database, options: OfficeOptions = {}): Promise<Office> {
+  const { audit, rateLimit, pages, escalationMs = 86_400_000 } = options;
+  const stores = openStores(database, { escalationMs });
+  const { grants, usage, escalations } = stores;
+  const kernel = createKernel({ grants, usage, escalations, audit: stores.audit, ...options.kernel });
+  const time = { now: deskTime };
+  const clock = (): Date => new Date(time.now);
+  const { file, keyFile } = newCheckpointFile(options.checkpointFile);
+  const key = openSigningKey(keyFile);
+  const checkpoints = createCheckpoints({ file, key, audit: stores.audit, database, log: silent, clock });
+  const operators = { actor: oona, owner: oona, purposes: ["operate"], admin: true };
+  const operator = await stores.credentials.create({ namespaceId: "operators", access: operators });
+  const agent = await stores.credentials.create({ namespaceId: "acme", access });
+  const tokens = { operator: operator.token, agent: agent.token };
+  const errors: unknown[] = [];
+  const auditErrors: unknown[] = [];
+  const protocol = serveProtocol(
+    adminProtocol(
+      { stores, checkpoints, kernel, toolNamespaces: ["files", "messages", "service"], clock },
+      {
+        credentials: stores.credentials,
+        audit: audit ?? stores.audit,
+        rateLimit: rateLimit ?? createRateLimit({ perSecond: 10_000, burst: 10_000 }),
+        clock: () => new Date(),
+        onAuditError: (error) => void auditErrors.push(error),
+      },
+      Object.entries(pages ?? {}).map(([path, answer]) => ({ method: "GET", path, answer })),
+    ),
+  );
+  const log = { ...silent, error: (facts: object) => void errors.push(facts) };
+  const front = createFront({ protocols: [protocol], log, metrics: createMetrics() });
+  const handler: Office["handler"] = async (request) =>
+    protocol.owns(new URL(request.url).pathname) ? front(request) : undefined;
+  const send: Office["send"] = async <Body>(as: Caller, method: string, path: string, body?: unknown) => {
+    const headers = as === "nobody" ? {} : { authorization: `Bearer ${tokens[as]}` };
+    const sent = typeof body === "string" ? body : JSON.stringify(body);
+    const init = { method, headers, ...(body !== undefined && { body: sent }) };
+    const response = await handler(new Request(`http://host${path}`, init));
+    if (response === undefined) throw new Error(`${path} is not the operators'.`);
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: (text && JSON.parse(text)) as Body };
+  };
+  return {
+    stores,
+    checkpoints,
+    checkpointFile: file,
+    kernel,
+    time,
+    operatorId: operator.id,
+    tokens,
+    errors,
+    auditErrors,
+    handler,
+    send,
+    get: (path, query = {}) => send("operator", "GET", `${path}?${queryText(query)}`),
+    post: (path, body) => send("operator", "POST", path, body),
+  };
+}
+
+/** A query string of these values. */
+export function queryText(query: Readonly<Record<string, string | number>>): string {
+  return new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)])).toString();
+}
+
+/** Reads a list page by page to its end, with something done after each page; a list without an end fails. */
+export async function readPages<Body extends { cursor?: string }>(
+  { get }: Office,
+  path: string,
+  query: Readonly<Record<string, string | number>>,
+  afterPage: (page: number) => Promise<void> = () => Promise.resolve(),
+): Promise<Body[]> {
+  const pages: Body[] = [];
+  let cursor: string | undefined;
+  do {
+    const { status, body } = await get<Body>(path, { ...query, ...(cursor !== undefined && { cursor }) });
+    if (status !== 200) throw new Error(`Page ${pages.length + 1} answers ${status}: ${JSON.stringify(body)}`);
+    pages.push(body);
+    if (pages.length > 50) throw new Error("The pages do not end.");
+    await afterPage(pages.length);
+    ({ cursor } = body);
+  } while (cursor !== undefined);
+  return pages;
+}
+
+/** What operators changed in a tenant, oldest first. */
+export async function changesIn({ stores }: Office, namespaceId: string): Promise<AuditEvent[]> {
+  const rows = await stores.audit.list(namespaceId, { type: "operator.changed", limit: 500 });
+  return rows.map(({ event }) => event).toReversed();
+}
+
+/** What is asked for unless a test says otherwise: reading one place of Alice's, twice at most. */
+export const wanted = {
+  capabilities: [{ resource: { namespace: "files", path: ["diary"] }, actions: ["read"], scope: "exact" as const }],
+  constraints: { maxUses: 2 },
+};
+
+/** The escalation that the assistant asks of Alice. */
+export function escalation(changes: Partial<Escalation> = {}, asked: object = wanted): Escalation {
+  const requestedAt = changes.requestedAt ?? deskTime;
+  return {
+    status: "pending",
+    reason: "May I read the diary?",
+    requestedAt,
+    reviewer: alice,
+    requestedAuthority: {
+      id: "request-1",
+      namespaceId: "tenant-1",
+      owner: alice,
+      requester: assistant,
+      purpose: "support",
+      requestedAt,
+      ...(asked as typeof wanted),
+    },
+    ...changes,
+  };
+}
+
+/** Puts an escalation into the queue of a tenant and returns it as the queue keeps it. */
+export async function askIn(
+  { escalations }: Pick<Stores, "escalations">,
+  namespaceId: string,
+  asked: Escalation = escalation(),
+  who: Partial<AccessContext> = {},
+): Promise<EscalationRecord> {
+  await escalations.add(context({ namespaceId, ...who }), asked);
+  const [newest] = await escalations.list(namespaceId, { limit: 1, now: asked.requestedAt });
+  if (newest === undefined) throw new Error("The escalation was not kept.");
+  return newest;
+}
+
+const tables = ["grants", "uses", "namespace_settings", "credentials", "escalations"] as const;
+
+/** Everything that operators can change of a tenant, as the database has it. */
+export async function stateOf({ db }: Database, namespaceId: string): Promise<unknown[]> {
+  const state: unknown[] = [];
+  for (const table of tables) {
+    const rows = await db.selectFrom(table).selectAll().where("namespace_id", "=", namespaceId).execute();
+    state.push([table, rows.map((row) => JSON.stringify(row)).toSorted()]);
+  }
+  return state;
+}

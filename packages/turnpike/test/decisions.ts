@@ -1,0 +1,130 @@
+import type {
+  AccessContext,
+  AuthorizationRequest,
+  Capability,
+  Grant,
+  PrincipalRef,
+  ResourceRef,
+} from "../src/contracts/index.ts";
+import {
+  createKernel,
+  type GrantSource,
+  type Kernel,
+  type KernelOptions,
+  type PortFailure,
+  type UsageStore,
+} from "../src/kernel/index.ts";
+import { memoryAudit, memoryGrants, memoryUsage, type MemoryAudit } from "../src/testing/index.ts";
+
+export const now = "2026-01-01T12:00:00Z";
+export const justBefore = "2026-01-01T11:59:59.999Z";
+export const justAfter = "2026-01-01T12:00:00.001Z";
+
+/** The actor, the issuer and the owner are three, so that no test passes because two of them are mixed up. */
+export const assistant: PrincipalRef = { kind: "agent", agentId: "assistant" };
+export const alice: PrincipalRef = { kind: "human", userId: "alice" };
+export const olivia: PrincipalRef = { kind: "human", userId: "olivia" };
+export const stranger: PrincipalRef = { kind: "human", userId: "stranger" };
+
+/** The assistant, on Alice's authority, over what is Olivia's. */
+export function context(changes: Partial<AccessContext> = {}): AccessContext {
+  return {
+    actor: assistant,
+    authority: alice,
+    enabledToolNamespaces: [],
+    namespaceId: "tenant-1",
+    now,
+    owner: olivia,
+    purpose: "reporting",
+    traceId: "trace-1",
+    ...changes,
+  };
+}
+
+/** The context that listing and looking get by with. */
+export function contextWithoutAuthority(): Omit<AccessContext, "authority"> {
+  const { authority: _left, ...rest } = context();
+  return rest;
+}
+
+/** To read documents at `reports` and below, unless said otherwise. */
+export function capability(changes: Partial<ResourceRef> & Partial<Omit<Capability, "resource">> = {}): Capability {
+  const { actions = ["read"], scope = "descendants", ...resource } = changes;
+  return { resource: { namespace: "documents", path: ["reports"], ...resource }, actions, scope };
+}
+
+/** A grant from Alice to the assistant that covers `ask()`. */
+export function grant(changes: Partial<Grant> = {}): Grant {
+  return {
+    id: "grant-1",
+    namespaceId: "tenant-1",
+    subject: assistant,
+    issuer: alice,
+    capabilities: [capability()],
+    constraints: {},
+    issuedAt: "2026-01-01T00:00:00Z",
+    ...changes,
+  };
+}
+
+/** A delegable grant from Olivia to Alice, the parent of `child()`. */
+export function parent(changes: Partial<Grant> = {}): Grant {
+  return grant({ id: "parent", subject: alice, issuer: olivia, constraints: { delegationDepth: 1 }, ...changes });
+}
+
+/** A grant from Alice to the assistant, derived from `parent()`. */
+export function child(changes: Partial<Grant> = {}): Grant {
+  return grant({ id: "child", parentId: "parent", ...changes });
+}
+
+/** A grant that stands on `links` parents, and those parents, all of them Alice's and then the assistant's. */
+export function lineage(links: number): { leaf: Grant; parents: Grant[] } {
+  const parents = Array.from({ length: links }, (_, place) =>
+    grant({
+      id: `link-${place}`,
+      subject: alice,
+      issuer: place === 0 ? olivia : alice,
+      constraints: { delegationDepth: links - place },
+      ...(place > 0 && { parentId: `link-${place - 1}` }),
+    }),
+  );
+  return { leaf: grant({ id: "leaf", ...(links > 0 && { parentId: `link-${links - 1}` }) }), parents };
+}
+
+/** To read a document below `reports`, unless said otherwise. */
+export function ask(changes: Partial<ResourceRef> & { action?: string } = {}): AuthorizationRequest {
+  const { action = "read", ...resource } = changes;
+  return { action, resource: { namespace: "documents", path: ["reports", "q1"], ...resource } };
+}
+
+/** A kernel with its ports at hand. */
+export interface World {
+  kernel: Kernel;
+  usage: UsageStore;
+  audit: MemoryAudit;
+  /** What the operator was told: the port that failed and its own words. */
+  portErrors: { failure: PortFailure; message: string }[];
+}
+
+/** A kernel over grants in memory; any port can be replaced, and `usage: undefined` leaves it out. */
+export function world(
+  held: readonly Grant[] | GrantSource,
+  { usage, ...ports }: Partial<Omit<KernelOptions, "usage" | "audit">> & { usage?: UsageStore | "none" } = {},
+): World {
+  const audit = memoryAudit();
+  const portErrors: World["portErrors"] = [];
+  const counted = usage === undefined || usage === "none" ? memoryUsage() : usage;
+  const kernel = createKernel({
+    grants: "load" in held ? held : memoryGrants(held),
+    ...(usage !== "none" && { usage: counted }),
+    audit,
+    onPortError: (error, failure) => portErrors.push({ failure, message: String(error) }),
+    ...ports,
+  });
+  return { kernel, usage: counted, audit, portErrors };
+}
+
+/** A value that a host without types could hand over. */
+export function untyped<T>(value: unknown): T {
+  return value as T;
+}

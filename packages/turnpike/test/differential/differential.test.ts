@@ -1,0 +1,30 @@
+import { expect, test } from "vitest";
+import { createKernel } from "../../src/kernel/index.ts";
+import { runDifferential } from "./differential.ts";
+
+const seed = 20260201;
+
+test("the kernel and the naive authorizer agree on 200,000 decisions, executions and counts of uses", async () => {
+  const summary = await runDifferential({ createKernel, seed, decisions: 200_000 });
+
+  expect(summary.disagreements.join("\n\n"), `seed ${seed}`).toBe("");
+  expect(summary.decisions).toBeGreaterThanOrEqual(200_000);
+  expect(summary.executions).toBeGreaterThan(15_000);
+  // Worlds that always refuse, or never, would compare nothing.
+  expect(summary.allowed / summary.decisions).toBeGreaterThan(0.3);
+  expect(summary.allowed / summary.decisions).toBeLessThan(0.6);
+  expect([...summary.reasons.keys()].toSorted()).toEqual([
+    "allowed",
+    "authority_unavailable",
+    "delegation_chain_invalid",
+    "delegation_chain_unverified",
+    "grant_exhausted",
+    "host_policy_denied",
+    "host_policy_unavailable",
+    "invalid_context",
+    "invalid_request",
+    "no_matching_grant",
+    "usage_store_unavailable",
+  ]);
+  expect(Math.min(...summary.reasons.values())).toBeGreaterThan(500);
+}, 600_000);

@@ -1,0 +1,209 @@
+/** The deployment that the examples of the API description come from: every port in memory, fixed clock and ids. */
+import { z } from "zod";
+import type { AccessContext, AgentRef, Capability, Grant, PrincipalRef } from "../src/contracts/index.ts";
+import { createServiceApi, createServiceHandler, ServiceHttpError } from "../src/http/index.ts";
+import {
+  createKernel,
+  defineTool,
+  type KernelOptions,
+  type MessageTransport,
+  type ToolHandler,
+} from "../src/kernel/index.ts";
+import { createTurnExecutor, escalationTool, standardRuntime } from "../src/runtime/index.ts";
+import {
+  memoryAudit,
+  memoryGrants,
+  memoryMessages,
+  memoryNamespaceSettings,
+  memoryResources,
+  memoryUsage,
+  scriptedDriver,
+  type ScriptedStep,
+} from "../src/testing/index.ts";
+
+/** The moment at which everything happens. */
+export const now = "2026-01-15T09:30:00.000Z";
+
+const alice: PrincipalRef = { kind: "human", userId: "alice" };
+const assistant: AgentRef = { kind: "agent", agentId: "assistant" };
+
+/** How one example's deployment differs from the usual one. */
+interface Circumstance {
+  kernel?: Partial<KernelOptions>;
+  without?: keyof KernelOptions;
+  enabled?: readonly string[];
+  context?: Partial<AccessContext> | (() => never);
+  isAborted?: boolean;
+}
+
+const reports = new Map([["january.md", "Revenue grew by 4 %."]]);
+
+function grant(id: string, ...capabilities: Capability[]): Grant {
+  return {
+    id,
+    namespaceId: "demo",
+    subject: assistant,
+    issuer: alice,
+    capabilities,
+    constraints: {},
+    issuedAt: "2026-01-01T00:00:00Z",
+  };
+}
+
+function exactly(namespace: string, path: string[], action: string): Capability {
+  return { resource: { namespace, path }, actions: [action], scope: "exact" };
+}
+
+const grants = [
+  grant("grant-reports", {
+    resource: { namespace: "files", path: ["reports"] },
+    actions: ["read", "write"],
+    scope: "descendants",
+  }),
+  grant(
+    "grant-turns",
+    exactly("service.execution", ["agent", "assistant"], "invoke"),
+    exactly("service", ["escalation"], "request"),
+  ),
+  grant(
+    "grant-messages",
+    exactly("service.messaging", ["human", "bob"], "send"),
+    exactly("service.messaging", ["group", "finance"], "send"),
+  ),
+];
+
+const tools: ToolHandler[] = [
+  defineTool({
+    name: "files.read",
+    description: "Reads one of the owner's reports.",
+    namespace: "files",
+    readWrite: "read",
+    annotations: { readOnly: true },
+    input: z.strictObject({ file: z.string() }),
+    output: z.string(),
+    requires: {
+      ceiling: { action: "read", resource: { namespace: "files", path: ["reports"] } },
+      of: ({ file }) => ({ action: "read", resource: { namespace: "files", path: ["reports", file] } }),
+    },
+    run: ({ file }) => reports.get(file) ?? "",
+  }),
+  defineTool({
+    name: "calendar.list",
+    description: "Lists the owner's appointments of one day.",
+    namespace: "calendar",
+    readWrite: "read",
+    input: z.strictObject({ day: z.iso.date() }),
+    requires: { action: "read", resource: { namespace: "calendar", path: [] } },
+    run: () => [],
+  }),
+  escalationTool(),
+];
+
+/** People get their messages at once, groups when somebody looks. */
+const messages: MessageTransport = {
+  deliver(context, envelope, signal) {
+    if (envelope.receiver.kind === "human") return memoryMessages().deliver(context, envelope, signal);
+    return Promise.resolve({ status: "accepted", messageId: envelope.id, timestamp: context.now });
+  },
+};
+
+/** What the assistant does with a message. */
+const script: ScriptedStep[] = [
+  (_results, { message }) =>
+    JSON.stringify(message.payload).includes("payroll")
+      ? {
+          type: "escalate",
+          reason: "Comparing needs the payroll, which I may not read.",
+          requestedAuthority: { capabilities: [exactly("files", ["payroll", "january.csv"], "read")] },
+        }
+      : { type: "tools", calls: [{ tool: "files.read", arguments: { file: "january.md" } }] },
+  ([read]) => ({
+    type: "complete",
+    output: { text: `In short: ${read?.status === "succeeded" ? String(read.output) : "nothing"}` },
+  }),
+];
+
+const fails = (): Promise<never> => Promise.reject(new Error("The store is down."));
+
+/** The circumstances of the examples that need some: by code, or by operation and name. */
+const circumstances: Readonly<Record<string, Circumstance>> = {
+  "reach unavailable": { kernel: { grants: { load: fails } } },
+  "executeTurn escalated": { enabled: ["files", "service"] },
+  permission_denied: {
+    context() {
+      throw Object.assign(new Error("Not from this network."), { code: "permission_denied" });
+    },
+  },
+  request_aborted: { isAborted: true },
+  internal_error: {
+    context() {
+      throw new Error("A secret of the host's.");
+    },
+  },
+  invalid_access_context: { context: { now: "today" } },
+  namespace_settings_not_configured: { without: "namespaceSettings" },
+  namespace_settings_unavailable: { kernel: { namespaceSettings: { applyUpdate: fails } } },
+  authority_unavailable: { kernel: { grants: { load: fails } } },
+  audit_unavailable: { kernel: { audit: { record: fails } } },
+  maintenance: {
+    context() {
+      throw new ServiceHttpError(503, "maintenance", "Back at 10:00 UTC.");
+    },
+  },
+};
+
+/** What is sent. */
+interface Sent {
+  method: string;
+  path: string;
+  body?: string | undefined;
+  accept?: string;
+}
+
+/** A request to the deployment of one example; built anew for each, so no example depends on another. */
+export function answerOf(example: string, { method, path, body, accept }: Sent): Promise<Response> {
+  const { isAborted = false, ...changes } = circumstances[example] ?? {};
+  const request = new Request(`https://turnpike.test${path}`, {
+    method,
+    headers: { "x-request-id": "request-1", ...(accept && { accept }) },
+    ...(body !== undefined && { body }),
+    ...(isAborted && { signal: AbortSignal.abort() }),
+  });
+  return deployed(changes)(request);
+}
+
+function deployed({
+  kernel: ports,
+  without,
+  enabled = ["files"],
+  context: changes,
+}: Circumstance): (request: Request) => Promise<Response> {
+  const settings = memoryNamespaceSettings(enabled);
+  const context = (): AccessContext => ({
+    actor: assistant,
+    authority: alice,
+    enabledToolNamespaces: settings.enabled({ namespaceId: "demo", actor: assistant }),
+    namespaceId: "demo",
+    now,
+    owner: alice,
+    purpose: "assist",
+    traceId: "trace-1",
+    ...(typeof changes === "function" ? changes() : changes),
+  });
+  const options: KernelOptions = {
+    grants: memoryGrants(grants),
+    usage: memoryUsage(),
+    tools,
+    resources: [memoryResources("files")],
+    namespaceSettings: settings,
+    messages,
+    audit: memoryAudit(),
+    ...ports,
+  };
+  if (without !== undefined) delete options[without as "policy"];
+  const kernel = createKernel(options);
+  let ids = 0;
+  const runtime = standardRuntime(scriptedDriver(script));
+  const turns = createTurnExecutor({ kernel, runtime, clock: () => now, createId: () => `event-${(ids += 1)}` });
+  return createServiceHandler({ api: createServiceApi({ kernel, turns }), resolveContext: async () => context() });
+}

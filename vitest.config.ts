@@ -1,13 +1,45 @@
+import { availableParallelism } from "node:os";
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+
+// What a test needs is in its name: nothing (x.test.ts), minutes (x.fuzz.test.ts), a PostgreSQL (x.database.test.ts), or
+// processes (x.e2e.test.ts).
+const fuzz = ["**/*.fuzz.test.ts"];
+const database = ["**/*.database.test.ts"];
+const e2e = ["**/*.e2e.test.ts", "tests/host/**/*.test.ts"];
+const exclude = ["**/node_modules/**", "**/dist/**", "tests/fixtures/**"];
+
+const globalSetup = [pathOf("packages/host/test/postgres-server.ts")];
 
 export default defineConfig({
   test: {
-    include: ["packages/*/{src,test}/**/*.test.ts", "tests/**/*.test.ts"],
-    exclude: ["**/node_modules/**", "**/dist/**", "tests/fixtures/**"],
     // Room for a busy machine: no test measures time, so a test that takes this long hangs.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    globalSetup: ["packages/host/test/postgres-server.ts"],
-    reporters: ["default", "./scripts/closing-line.js"],
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 60_000 } },
+    // One more than vitest would take: most tests wait for processes and databases.
+    maxWorkers: availableParallelism(),
+    reporters: ["default", pathOf("scripts/closing-line.js")],
+    // Vitest starts them in the order of their names, so the many short files of unit fill both cores at the end.
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "unit",
+          include: ["**/*.test.ts"],
+          exclude: [...exclude, ...fuzz, ...database, ...e2e],
+          // Many files a process. Not threads: these tests measure the processor time of their process and set its umask.
+          isolate: false,
+        },
+      },
+      { extends: true, test: { name: "fuzz", include: fuzz, exclude, testTimeout: 1_200_000 } },
+      { extends: true, test: { name: "database", include: database, exclude, globalSetup } },
+      { extends: true, test: { name: "e2e", include: e2e, exclude, globalSetup } },
+    ],
   },
 });
+
+/** Absolute, so that the configuration also serves from the folder of a package. */
+function pathOf(file: string): string {
+  return fileURLToPath(new URL(file, import.meta.url));
+}

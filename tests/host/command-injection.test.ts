@@ -34,7 +34,7 @@ describe.each(databaseKinds)("what others wrote is only shown, on %s", (kind) =>
     ({ token } = await makeCredential(host));
     const enable = ["files", "messages", "service"];
     await ask(host.url, "/v1/tools/namespaces", { token, method: "PUT", body: { enable } });
-  }, 30_000);
+  });
 
   const turn = (payload: unknown): string[] =>
     words`turn --agent assistant --from human:alice --purpose support --message ${JSON.stringify(payload)}`;
@@ -187,7 +187,7 @@ describe("a suggested command", () => {
   let host: HostProcess;
   beforeAll(async () => {
     host = await startAskingHost("sqlite");
-  }, 30_000);
+  });
 
   /** Everything that a shell or the command itself could take for something else. */
   const rows = [

@@ -20,7 +20,7 @@ beforeAll(async () => {
   const gone = await listen(createServer());
   deserted = gone.url;
   await gone.close();
-}, 30_000);
+});
 
 /** Every command of operators, with all that it needs. */
 const operatorCommands = [

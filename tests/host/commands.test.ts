@@ -26,7 +26,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
   let host: HostProcess;
   beforeAll(async () => {
     host = await startAskingHost(kind);
-  }, 30_000);
+  });
 
   /** What a command prints, without what differs from run to run. */
   const prints = async (args: readonly string[], token?: string): Promise<Printed> =>

@@ -13,7 +13,7 @@ let token: string;
 beforeAll(async () => {
   host = await startHostProcess({ folder: makeFolder() });
   token = await makeTenant(host);
-}, 30_000);
+});
 
 /** Runs `turnpike mcp` with these lines on its standard input, to its end. */
 async function run(
@@ -54,7 +54,7 @@ for (const mode of ["legacy", "auto"] as const) {
       isError: true,
       structuredContent: { error: { code: "no_matching_grant" } },
     });
-  }, 30_000);
+  });
 }
 
 describe("the command", () => {

@@ -43,7 +43,7 @@ describe.each(databaseKinds)("a running turn on %s makes no further call once", 
     const settings = kind === "postgres" ? { database: await newLocation(kind) } : {};
     host = await startEffectHost(folder, settings);
     elsewhere = kind === "postgres" ? await startEffectHost(folder, settings) : host;
-  }, 30_000);
+  });
 
   for (const [index, { name, path, body, end }] of rows.entries()) {
     test(name, async () => {

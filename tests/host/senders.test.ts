@@ -50,7 +50,7 @@ test("a model is told that a sender is the caller's word, unless the message was
   expect(await told("t2", message("m1", alice))).toBe('Your message is from "human:alice"');
   expect(await told("t3", message("m1", alice, "Pay Bob."))).toBe('claims that your message is from "human:alice"');
   expect(await told("t4", message("m1", bob))).toBe('claims that your message is from "human:bob"');
-}, 30_000);
+});
 
 test("a credential that may name Alice starts turns with messages from her, and from nobody else", async () => {
   const { host, tokens } = await startDemo();
@@ -69,4 +69,4 @@ test("a credential that may name Alice starts turns with messages from her, and 
   const { assistant: unlimited = "" } = tokens;
   expect((await runTurn(host, unlimited, "t3", message("m3", bob))).body).toMatchObject({ status: "succeeded" });
   expect((await runTurn(host, token, "t3", message("m3", bob))).status).toBe(403);
-}, 30_000);
+});

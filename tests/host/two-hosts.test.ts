@@ -22,7 +22,7 @@ describe("two hosts on one PostgreSQL", () => {
   beforeAll(async () => {
     database = await newLocation("postgres");
     hosts = await Promise.all([startEffectHost(folder, { database }), startEffectHost(folder, { database })]);
-  }, 30_000);
+  });
   const succeeded = { status: "succeeded" };
   const unavailable = { status: "denied", error: { code: "tool_unavailable" } };
 

@@ -268,7 +268,7 @@ afterEach(() => {
 /** Checks one thing of very many turns; all of them are played by every property, from the same seed. */
 function forTurns(numRuns: number, property: (observed: Observed, one: Script) => void): Promise<void> {
   const playedOnce = fc.asyncProperty(script, async (one) => property(await observe(one), one));
-  return fc.assert(playedOnce, { numRuns, seed: 20_260_101, interruptAfterTimeLimit: 8_000 });
+  return fc.assert(playedOnce, { numRuns, seed: 20_260_101 });
 }
 
 test("a turn has exactly one terminal event, the last one, after a count without gaps, and fits the contract", async () => {

@@ -1,5 +1,6 @@
 // What it costs to accept a request body, next to reading the same text as JSON.
-import { accept, MessageEnvelopeSchema, ToolCallSchema, TurnRequestSchema } from "turnpike/contracts";
+import { MessageEnvelopeSchema, ToolCallSchema, TurnRequestSchema } from "turnpike/contracts";
+import { readBody } from "turnpike/http";
 import { report, type Subject } from "./support/report.ts";
 
 const message = {
@@ -33,7 +34,7 @@ const turn = {
 
 interface Shape {
   readonly name: string;
-  readonly schema: Parameters<typeof accept>[0];
+  readonly schema: Parameters<typeof readBody>[1];
   readonly valid: object;
   readonly invalid: object;
 }
@@ -49,15 +50,24 @@ const shapes: Shape[] = [
   { name: "turn request", schema: TurnRequestSchema, valid: turn, invalid: { ...turn, version: 2, grants: [] } },
 ];
 
-const subjects = shapes.flatMap(({ name, schema, valid, invalid }): Subject[] => {
+/** A body as the adapter takes it in; undefined when it does not fit. */
+function taken(schema: Shape["schema"], value: object): () => Promise<unknown> {
+  const bytes = new TextEncoder().encode(JSON.stringify(value)).buffer;
+  const source = { arrayBuffer: () => Promise.resolve(bytes) };
+  return () => readBody(source, schema).catch(() => undefined);
+}
+
+const subjects: Subject[] = [];
+for (const { name, schema, valid, invalid } of shapes) {
   const text = JSON.stringify(valid);
-  const isAsNamed = accept(schema, structuredClone(valid)).ok && !accept(schema, structuredClone(invalid)).ok;
+  const [takeValid, takeInvalid] = [taken(schema, valid), taken(schema, invalid)];
+  const isAsNamed = (await takeValid()) !== undefined && (await takeInvalid()) === undefined;
   if (!isAsNamed) throw new Error(`the samples of ${name} are not what they are called`);
-  return [
+  subjects.push(
     { name: `${name}: JSON.parse`, run: () => JSON.parse(text) },
-    { name: `${name}: accept, valid`, run: () => accept(schema, valid), against: `${name}: JSON.parse` },
-    { name: `${name}: accept, invalid`, run: () => accept(schema, invalid), against: `${name}: JSON.parse` },
-  ];
-});
+    { name: `${name}: readBody, valid`, run: takeValid, against: `${name}: JSON.parse` },
+    { name: `${name}: readBody, invalid`, run: takeInvalid, against: `${name}: JSON.parse` },
+  );
+}
 
 await report("contracts", subjects);

@@ -1,13 +1,12 @@
 // What a decision and an operation cost, next to a plain loop over the same grants.
 import {
-  accept,
   AuthorizationRequestSchema,
-  DiscoveryContextSchema,
   ToolCallSchema,
   type AccessContext,
   type AuthorizationRequest,
   type Grant,
 } from "turnpike/contracts";
+import { acceptContext, readBody } from "turnpike/http";
 import { createKernel, defineTool, type Kernel, type ToolHandler } from "turnpike/kernel";
 import { memoryGrants, memoryUsage } from "turnpike/testing";
 import { z } from "zod";
@@ -18,10 +17,10 @@ const alice = { kind: "human", userId: "alice" } as const;
 const now = "2026-06-01T12:00:00Z";
 const quiet = { record: () => Promise.resolve() };
 
-function accepted<T>(schema: Parameters<typeof accept<T>>[0], value: T): T {
-  const taken = accept(schema, value);
-  if (!taken.ok) throw new Error(taken.message);
-  return taken.value;
+/** A body that was accepted once, as the HTTP adapter does: what is measured is the kernel, not the check of its input. */
+function accepted<T>(schema: Parameters<typeof readBody>[1], value: T): Promise<T> {
+  const bytes = new TextEncoder().encode(JSON.stringify(value)).buffer;
+  return readBody({ arrayBuffer: () => Promise.resolve(bytes) }, schema) as Promise<T>;
 }
 
 const plainContext: AccessContext = {
@@ -34,8 +33,7 @@ const plainContext: AccessContext = {
   purpose: "measure",
   traceId: "trace-1",
 };
-// Accepted once, as the HTTP adapter does: what is measured is the kernel, not the check of its input.
-const context = accepted(DiscoveryContextSchema, plainContext) as AccessContext;
+const context = acceptContext(plainContext, "required");
 
 function grant(place: number, changes: Partial<Grant> = {}): Grant {
   return {
@@ -52,14 +50,14 @@ function grant(place: number, changes: Partial<Grant> = {}): Grant {
   };
 }
 
-function ask(folder: string): AuthorizationRequest {
+function ask(folder: string): Promise<AuthorizationRequest> {
   return accepted(AuthorizationRequestSchema, {
     action: "read",
     resource: { namespace: "files", path: [folder, "notes", "today.md"] },
   });
 }
 
-const ask0 = ask("folder-0");
+const ask0 = await ask("folder-0");
 
 /** The same question to the same grants, one after the other. */
 function scan(grants: readonly Grant[], { action, resource }: AuthorizationRequest): Grant | undefined {
@@ -84,8 +82,8 @@ function scan(grants: readonly Grant[], { action, resource }: AuthorizationReque
 for (const count of [1, 256, 10_000]) {
   const grants = Array.from({ length: count }, (_, place) => grant(place));
   const kernel = createKernel({ grants: memoryGrants(grants), audit: "none" });
-  const last = ask(`folder-${count - 1}`);
-  const none = ask("elsewhere");
+  const last = await ask(`folder-${count - 1}`);
+  const none = await ask("elsewhere");
   const plain = `${count} grants, a loop`;
   await report(`authorize, ${count} grants`, [
     { name: plain, run: () => scan(grants, last) },
@@ -111,10 +109,7 @@ function chainOf(links: number): Grant[] {
 
 const chained = createKernel({ grants: memoryGrants(chainOf(3)), audit: "none" });
 const direct = createKernel({ grants: memoryGrants([grant(0)]), audit: "none" });
-const delegated = accepted(DiscoveryContextSchema, {
-  ...plainContext,
-  authority: { kind: "human", userId: "user-2" },
-}) as AccessContext;
+const delegated = acceptContext({ ...plainContext, authority: { kind: "human", userId: "user-2" } }, "required");
 await report("delegation", [
   { name: "no chain", run: () => direct.authorize(context, ask0) },
   { name: "a chain of three", run: () => chained.authorize(delegated, ask0), against: "no chain" },
@@ -164,7 +159,7 @@ function kernelWith(count: number): Kernel {
   });
 }
 
-const call = accepted(ToolCallSchema, {
+const call = await accepted(ToolCallSchema, {
   id: "call-1",
   tool: "bench.tool-5",
   arguments: { path: "folder-0/today.md" },

@@ -7,8 +7,11 @@ import { readRoomExports } from "./support/room-exports.ts";
 
 const library = join(repository, "packages/turnpike");
 
+/** The room that no package may import. */
+const unexported = "internal";
+
 const rooms = readdirSync(join(library, "src"))
-  .filter((name) => existsSync(join(library, "src", name, "index.ts")))
+  .filter((name) => name !== unexported && existsSync(join(library, "src", name, "index.ts")))
   .map((name) => ({ name, exports: readRoomExports(join(library, "src", name, "index.ts")) }));
 
 test("the exports of package.json are the rooms that have an index.ts, and package.json itself", () => {
@@ -18,6 +21,17 @@ test("the exports of package.json are the rooms that have an index.ts, and packa
     { types: `./dist/${name}/index.d.ts`, default: `./dist/${name}/index.js` },
   ]);
   expect(manifest).toHaveProperty("exports", Object.fromEntries([...subpaths, ["./package.json", "./package.json"]]));
+});
+
+test("what is internal to the library cannot be imported from outside", () => {
+  expect(existsSync(join(library, "dist", unexported, "index.js"))).toBe(true);
+  const importing = (specifier: string) => () =>
+    execFileSync(process.execPath, ["--input-type=module", "--eval", `await import("${specifier}")`], {
+      cwd: repository,
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+  for (const specifier of ["turnpike/internal", "turnpike/internal/index.js", "turnpike/dist/internal/index.js"])
+    expect(importing(specifier)).toThrow("ERR_PACKAGE_PATH_NOT_EXPORTED");
 });
 
 test("the public names are the recorded ones", async () => {

@@ -97,6 +97,14 @@ const rows = [
     violations: [`${library}/kernel/decide.ts: source may not import the test "./match.test.ts"`],
   },
   {
+    fixture: "internal-arrow",
+    violations: [`${library}/internal/accept.ts: internal may not import contracts ("../contracts/index.ts")`],
+  },
+  {
+    fixture: "internal-from-host",
+    violations: [`${host}/base/text.ts: host may not import internal ("turnpike/internal")`],
+  },
+  {
     fixture: "library-imports-host",
     violations: [`${library}/http/handler.ts: http may not import host ("turnpike-host/version")`],
   },
@@ -126,7 +134,7 @@ const rows = [
   },
   {
     fixture: "zod",
-    violations: [`${library}/kernel/match.ts: only contracts and kernel/tool.ts may import "zod"`],
+    violations: [`${library}/kernel/match.ts: only internal, contracts and kernel/tool.ts may import "zod"`],
   },
 ];
 

@@ -6,12 +6,13 @@ const host = "packages/host/src";
 
 /** What each room or package may import, apart from itself. */
 const arrows = new Map<string, readonly string[]>([
-  ["contracts", []],
-  ["kernel", ["contracts"]],
-  ["runtime", ["contracts", "kernel"]],
-  ["http", ["contracts", "kernel", "runtime"]],
-  ["client", ["contracts"]],
-  ["testing", ["contracts", "kernel", "runtime", "http", "client"]],
+  ["internal", []],
+  ["contracts", ["internal"]],
+  ["kernel", ["internal", "contracts"]],
+  ["runtime", ["internal", "contracts", "kernel"]],
+  ["http", ["internal", "contracts", "kernel", "runtime"]],
+  ["client", ["internal", "contracts"]],
+  ["testing", ["internal", "contracts", "kernel", "runtime", "http", "client"]],
   ["host", ["contracts", "kernel", "runtime", "http", "client", "testing"]],
   ["console", ["contracts", "client"]],
 ]);
@@ -80,9 +81,9 @@ function hostRoom(path: string): string {
 function thirdPartyViolation(file: string, specifier: string): string | undefined {
   if (!isLibrary(file)) return undefined;
   if (!/^zod(\/|$)/.test(specifier)) return `${file}: the library may not import "${specifier}"`;
-  // A tool's author hands defineTool a zod schema; nothing else outside the contracts knows zod.
-  const knowsZod = place(file) === "contracts" || file === `${library}/kernel/tool.ts`;
-  return knowsZod ? undefined : `${file}: only contracts and kernel/tool.ts may import "${specifier}"`;
+  // A tool's author hands defineTool a zod schema; nothing else above the contracts knows zod.
+  const knowsZod = ["internal", "contracts"].includes(place(file)) || file === `${library}/kernel/tool.ts`;
+  return knowsZod ? undefined : `${file}: only internal, contracts and kernel/tool.ts may import "${specifier}"`;
 }
 
 function cycles(imports: readonly Import[]): string[] {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { accept } from "../src/contracts/index.ts";
+import type { accept } from "../src/internal/index.ts";
 
 /** One value for a contract: accepted and unchanged, or refused at precisely one place, named by its JSON pointer. */
 export interface ContractRow {

@@ -1,4 +1,4 @@
-import { currentTimestamp, type AuditEvent, type PrincipalRef } from "turnpike/contracts";
+import type { AuditEvent, PrincipalRef } from "turnpike/contracts";
 import type { AuditSink } from "turnpike/kernel";
 import { ServiceHttpError } from "turnpike/http";
 
@@ -26,7 +26,7 @@ export function createOperator(
     version: 1,
     type: "operator.changed",
     outcome,
-    at: currentTimestamp(),
+    at: new Date().toISOString(),
     traceId: who.requestId,
     actor: who.actor,
     owner: who.actor,

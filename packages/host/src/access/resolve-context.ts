@@ -1,11 +1,5 @@
-import {
-  type DiscoveryContext,
-  fromHeaderValue,
-  IdentifierSchema,
-  parsePrincipal,
-  toHeaderValue,
-} from "turnpike/contracts";
-import { ServiceHttpError } from "turnpike/http";
+import { IdentifierSchema, parsePrincipal, type DiscoveryContext } from "turnpike/contracts";
+import { fromHeaderValue, ServiceHttpError, toHeaderValue } from "turnpike/http";
 import type { NamespaceSettingsStore } from "../tool-namespaces/index.ts";
 import { authenticate, orUnavailable, takeAllowance, type AuthenticationPorts } from "./authenticate.ts";
 import type { Credential } from "./credential-store.ts";

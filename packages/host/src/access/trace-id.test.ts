@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { DiscoveryContextSchema, toHeaderValue, type DiscoveryContext } from "turnpike/contracts";
 import { sharedDatabase } from "../../test/databases.ts";
 import { noon } from "../../test/identity-provider.ts";
 import { access } from "../../test/records.ts";
+import { DiscoveryContextSchema, type DiscoveryContext } from "turnpike/contracts";
+import { toHeaderValue } from "turnpike/http";
 import { createRateLimit } from "./rate-limit.ts";
 import { openRecord } from "./request-record.ts";
 import { openStores } from "../compose/stores.ts";

@@ -1,7 +1,6 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { Kysely } from "kysely";
-import { canonicalJson } from "turnpike/contracts";
-import { columnText } from "../base/index.ts";
+import { canonicalJson, columnText } from "../base/index.ts";
 import type { Schema } from "../storage/index.ts";
 import { expectedRow, origin, sharedStrand, type Head, type StrandHead } from "./chain.ts";
 

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { canonicalJson, principalKey, type AuditEvent } from "turnpike/contracts";
-import { columnText } from "../base/index.ts";
+import { principalKey, type AuditEvent } from "turnpike/contracts";
+import { canonicalJson, columnText } from "../base/index.ts";
 import type { Schema } from "../storage/index.ts";
 
 /** The newest row of a chain: its number, and its hash, which covers every row before it. */

@@ -11,8 +11,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { canonicalJson } from "turnpike/contracts";
 import { temporaryFolder } from "../../test/databases.ts";
+import { canonicalJson } from "../base/index.ts";
 import { beginning, placeBehind, signLine, type Place } from "./checkpoint.ts";
 import { appendLines, copyLines, readCheckpoints } from "./checkpoint-file.ts";
 import { openSigningKey, type SigningKey } from "./signing-key.ts";

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { canonicalJson, check } from "turnpike/contracts";
+import { describeIssues } from "turnpike/contracts";
 import { z } from "zod";
+import { canonicalJson } from "../base/index.ts";
 import { origin, type TenantHead } from "./chain.ts";
 import type { SigningKey, VerifyingKey } from "./signing-key.ts";
 import type { SignedHead } from "./audit-verify.ts";
@@ -68,11 +69,11 @@ export async function signLine(
 /** Reads the line that stands behind a place. Its signature is not looked at. */
 export function parseLine(line: string, { sequence, hash }: Place): Checkpoint {
   const number = sequence + 1;
-  const read = check(CheckpointSchema, jsonOf(line));
-  if (!read.ok) throw new CheckpointError(`line ${number} is no checkpoint: ${read.message}`);
-  if (read.value.sequence !== number || read.value.previous !== hash)
+  const read = CheckpointSchema.safeParse(jsonOf(line));
+  if (!read.success) throw new CheckpointError(`line ${number} is no checkpoint: ${describeIssues(read.error.issues)}`);
+  if (read.data.sequence !== number || read.data.previous !== hash)
     throw new CheckpointError(`line ${number} does not go on from the line before: lines were changed or removed.`);
-  return read.value;
+  return read.data;
 }
 
 /** Requires that a checkpoint was signed with the key that is trusted, whichever key it names itself. */

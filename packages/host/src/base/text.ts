@@ -1,4 +1,4 @@
-import { sha256 } from "turnpike/contracts";
+import { sha256 } from "./sha256.ts";
 
 /**
  * A caller's text as a database column stores it. A text that PostgreSQL cannot store (NUL, half of a surrogate pair) is

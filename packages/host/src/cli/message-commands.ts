@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { check, JsonValueSchema, type PrincipalRef } from "turnpike/contracts";
+import { describeIssues, JsonValueSchema, type PrincipalRef } from "turnpike/contracts";
 import { ConfigError } from "../base/index.ts";
 import { asCaller, openCaller, type CallerFlags, type Show } from "./connection.ts";
 import { oneLine, renderTable } from "./table.ts";
@@ -40,10 +40,10 @@ export function addMessageCommands(program: Command, show: Show): void {
     .option("--reply-to <id>", "the message that this one answers")
     .action(async (flags: SendFlags) => {
       readPrincipal("--to", flags.to);
-      const payload = check(JsonValueSchema, readJsonFlag("--payload", flags.payload));
-      if (!payload.ok) throw new ConfigError(`--payload: ${payload.message}`);
+      const payload = JsonValueSchema.safeParse(readJsonFlag("--payload", flags.payload));
+      if (!payload.success) throw new ConfigError(`--payload: ${describeIssues(payload.error.issues)}`);
       const reply = flags.replyTo === undefined ? {} : { replyTo: flags.replyTo };
-      const args = { to: flags.to, payload: payload.value, ...reply };
+      const args = { to: flags.to, payload: payload.data, ...reply };
       const sent = (await callTool(openCaller(flags), "messages.send", args)) as { messageId: string };
       show(flags, sent, `Accepted ${sent.messageId}.`);
     });

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { check, JsonObjectSchema, type JsonObject, type JsonValue } from "turnpike/contracts";
+import { JsonObjectSchema, type JsonObject, type JsonValue } from "turnpike/contracts";
 import { ConfigError } from "../base/index.ts";
 import { freshId, outputOf } from "./caller-results.ts";
 import { asCaller, openCaller, type Caller, type CallerFlags, type Show } from "./connection.ts";
@@ -30,9 +30,9 @@ export function addToolsCommands(program: Command, show: Show): void {
     .argument("<tool>", "its name")
     .option("--args <json>", "its arguments", "{}")
     .action(async (tool: string, flags: CallerFlags & { args: string }) => {
-      const checked = check(JsonObjectSchema, readJsonFlag("--args", flags.args));
-      if (!checked.ok) throw new ConfigError("--args: expected a JSON object.");
-      const output = await callTool(openCaller(flags), tool, checked.value);
+      const checked = JsonObjectSchema.safeParse(readJsonFlag("--args", flags.args));
+      if (!checked.success) throw new ConfigError("--args: expected a JSON object.");
+      const output = await callTool(openCaller(flags), tool, checked.data);
       show(flags, output, jsonText(output));
     });
 }

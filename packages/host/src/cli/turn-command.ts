@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { check, JsonValueSchema, type TurnResult } from "turnpike/contracts";
+import { describeIssues, JsonValueSchema, type TurnResult } from "turnpike/contracts";
 import { ConfigError } from "../base/index.ts";
 import { freshId, refusal } from "./caller-results.ts";
 import { asCaller, openCaller, type CallerFlags, type Show } from "./connection.ts";
@@ -42,8 +42,8 @@ type Client = ReturnType<typeof openCaller>["client"];
 type TurnRequest = Parameters<Client["executeTurn"]>[0];
 
 function turnRequest({ agent: agentId, from, message, purpose }: TurnFlags, traceId: string): TurnRequest {
-  const payload = check(JsonValueSchema, readJsonFlag("--message", message));
-  if (!payload.ok) throw new ConfigError(`--message: ${payload.message}`);
+  const payload = JsonValueSchema.safeParse(readJsonFlag("--message", message));
+  if (!payload.success) throw new ConfigError(`--message: ${describeIssues(payload.error.issues)}`);
   const agent = { kind: "agent" as const, agentId };
   const envelope = {
     version: 1 as const,
@@ -53,7 +53,7 @@ function turnRequest({ agent: agentId, from, message, purpose }: TurnFlags, trac
     purpose,
     sender: readPrincipal("--from", from),
     receiver: agent,
-    payload: payload.value,
+    payload: payload.data,
   };
   return { version: 1, executionId: freshId("turn"), agent, message: envelope };
 }

@@ -1,16 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { sql, type Transaction } from "kysely";
-import {
-  canonicalJson,
-  deepFreeze,
-  principalKey,
-  sha256,
-  type AccessContext,
-  type Escalation,
-  type Grant,
-} from "turnpike/contracts";
+import { principalKey, type AccessContext, type Escalation, type Grant } from "turnpike/contracts";
 import type { EscalationQueue } from "turnpike/kernel";
-import { columnText } from "../base/index.ts";
+import { canonicalJson, columnText, deepFreeze, sha256 } from "../base/index.ts";
 import type { Database, Revisions, Schema } from "../storage/index.ts";
 import type { EscalationRecord } from "../management/index.ts";
 

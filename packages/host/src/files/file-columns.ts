@@ -1,6 +1,6 @@
 import { sql, type RawBuilder, type SqlBool } from "kysely";
-import { principalKey, sha256, type PrincipalRef } from "turnpike/contracts";
-import { columnText } from "../base/index.ts";
+import { principalKey, type PrincipalRef } from "turnpike/contracts";
+import { columnText, sha256 } from "../base/index.ts";
 
 /** The owner of files: a principal in a tenant. */
 export interface FileOwner {

@@ -1,10 +1,4 @@
-import {
-  check,
-  currentTimestamp,
-  type JsonValue,
-  type ResourceOperation,
-  type ResourceResult,
-} from "turnpike/contracts";
+import { describeIssues, type JsonValue, type ResourceOperation, type ResourceResult } from "turnpike/contracts";
 import { ToolError, type ResourceProvider } from "turnpike/kernel";
 import { z } from "zod";
 import { openCall, targetPaths, type FileServices } from "./file-action.ts";
@@ -26,12 +20,12 @@ export function fileProvider(services: FileServices): ResourceProvider {
       const action = byName.get(operation.action);
       if (action === undefined) return failed(operation, "invalid_request", `/action: expected ${namesOfActions()}`);
       const { resource, input = {}, context } = operation;
-      const taken = check(action.taken, { resource, input });
-      if (!taken.ok) return failed(operation, "invalid_request", taken.message);
-      const { path } = taken.value.resource;
+      const taken = action.taken.safeParse({ resource, input });
+      if (!taken.success) return failed(operation, "invalid_request", describeIssues(taken.error.issues));
+      const { path } = taken.data.resource;
       try {
         const call = openCall(services, operation, { action: operation.action, path, context, signal });
-        const output = (await action.run(call, taken.value.input)) as JsonValue;
+        const output = (await action.run(call, taken.data.input)) as JsonValue;
         return { status: "succeeded", ...aboutOf(operation), output };
       } catch (error) {
         if (!(error instanceof ToolError)) throw error;
@@ -46,7 +40,7 @@ function namesOfActions(): string {
 }
 
 function aboutOf({ operationId }: ResourceOperation): { operationId: string; completedAt: string } {
-  return { operationId, completedAt: currentTimestamp() };
+  return { operationId, completedAt: new Date().toISOString() };
 }
 
 function failed(operation: ResourceOperation, code: string, message: string): ResourceResult {

@@ -1,4 +1,5 @@
-import { sha256, type JsonValue } from "turnpike/contracts";
+import type { JsonValue } from "turnpike/contracts";
+import { sha256 } from "../base/index.ts";
 import { z } from "zod";
 import { badCursor } from "./file-errors.ts";
 

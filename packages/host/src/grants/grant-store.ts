@@ -1,6 +1,5 @@
 import {
-  check,
-  deepFreeze,
+  describeIssues,
   GrantSchema,
   parseInstant,
   principalKey,
@@ -9,7 +8,7 @@ import {
 } from "turnpike/contracts";
 import type { Kysely, Transaction } from "kysely";
 import type { GrantSource } from "turnpike/kernel";
-import { columnText } from "../base/index.ts";
+import { columnText, deepFreeze } from "../base/index.ts";
 import type { Database, ReadCache, Revisions, Schema } from "../storage/index.ts";
 
 /**
@@ -125,9 +124,10 @@ export function createGrantStore({ db }: Database, cache: ReadCache, revisions: 
 
 /** Stores a new grant in a transaction that ends a revision. Throws when it does not fit, or a `GrantIdTakenError`. */
 export async function insertGrant(transaction: Transaction<Schema>, grant: Grant): Promise<void> {
-  const checked = check(GrantSchema, grant);
-  if (!checked.ok) throw new TypeError(`The grant does not fit the contract: ${checked.message}`);
-  const { namespaceId, id, subject, issuer } = checked.value;
+  const checked = GrantSchema.safeParse(grant);
+  if (!checked.success)
+    throw new TypeError(`The grant does not fit the contract: ${describeIssues(checked.error.issues)}`);
+  const { namespaceId, id, subject, issuer } = checked.data;
   const inserted = await transaction
     .insertInto("grants")
     .values({
@@ -135,7 +135,7 @@ export async function insertGrant(transaction: Transaction<Schema>, grant: Grant
       id: columnText(id),
       subject: columnText(principalKey(subject)),
       issuer: columnText(principalKey(issuer)),
-      content: JSON.stringify(checked.value),
+      content: JSON.stringify(checked.data),
     })
     .onConflict((conflict) => conflict.doNothing())
     .returning("id")
@@ -204,5 +204,5 @@ function parseKept(content: string): { grant: Grant; isRevoked: boolean } {
 /** A grant as the kernel sees it. A revoked one ends when it begins, so that it is never live on any clock. */
 function parse(content: string): Grant {
   const { grant, isRevoked } = parseKept(content);
-  return isRevoked ? deepFreeze({ ...grant, revokedAt: grant.issuedAt }) : grant;
+  return isRevoked ? Object.freeze({ ...grant, revokedAt: grant.issuedAt }) : grant;
 }

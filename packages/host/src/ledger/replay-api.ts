@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { canonicalJson, principalKey, saysNothingRan, type AccessContext, type TurnResult } from "turnpike/contracts";
+import { principalKey, saysNothingRan, type AccessContext, type TurnResult } from "turnpike/contracts";
 import { ServiceHttpError, type ServiceApi, type ServiceApiCallOptions } from "turnpike/http";
 import { KernelError } from "turnpike/kernel";
+import { canonicalJson } from "../base/index.ts";
 import type { ReplayKey, ReplayState, ReplayStore } from "./replay-store.ts";
 
 /** What replay protection is made of. */

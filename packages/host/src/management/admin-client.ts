@@ -1,4 +1,4 @@
-import { check } from "turnpike/contracts";
+import { describeIssues } from "turnpike/contracts";
 import { adminRoutes, type AdminOutput, type AdminRoute, type AdminRouteName } from "./admin-routes.ts";
 
 /** The options of a client of the management API. */
@@ -44,9 +44,9 @@ export function createAdminClient({ url: host, token, fetch: send = fetch }: Adm
       }
       const body = method === "GET" ? {} : { body: JSON.stringify(input) };
       const answer = await read(host, send(url, { method, headers, ...body }));
-      const checked = check(schema, answer);
-      if (checked.ok) return checked.value as AdminOutput<Name>;
-      const message = `The host's answer is not understood; is it of another version? ${checked.message}`;
+      const checked = schema.safeParse(answer);
+      if (checked.success) return checked.data as AdminOutput<Name>;
+      const message = `The host's answer is not understood; is it of another version? ${describeIssues(checked.error.issues)}`;
       throw new AdminClientError("invalid_response", message);
     },
   };

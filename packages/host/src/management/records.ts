@@ -1,6 +1,5 @@
 import {
   AuthorityRequestSchema,
-  boundedArray,
   IdentifierSchema,
   PrincipalRefSchema,
   PurposeSchema,
@@ -15,8 +14,8 @@ export const CredentialAccessSchema = z.strictObject({
   actor: PrincipalRefSchema,
   owner: PrincipalRefSchema,
   authority: PrincipalRefSchema.optional(),
-  purposes: boundedArray(PurposeSchema, { min: 1, max: 64 }),
-  senders: boundedArray(PrincipalRefSchema, { min: 1, max: 256 }).optional(),
+  purposes: z.array(PurposeSchema).min(1).max(64),
+  senders: z.array(PrincipalRefSchema).min(1).max(256).optional(),
   admin: z.boolean().optional(),
 });
 

@@ -1,5 +1,5 @@
 import { ProtocolError, type CallToolResult } from "@modelcontextprotocol/client";
-import { currentTimestamp, type DiscoveryContext, type JsonValue } from "turnpike/contracts";
+import type { DiscoveryContext, JsonValue } from "turnpike/contracts";
 import { ToolError, type ToolHandler, type ToolProvider } from "turnpike/kernel";
 import { AnswerTooLargeError } from "./http-channel.ts";
 import { tooLargeCode } from "./line-limiter.ts";
@@ -67,7 +67,7 @@ export function createMcpProvider(options: McpProviderOptions): ToolProvider {
         const { timeoutMs, maxOutputBytes } = options.config;
         const result = await connection.call(listed, args, { signal, timeoutMs }).catch(toToolError);
         const output = outputOf(tool, result, maxOutputBytes);
-        return { status: "succeeded", callId, tool: name, completedAt: currentTimestamp(), output };
+        return { status: "succeeded", callId, tool: name, completedAt: new Date().toISOString(), output };
       },
     };
   };

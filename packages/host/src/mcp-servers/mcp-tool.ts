@@ -1,7 +1,6 @@
 import type { Tool } from "@modelcontextprotocol/client";
 import {
-  accept,
-  canonicalJson,
+  describeIssues,
   JsonObjectSchema,
   PathSegmentSchema,
   ToolDescriptorSchema,
@@ -11,6 +10,7 @@ import {
 } from "turnpike/contracts";
 import { ToolError } from "turnpike/kernel";
 import { z } from "zod";
+import { canonicalJson } from "../base/index.ts";
 import type { PathRule } from "./mcp-config.ts";
 import { HiddenTextError, plainSchema, plainText } from "./plain-text.ts";
 
@@ -51,9 +51,9 @@ export function readTool(server: string, entry: unknown): ToolReading {
   if (!isUsableName(listed.name)) return leftOut(entry, "its name does not fit");
   const description = described(`mcp.${server}`, listed);
   if (description === undefined) return leftOut(entry, "its schema has hidden characters in a name or value");
-  const accepted = accept(ToolDescriptorSchema, description);
-  if (!accepted.ok) return leftOut(entry, accepted.message);
-  return { ok: true, tool: { listed: entry as Tool, descriptor: accepted.value } };
+  const checked = ToolDescriptorSchema.safeParse(description);
+  if (!checked.success) return leftOut(entry, describeIssues(checked.error.issues));
+  return { ok: true, tool: { listed: entry as Tool, descriptor: Object.freeze(checked.data) } };
 }
 
 /** Names as MCP recommends them, which can also be one segment of a path. JSON here never has the key `__proto__`. */

@@ -1,6 +1,6 @@
 import type { Transaction } from "kysely";
-import { canonicalJson, principalKey, type MessageEnvelope, type PrincipalRef } from "turnpike/contracts";
-import { columnText } from "../base/index.ts";
+import { principalKey, type MessageEnvelope, type PrincipalRef } from "turnpike/contracts";
+import { canonicalJson, columnText } from "../base/index.ts";
 import type { Database, Schema } from "../storage/index.ts";
 
 /** Whose messages: a receiver in a tenant. */

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, expect, test, vi } from "vitest";
 import { exchanges } from "../../test/http.ts";
 import { rejection, untyped } from "../../test/deployment.ts";
-import { fromHeaderValue } from "../contracts/index.ts";
+import { fromHeaderValue } from "../internal/index.ts";
 import { createServiceClient, type ServiceClient } from "./client.ts";
 import type { ServiceClientOptions } from "./send.ts";
 import { ServiceClientError } from "./service-client-error.ts";

@@ -1,4 +1,5 @@
-import { RequestErrorSchema, toHeaderValue, type RequestError, type Route } from "../contracts/index.ts";
+import { RequestErrorSchema, type RequestError, type Route } from "../contracts/index.ts";
+import { toHeaderValue } from "../internal/index.ts";
 import { ServiceClientError } from "./service-client-error.ts";
 
 /** How a client reaches the service. */

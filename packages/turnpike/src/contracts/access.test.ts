@@ -3,7 +3,6 @@ import { shapeRows, testContract } from "../../test/contract-rows.ts";
 import { accessContext, authorizationDecision, authorizationRequest } from "../../test/valid-objects.ts";
 import {
   AccessContextSchema,
-  amendContext,
   AuthorizationDecisionSchema,
   AuthorizationRequestSchema,
   DiscoveryContextSchema,
@@ -63,44 +62,3 @@ testContract("an authorization decision", AuthorizationDecisionSchema, [
   { name: "whose answer is a string", value: { allowed: "true", reasonCode: "allowed" }, refusedAt: "/allowed" },
   { name: "with an empty reason", value: { allowed: false, reasonCode: "" }, refusedAt: "/reasonCode" },
 ]);
-
-describe("amending a context", () => {
-  const context = AccessContextSchema.parse(accessContext);
-
-  test("changes what is named, keeps the rest and leaves the original as it was", () => {
-    const changes = { now: "2026-02-01T10:00:00Z", executionId: "turn-2" };
-    expect(amendContext(context, changes)).toStrictEqual({ ...accessContext, ...changes });
-    expect(amendContext(context, {})).toStrictEqual(accessContext);
-    expect(context).toStrictEqual(accessContext);
-  });
-
-  const misfits = [
-    { name: "a now without an offset", context, changes: { now: "2026-02-01T10:00:00" } },
-    { name: "an empty now", context, changes: { now: "" } },
-    { name: "an empty executionId", context, changes: { executionId: "" } },
-    { name: "a context that does not fit", context: { ...context, purpose: "" }, changes: {} },
-    {
-      name: "a context whose own now does not fit",
-      context: { ...context, now: "noon" },
-      changes: { now: context.now },
-    },
-  ];
-  for (const row of misfits) {
-    test(`with ${row.name} gives nothing`, () => {
-      expect(amendContext(row.context, row.changes)).toBeUndefined();
-    });
-  }
-
-  for (const row of [
-    { key: "now", fit: "2026-02-01T10:00:00Z", unfit: "noon" },
-    { key: "executionId", fit: "turn-2", unfit: "" },
-  ] as const) {
-    test(`reads ${row.key} once: a second answer cannot slip through`, () => {
-      let reads = 0;
-      const answer = (): string => ((reads += 1) === 1 ? row.fit : row.unfit);
-      const changes = Object.defineProperty({}, row.key, { enumerable: true, get: answer });
-      expect(amendContext(context, changes)?.[row.key]).toBe(row.fit);
-      expect(reads).toBe(1);
-    });
-  }
-});

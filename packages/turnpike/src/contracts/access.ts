@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { accept, remember } from "./accept.ts";
-import { boundedArray, strictObject } from "./bounded.ts";
+import { boundedArray, strictObject } from "../internal/index.ts";
 import { AuthorityRequestSchema } from "./grant.ts";
 import { JsonObjectSchema } from "./json.ts";
 import { PrincipalRefSchema } from "./principal.ts";
@@ -26,19 +25,6 @@ export const DiscoveryContextSchema = AccessContextSchema.partial({ authority: t
 
 /** An access context that may leave `authority` open: enough to list and to look, not to act. */
 export type DiscoveryContext = z.infer<typeof DiscoveryContextSchema>;
-
-/** An accepted context at another moment, in another execution: only what changes is checked. Undefined when it does not fit. */
-export function amendContext<Context extends DiscoveryContext>(
-  context: Context,
-  changes: { now?: string; executionId?: string },
-): Context | undefined {
-  const accepted = accept(DiscoveryContextSchema, context);
-  const amendment = AmendmentSchema.safeParse(changes);
-  if (!accepted.ok || !amendment.success) return undefined;
-  return remember(DiscoveryContextSchema, { ...accepted.value, ...amendment.data }) as Context;
-}
-
-const AmendmentSchema = strictObject({ now: TimestampSchema.optional(), executionId: IdentifierSchema.optional() });
 
 export const AuthorizationRequestSchema = strictObject({ action: ActionSchema, resource: ResourceRefSchema });
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { strictObject } from "./bounded.ts";
+import { strictObject } from "../internal/index.ts";
 import { JsonObjectSchema } from "./json.ts";
 import { IdentifierSchema, boundedText } from "./scalars.ts";
 

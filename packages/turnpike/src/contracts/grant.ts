@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { boundedArray, strictObject } from "./bounded.ts";
-import { parseInstant } from "./instant.ts";
+import { boundedArray, parseInstant, strictObject } from "../internal/index.ts";
 import { JsonObjectSchema } from "./json.ts";
 import { PrincipalRefSchema } from "./principal.ts";
 import { ResourceRefSchema } from "./resource.ts";

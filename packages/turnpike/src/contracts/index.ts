@@ -1,7 +1,12 @@
-export { accept, check, deepFreeze, type Accepted } from "./accept.ts";
+export {
+  describeExpectation,
+  describeIssues,
+  parseInstant,
+  type JsonObject,
+  type JsonValue,
+} from "../internal/index.ts";
 export {
   AccessContextSchema,
-  amendContext,
   AuthorizationDecisionSchema,
   AuthorizationRequestSchema,
   DiscoveryContextSchema,
@@ -18,19 +23,6 @@ export {
   type AuditEventType,
   type AuditOutcome,
 } from "./audit.ts";
-export { boundedArray, strictObject } from "./bounded.ts";
-export { canonicalJson } from "./canonical-json.ts";
-export { checkJsonText } from "./check-json-text.ts";
-export {
-  neverAborted,
-  openDeadline,
-  orAbort,
-  TimeLimitError,
-  withinTime,
-  type Deadline,
-  type TimeLimit,
-} from "./deadline.ts";
-export { describeExpectation, describeIssues } from "./describe-issues.ts";
 export {
   errorCodes,
   saysNothingRan,
@@ -55,20 +47,7 @@ export {
   type Grant,
   type Scope,
 } from "./grant.ts";
-export { fromHeaderValue, toHeaderValue } from "./header-value.ts";
-export { currentTimestamp, parseInstant } from "./instant.ts";
-export { jsonSchemaOf } from "./json-schema.ts";
-export { jsonSchemasOf } from "./json-schemas.ts";
-export { fitsInBytes } from "./json-size.ts";
-export {
-  JsonObjectSchema,
-  JsonValueSchema,
-  readJson,
-  type JsonObject,
-  type JsonProblem,
-  type JsonReading,
-  type JsonValue,
-} from "./json.ts";
+export { JsonObjectSchema, JsonValueSchema } from "./json.ts";
 export {
   MessageEnvelopeSchema,
   MessageResultSchema,
@@ -94,7 +73,6 @@ export {
   type AgentRef,
   type PrincipalRef,
 } from "./principal.ts";
-export { quietly } from "./quietly.ts";
 export { ReachEntrySchema, ReachResultSchema, type ReachEntry, type ReachResult } from "./reach.ts";
 export { ResourceRefSchema, type ResourceRef } from "./resource.ts";
 export {
@@ -116,7 +94,6 @@ export {
   VersionSchema,
   type Version,
 } from "./scalars.ts";
-export { sha256 } from "./sha256.ts";
 export {
   ToolAnnotationsSchema,
   ToolCallSchema,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { boundedArray, strictObject } from "./bounded.ts";
+import { boundedArray, strictObject } from "../internal/index.ts";
 import { ErrorObjectSchema } from "./errors.ts";
 import { JsonObjectSchema, JsonValueSchema } from "./json.ts";
 import { PrincipalRefSchema } from "./principal.ts";

@@ -1,7 +1,6 @@
 import { z } from "zod";
-import { boundedArray, strictObject } from "./bounded.ts";
+import { boundedArray, isSortedSet, strictObject } from "../internal/index.ts";
 import { IdentifierSchema } from "./scalars.ts";
-import { isSortedSet } from "./sorted.ts";
 
 const count = z.int().min(0);
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { strictObject } from "./bounded.ts";
+import { strictObject } from "../internal/index.ts";
 import { IdentifierSchema } from "./scalars.ts";
 
 export const AgentRefSchema = strictObject({ kind: z.literal("agent"), agentId: IdentifierSchema });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { boundedArray, strictObject } from "./bounded.ts";
+import { boundedArray, strictObject } from "../internal/index.ts";
 import { ScopeSchema } from "./grant.ts";
 import { ActionSchema, IdentifierSchema, PathSchema } from "./scalars.ts";
 

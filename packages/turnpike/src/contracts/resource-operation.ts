@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { strictObject } from "../internal/index.ts";
 import { AccessContextSchema } from "./access.ts";
-import { strictObject } from "./bounded.ts";
 import { ErrorObjectSchema } from "./errors.ts";
 import { JsonObjectSchema, JsonValueSchema } from "./json.ts";
 import { ResourceRefSchema } from "./resource.ts";

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { strictObject } from "./bounded.ts";
+import { strictObject } from "../internal/index.ts";
 import { PrincipalRefSchema } from "./principal.ts";
 import { IdentifierSchema, PathSchema } from "./scalars.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
+import { strictObject } from "../internal/index.ts";
 import { AuthorizationDecisionSchema, AuthorizationRequestSchema } from "./access.ts";
-import { strictObject } from "./bounded.ts";
 import { MessageEnvelopeSchema, MessageResultSchema } from "./message.ts";
 import { NamespaceCatalogSchema, NamespaceUpdateSchema } from "./namespace.ts";
 import { ReachResultSchema } from "./reach.ts";

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { boundedArray } from "./bounded.ts";
-import { parseInstant } from "./instant.ts";
+import { boundedArray, parseInstant } from "../internal/index.ts";
 
 /** A text whose length is checked before anything else: what is too long is not searched for what else is wrong with it. */
 export function boundedText({ min, max }: { min?: number; max: number }): z.ZodString {

@@ -1,4 +1,5 @@
-import { accept, DiscoveryContextSchema, type AccessContext, type DiscoveryContext } from "../contracts/index.ts";
+import { DiscoveryContextSchema, type AccessContext, type DiscoveryContext } from "../contracts/index.ts";
+import { accept } from "../internal/index.ts";
 import { readBody } from "./read-body.ts";
 import { errorReply, toResponse, type Reply } from "./reply.ts";
 import { requestIdOf } from "./request-id.ts";

@@ -1,3 +1,4 @@
+export { fromHeaderValue, jsonSchemasOf, toHeaderValue } from "../internal/index.ts";
 export { acceptContext, createServiceHandler, type ServiceHandlerOptions } from "./handler.ts";
 export { openApiDocument, type OpenApiOptions } from "./openapi.ts";
 export { readBody, readJsonBody, type BodySource } from "./read-body.ts";

@@ -1,5 +1,6 @@
 import * as contracts from "../contracts/index.ts";
 import type { JsonObject, JsonValue } from "../contracts/index.ts";
+import { jsonSchemasOf } from "../internal/index.ts";
 
 const prefix = "#/components/schemas/";
 
@@ -12,7 +13,7 @@ export function schemaRef(schema: contracts.Route["response"]): JsonObject {
 
 /** The schemas that requests and responses are made of, sorted by name: those that a route refers to, directly or not. */
 export function schemaComponents(): Record<string, JsonObject> {
-  const all = contracts.jsonSchemasOf(contracts, prefix);
+  const all = jsonSchemasOf(contracts, prefix);
   const used = new Set<string>();
   const use = (name: string): void => {
     const schema = all[name];

@@ -1,4 +1,5 @@
-import { accept, checkJsonText, describeIssues, type Route } from "../contracts/index.ts";
+import type { Route } from "../contracts/index.ts";
+import { accept, checkJsonText, describeIssues } from "../internal/index.ts";
 import { ServiceHttpError } from "./service-http-error.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });

@@ -1,12 +1,5 @@
-import {
-  check,
-  deepFreeze,
-  GrantSchema,
-  parseInstant,
-  principalKey,
-  type Grant,
-  type PrincipalRef,
-} from "../contracts/index.ts";
+import { GrantSchema, principalKey, type Grant, type PrincipalRef } from "../contracts/index.ts";
+import { check, deepFreeze, parseInstant } from "../internal/index.ts";
 
 /** A grant with everything that a decision compares already turned into keys and numbers. */
 export interface CompiledGrant {

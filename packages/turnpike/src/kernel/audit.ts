@@ -1,11 +1,5 @@
-import {
-  orAbort,
-  quietly,
-  type AuditEvent,
-  type AuditEventType,
-  type AuditOutcome,
-  type DiscoveryContext,
-} from "../contracts/index.ts";
+import type { AuditEvent, AuditEventType, AuditOutcome, DiscoveryContext } from "../contracts/index.ts";
+import { orAbort, quietly } from "../internal/index.ts";
 import { graceMs, type Ports } from "./call-port.ts";
 import type { AuditSink } from "./ports.ts";
 

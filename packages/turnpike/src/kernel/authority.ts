@@ -1,11 +1,5 @@
-import {
-  deepFreeze,
-  orAbort,
-  samePrincipal,
-  type DiscoveryContext,
-  type Grant,
-  type PrincipalRef,
-} from "../contracts/index.ts";
+import { samePrincipal, type DiscoveryContext, type Grant, type PrincipalRef } from "../contracts/index.ts";
+import { deepFreeze, orAbort } from "../internal/index.ts";
 import { compileGrant, type CompiledGrant, type Moment } from "./active.ts";
 import { indexCapabilities, type CapabilityIndex } from "./capability-index.ts";
 import { reportPortError, type Ports } from "./call-port.ts";

@@ -1,7 +1,5 @@
 import {
-  accept,
   AuthorizationRequestSchema,
-  DiscoveryContextSchema,
   samePrincipal,
   type AccessContext,
   type AuthorizationDecision,
@@ -9,7 +7,9 @@ import {
   type DiscoveryContext,
   type ResourceRef,
 } from "../contracts/index.ts";
+import { accept } from "../internal/index.ts";
 import { record, type AuditFacts } from "./audit.ts";
+import { acceptContext } from "./context.ts";
 import type { Ports } from "./call-port.ts";
 import type { AuthorityView } from "./authority.ts";
 import { momentOf } from "./candidates.ts";
@@ -26,18 +26,6 @@ export interface Gate {
 
 /** What an operation adds to the audit event of its decision. */
 export type DecisionFacts = Pick<AuditFacts, "tool" | "operationId" | "messageId" | "receiver">;
-
-/** The context as the kernel uses it, or undefined when it does not fit the contract. */
-export function acceptDiscovery(context: DiscoveryContext): DiscoveryContext | undefined {
-  const accepted = accept(DiscoveryContextSchema, context);
-  return accepted.ok ? accepted.value : undefined;
-}
-
-/** Like `acceptDiscovery`, for operations that act and so need an authority. */
-export function acceptContext(context: AccessContext): AccessContext | undefined {
-  const accepted = acceptDiscovery(context);
-  return accepted?.authority === undefined ? undefined : (accepted as AccessContext);
-}
 
 /** The operation `authorize`: decides without consuming, and says what would have to be granted. */
 export async function authorize(

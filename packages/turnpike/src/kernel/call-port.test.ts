@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { neverAborted } from "../contracts/index.ts";
+import { neverAborted } from "../internal/index.ts";
 import { memoryGrants } from "../testing/index.ts";
 import { callPort, reportPortError, type Ports } from "./call-port.ts";
 import type { PortFailure } from "./ports.ts";

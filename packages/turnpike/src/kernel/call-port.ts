@@ -1,4 +1,4 @@
-import { orAbort, quietly } from "../contracts/index.ts";
+import { orAbort, quietly } from "../internal/index.ts";
 import type { KernelOptions, PortFailure } from "./ports.ts";
 
 /** The host's ports as the operations use them. */

@@ -1,4 +1,5 @@
-import { parseInstant, type AuthorizationRequest, type DiscoveryContext } from "../contracts/index.ts";
+import type { AuthorizationRequest, DiscoveryContext } from "../contracts/index.ts";
+import { parseInstant } from "../internal/index.ts";
 import { inactivity, type CompiledGrant, type Moment } from "./active.ts";
 import type { AdmittedAuthority, Authority, AuthorityView } from "./authority.ts";
 import { lookUp, someWithin } from "./capability-index.ts";

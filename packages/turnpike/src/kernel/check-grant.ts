@@ -1,4 +1,5 @@
-import { neverAborted, parseInstant, type Grant } from "../contracts/index.ts";
+import type { Grant } from "../contracts/index.ts";
+import { neverAborted, parseInstant } from "../internal/index.ts";
 import { compileGrant, inactivity, type Inactivity } from "./active.ts";
 import type { Ports } from "./call-port.ts";
 import { walkChain, type ChainVerdict } from "./chain.ts";

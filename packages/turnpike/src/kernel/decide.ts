@@ -1,11 +1,11 @@
 import {
-  check,
   JsonObjectSchema,
   type AccessContext,
   type AuthorizationRequest,
   type JsonObject,
   type ReasonCode,
 } from "../contracts/index.ts";
+import { check } from "../internal/index.ts";
 import type { CompiledGrant } from "./active.ts";
 import { callPort, reportPortError, type Ports } from "./call-port.ts";
 import type { AuthorityView } from "./authority.ts";

@@ -1,4 +1,5 @@
-import { check, GrantSchema, type Constraints, type DelegationRule, type Grant } from "../contracts/index.ts";
+import { GrantSchema, type Constraints, type DelegationRule, type Grant } from "../contracts/index.ts";
+import { check } from "../internal/index.ts";
 import { compileGrant, inactivity, type CompiledGrant } from "./active.ts";
 import { brokenLink, maxDelegationLinks } from "./chain.ts";
 

@@ -1,13 +1,5 @@
-import {
-  check,
-  fitsInBytes,
-  quietly,
-  TimeLimitError,
-  withinTime,
-  type Accepted,
-  type JsonObject,
-  type JsonValue,
-} from "../contracts/index.ts";
+import type { JsonObject, JsonValue } from "../contracts/index.ts";
+import { check, fitsInBytes, quietly, TimeLimitError, withinTime, type Accepted } from "../internal/index.ts";
 import { graceMs, reportPortError, type Ports } from "./call-port.ts";
 import type { CallOptions, PortFailure } from "./ports.ts";
 

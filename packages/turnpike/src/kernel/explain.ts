@@ -1,5 +1,6 @@
 import type { AccessContext, AuthorizationDecision, AuthorizationRequest } from "../contracts/index.ts";
-import { acceptContext, acceptRequest, decideOn, type Gate } from "./authorize.ts";
+import { acceptRequest, decideOn, type Gate } from "./authorize.ts";
+import { acceptContext } from "./context.ts";
 import type { ChainVerdict } from "./chain.ts";
 import { peek, type Decision } from "./decide.ts";
 import { failedCondition, type Condition } from "./diagnose.ts";

@@ -1,6 +1,4 @@
 import {
-  accept,
-  deepFreeze,
   ResourceOperationRequestSchema,
   ResourceResultSchema,
   type AccessContext,
@@ -9,8 +7,10 @@ import {
   type ResourceOperationRequest,
   type ResourceResult,
 } from "../contracts/index.ts";
+import { accept, deepFreeze } from "../internal/index.ts";
 import { recordOutcome, type AuditFacts } from "./audit.ts";
-import { acceptContext, authorizeEffect, namesContextOwner, type Gate } from "./authorize.ts";
+import { authorizeEffect, namesContextOwner, type Gate } from "./authorize.ts";
+import { acceptContext } from "./context.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
 import { standOn } from "./covers.ts";
 import { carryOutEffect, readResult, type EffectOptions } from "./effect.ts";

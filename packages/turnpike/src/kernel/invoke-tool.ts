@@ -1,9 +1,6 @@
 import {
-  accept,
-  check,
   AuthorizationRequestSchema,
   JsonObjectSchema,
-  quietly,
   ToolCallSchema,
   ToolResultSchema,
   type AccessContext,
@@ -14,8 +11,10 @@ import {
   type ToolDescriptor,
   type ToolResult,
 } from "../contracts/index.ts";
+import { accept, check, quietly } from "../internal/index.ts";
 import { recordOutcome, type AuditFacts } from "./audit.ts";
-import { acceptContext, authorizeEffect, type Gate } from "./authorize.ts";
+import { authorizeEffect, type Gate } from "./authorize.ts";
+import { acceptContext } from "./context.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
 import { momentOf } from "./candidates.ts";
 import { standOn } from "./covers.ts";

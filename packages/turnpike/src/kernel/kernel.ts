@@ -1,20 +1,20 @@
-import {
-  neverAborted,
-  type AccessContext,
-  type AuthorizationDecision,
-  type AuthorizationRequest,
-  type DiscoveryContext,
-  type MessageEnvelope,
-  type MessageResult,
-  type NamespaceCatalog,
-  type NamespaceUpdate,
-  type ReachResult,
-  type ResourceOperationRequest,
-  type ResourceResult,
-  type ToolCall,
-  type ToolDescriptor,
-  type ToolResult,
+import type {
+  AccessContext,
+  AuthorizationDecision,
+  AuthorizationRequest,
+  DiscoveryContext,
+  MessageEnvelope,
+  MessageResult,
+  NamespaceCatalog,
+  NamespaceUpdate,
+  ReachResult,
+  ResourceOperationRequest,
+  ResourceResult,
+  ToolCall,
+  ToolDescriptor,
+  ToolResult,
 } from "../contracts/index.ts";
+import { neverAborted } from "../internal/index.ts";
 import { authorize, type Gate } from "./authorize.ts";
 import { loadAuthority } from "./authority.ts";
 import { covers, type RunningAct } from "./covers.ts";

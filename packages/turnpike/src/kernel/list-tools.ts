@@ -1,7 +1,8 @@
 import type { DiscoveryContext, ToolDescriptor } from "../contracts/index.ts";
 import type { CompiledGrant } from "./active.ts";
 import { record, type AuditFacts } from "./audit.ts";
-import { acceptDiscovery, namesContextOwner, type Gate } from "./authorize.ts";
+import { namesContextOwner, type Gate } from "./authorize.ts";
+import { acceptDiscovery } from "./context.ts";
 import type { Ports } from "./call-port.ts";
 import type { AuthorityView } from "./authority.ts";
 import type { Moment } from "./active.ts";

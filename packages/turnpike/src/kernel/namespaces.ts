@@ -1,17 +1,15 @@
 import {
-  accept,
   DiscoveryContextSchema,
   NamespaceUpdateSchema,
-  neverAborted,
-  orAbort,
   type AccessContext,
   type DiscoveryContext,
   type ErrorCode,
   type NamespaceCatalog,
   type NamespaceUpdate,
 } from "../contracts/index.ts";
+import { accept, neverAborted, orAbort } from "../internal/index.ts";
 import { record, recordOutcome, type AuditFacts } from "./audit.ts";
-import { acceptContext, acceptDiscovery } from "./authorize.ts";
+import { acceptContext, acceptDiscovery } from "./context.ts";
 import { graceMs, reportPortError, type Ports } from "./call-port.ts";
 import { KernelError } from "./kernel-error.ts";
 import type { ToolNamespaceSettingsStore } from "./ports.ts";

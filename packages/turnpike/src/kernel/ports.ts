@@ -61,6 +61,7 @@ export interface ToolNamespaceSettingsStore {
 
 /** One tool. Its methods are called on the object itself. */
 export interface ToolHandler {
+  /** A frozen one is a promise that it never changes: it is read once. */
   descriptor: ToolDescriptor;
   /** The arguments as the tool will use them. Throw to refuse them; only a `ToolError`'s message reaches the caller. */
   parse(args: JsonObject): JsonObject;

@@ -1,6 +1,7 @@
 import { samePrincipal, type DiscoveryContext, type ReachEntry, type ReachResult } from "../contracts/index.ts";
 import { record, type AuditFacts } from "./audit.ts";
-import { acceptDiscovery, type Gate } from "./authorize.ts";
+import type { Gate } from "./authorize.ts";
+import { acceptDiscovery } from "./context.ts";
 import type { CompiledGrant } from "./active.ts";
 import type { Moment } from "./active.ts";
 import { isLive, momentOf } from "./candidates.ts";

@@ -1,11 +1,5 @@
-import {
-  canonicalJson,
-  sha256,
-  type AccessContext,
-  type AuthorityAsk,
-  type AuthorityRequest,
-  type AuthorizationRequest,
-} from "../contracts/index.ts";
+import type { AccessContext, AuthorityAsk, AuthorityRequest, AuthorizationRequest } from "../contracts/index.ts";
+import { canonicalJson, sha256 } from "../internal/index.ts";
 
 /** The ask that a denial restates: exactly what was asked, and nothing of what exists. */
 export function requiredAuthority(

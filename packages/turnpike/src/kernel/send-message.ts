@@ -1,5 +1,4 @@
 import {
-  accept,
   MessageEnvelopeSchema,
   MessageResultSchema,
   principalId,
@@ -10,8 +9,10 @@ import {
   type MessageEnvelope,
   type MessageResult,
 } from "../contracts/index.ts";
+import { accept } from "../internal/index.ts";
 import { recordOutcome, type AuditFacts } from "./audit.ts";
-import { acceptContext, acceptRequest, authorizeEffect, type Gate } from "./authorize.ts";
+import { acceptRequest, authorizeEffect, type Gate } from "./authorize.ts";
+import { acceptContext } from "./context.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
 import { carryOutEffect, readResult, type EffectOptions } from "./effect.ts";
 import { errorObject } from "./kernel-error.ts";

@@ -13,6 +13,7 @@ import {
   worldOf,
   type TestProvider,
 } from "../../test/deployment.ts";
+import { ToolDescriptorSchema } from "../contracts/index.ts";
 import type { ToolHandler, ToolProvider } from "./ports.ts";
 import { createToolRegistry, isNamedIn } from "./tool-catalog.ts";
 
@@ -35,6 +36,7 @@ async function listed(options: Parameters<typeof worldOf>[0], context = both): P
 
 afterEach(() => {
   vi.useRealTimers();
+  vi.restoreAllMocks();
 });
 
 for (const row of [
@@ -126,6 +128,24 @@ test("a provider's tool is called on its own object", async () => {
   expect(result).toMatchObject({ status: "succeeded", tool: "mail.find", output: "text of today" });
   expect(tool.calls).toHaveLength(1);
 });
+
+for (const row of [
+  { name: "a frozen descriptor is checked once, however often its provider is asked", isFrozen: true, checks: 1 },
+  { name: "a descriptor that may still change is checked each time", isFrozen: false, checks: 2 },
+]) {
+  test(row.name, async () => {
+    const check = vi.spyOn(ToolDescriptorSchema, "safeParse");
+    const descriptor = descriptorOf({ name: "mail.find", namespace: "mail" });
+    const tool = noteTool({ descriptor: row.isFrozen ? Object.freeze(descriptor) : descriptor });
+    const { kernel } = worldOf({
+      grants,
+      toolProviders: [providerOf("post", ["mail"], () => Promise.resolve([tool]))],
+    });
+    for (const time of [1, 2]) expect(await kernel.listTools(both), `time ${time}`).toStrictEqual([descriptor]);
+    expect(check).toHaveBeenCalledTimes(row.checks);
+    expect(Object.isFrozen(descriptor.inputSchema)).toBe(row.isFrozen);
+  });
+}
 
 test("a fixed tool wins over a provider's of the same name, and the operator is told of the clash", async () => {
   const [fixed, provided] = [noteTool({ name: "mail.find" }), noteTool({ name: "mail.find" })];

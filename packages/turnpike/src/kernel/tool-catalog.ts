@@ -1,13 +1,11 @@
 import {
-  accept,
-  check,
   IdentifierSchema,
   ToolDescriptorSchema,
-  withinTime,
   type AuthorizationRequest,
   type DiscoveryContext,
   type ToolDescriptor,
 } from "../contracts/index.ts";
+import { accept, check, deepFreeze, withinTime } from "../internal/index.ts";
 import { callPort, reportPortError, type Ports } from "./call-port.ts";
 import type { ToolHandler, ToolProvider } from "./ports.ts";
 
@@ -77,11 +75,20 @@ function compileTool(handler: ToolHandler): Tool {
   if (typeof handler?.parse !== "function" || typeof handler.invoke !== "function") {
     throw new TypeError("A tool needs the functions `parse` and `invoke`.");
   }
-  const accepted = accept(ToolDescriptorSchema, handler.descriptor);
-  if (!accepted.ok)
-    throw new TypeError(`Tool ${handler.descriptor?.name} does not fit the contract: ${accepted.message}`);
-  const descriptor = accepted.value;
+  const descriptor = checkDescriptor(handler.descriptor);
   return { descriptor, ceiling: descriptor.requiredCapability, handler };
+}
+
+const checkedDescriptors = new WeakMap<ToolDescriptor, ToolDescriptor>();
+
+/** A frozen descriptor is a promise that it never changes; freezing what it holds keeps the promise, so it is checked once. */
+function checkDescriptor(given: ToolDescriptor): ToolDescriptor {
+  const known = checkedDescriptors.get(given);
+  if (known !== undefined) return known;
+  const accepted = accept(ToolDescriptorSchema, given);
+  if (!accepted.ok) throw new TypeError(`Tool ${given?.name} does not fit the contract: ${accepted.message}`);
+  if (Object.isFrozen(given)) checkedDescriptors.set(deepFreeze(given), accepted.value);
+  return accepted.value;
 }
 
 /** Fixed tools, and those of the providers that serve a namespace the context enables. */

@@ -1,9 +1,5 @@
 import type { z } from "zod";
 import {
-  accept,
-  currentTimestamp,
-  describeIssues,
-  jsonSchemaOf,
   ToolDescriptorSchema,
   type AccessContext,
   type AuthorizationRequest,
@@ -14,6 +10,7 @@ import {
   type ToolDescriptor,
   type ToolResult,
 } from "../contracts/index.ts";
+import { accept, currentTimestamp, describeIssues, jsonSchemaOf } from "../internal/index.ts";
 import type { ToolHandler } from "./ports.ts";
 
 /** Thrown by a tool to fail a call with a code and words meant for the caller. Any other error stays inside. */

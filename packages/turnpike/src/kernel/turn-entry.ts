@@ -1,12 +1,11 @@
 import {
-  accept,
   DiscoveryContextSchema,
-  withinTime,
   type AccessContext,
   type AuthorizationRequest,
   type JsonObject,
   type ReasonCode,
 } from "../contracts/index.ts";
+import { accept, withinTime } from "../internal/index.ts";
 import { inactivity, type CompiledGrant, type Moment } from "./active.ts";
 import type { AdmittedAuthority, Authority, AuthorityView } from "./authority.ts";
 import type { Gate } from "./authorize.ts";

@@ -1,6 +1,4 @@
 import {
-  amendContext,
-  neverAborted,
   samePrincipal,
   type AccessContext,
   type AgentRef,
@@ -16,8 +14,10 @@ import {
   type ToolDescriptor,
   type ToolResult,
 } from "../contracts/index.ts";
+import { neverAborted } from "../internal/index.ts";
 import { record, recordOutcome, type AuditFacts } from "./audit.ts";
-import { acceptContext, acceptRequest, authorizeEffect, namesContextOwner, type Gate } from "./authorize.ts";
+import { acceptRequest, authorizeEffect, namesContextOwner, type Gate } from "./authorize.ts";
+import { acceptContext, contextAt } from "./context.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
 import type { AuthorityView } from "./authority.ts";
 import { momentOf } from "./candidates.ts";
@@ -228,11 +228,7 @@ function openScope(
       mustEnd ??= "audit_unavailable";
     },
   });
-  const at = (now: string): AccessContext => {
-    const moment = amendContext(context, { now });
-    if (moment === undefined) throw new TypeError("The clock of the turn gave no RFC 3339 time.");
-    return moment;
-  };
+  const at = (now: string): AccessContext => contextAt(context, now);
   /** Looks whether a call may be made at all; that it may not is on the trail as a decision about the turn itself. */
   const enterAt = async (moment: AccessContext, signal: AbortSignal): Promise<Entry> => {
     const entry = mustEnd === "credential_revoked" ? revoked : await enter(gate, basis, moment, signal);

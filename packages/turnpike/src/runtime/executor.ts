@@ -1,17 +1,9 @@
 import {
-  amendContext,
-  check,
-  currentTimestamp,
-  deepFreeze,
-  neverAborted,
-  openDeadline,
-  orAbort,
-  quietly,
+  DiscoveryContextSchema,
   samePrincipal,
   TurnOptionsSchema,
   TurnRequestSchema,
   type AccessContext,
-  type Deadline,
   type ErrorCode,
   type JsonObject,
   type ToolDescriptor,
@@ -20,6 +12,18 @@ import {
   type TurnRequest,
   type TurnResult,
 } from "../contracts/index.ts";
+import {
+  accept,
+  check,
+  currentTimestamp,
+  deepFreeze,
+  neverAborted,
+  openDeadline,
+  orAbort,
+  quietly,
+  remember,
+  type Deadline,
+} from "../internal/index.ts";
 import type { Kernel, TurnBreak, TurnScope } from "../kernel/index.ts";
 import { escalationToolName } from "./escalate.ts";
 import type { RuntimePlugin, TurnLimits } from "./plugin.ts";
@@ -102,8 +106,11 @@ async function execute(
   const accepted = check(TurnRequestSchema, rest);
   if (!accepted.ok) throw new TypeError(`This is no turn request: ${accepted.message}`);
   const request = accepted.value;
-  const context = amendContext(given, { executionId: request.executionId });
-  if (context === undefined) throw new TypeError("A turn needs a valid access context.");
+  const trusted = accept(DiscoveryContextSchema, given);
+  if (!trusted.ok) throw new TypeError("A turn needs a valid access context.");
+  // Both parts were accepted, and so is the context of the turn.
+  const { executionId } = request;
+  const context = remember(DiscoveryContextSchema, { ...trusted.value, executionId }) as AccessContext;
 
   const { clock } = executor.tools;
   const startedAt = clock();
@@ -115,7 +122,7 @@ async function execute(
 
   const reason = "error" in ending ? ending.error.code : undefined;
   events.close(terminalEvents[ending.status], reason === undefined ? {} : { code: reason });
-  const { version, executionId } = request;
+  const { version } = request;
   const metadata: JsonObject = { ...ending.metadata, runtime: executor.manifest };
   return {
     version,

@@ -1,5 +1,4 @@
 import {
-  check,
   ErrorObjectSchema,
   EscalationAskSchema,
   JsonObjectSchema,
@@ -12,6 +11,7 @@ import {
   type JsonValue,
   type TurnEventType,
 } from "../contracts/index.ts";
+import { check } from "../internal/index.ts";
 import { errorObject } from "../kernel/index.ts";
 
 /** How a turn ends; the wire shape is made from it once. */

@@ -1,10 +1,7 @@
 import {
-  accept,
-  check,
   ErrorObjectSchema,
   JsonObjectSchema,
   JsonValueSchema,
-  orAbort,
   ToolCallSchema,
   type ErrorCode,
   type ErrorObject,
@@ -14,6 +11,7 @@ import {
   type ToolCall,
   type ToolResult,
 } from "../contracts/index.ts";
+import { accept, check, orAbort } from "../internal/index.ts";
 import { errorObject } from "../kernel/index.ts";
 import { escalationToolName } from "./escalate.ts";
 import { readEscalationAsk } from "./settle.ts";

@@ -1,11 +1,5 @@
-import {
-  deepFreeze,
-  quietly,
-  type JsonValue,
-  type TurnEvent,
-  type TurnEventType,
-  type TurnRequest,
-} from "../contracts/index.ts";
+import type { JsonValue, TurnEvent, TurnEventType, TurnRequest } from "../contracts/index.ts";
+import { deepFreeze, quietly } from "../internal/index.ts";
 
 /** Where a turn writes down what happens. */
 export interface TurnEvents {

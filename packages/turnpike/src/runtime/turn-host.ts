@@ -1,13 +1,11 @@
 import {
-  accept,
-  check,
   JsonObjectSchema,
-  orAbort,
   ToolCallSchema,
   type ErrorCode,
   type ToolCall,
   type ToolResult,
 } from "../contracts/index.ts";
+import { accept, check, orAbort } from "../internal/index.ts";
 import type { TurnScope } from "../kernel/index.ts";
 import type { RuntimeHost, TurnLimits } from "./plugin.ts";
 import type { TurnEvents } from "./turn-events.ts";

@@ -1,4 +1,5 @@
-import { parseInstant, type Grant, type PrincipalRef } from "../contracts/index.ts";
+import type { Grant, PrincipalRef } from "../contracts/index.ts";
+import { parseInstant } from "../internal/index.ts";
 import type { GrantScope, GrantSource } from "../kernel/index.ts";
 import { expectSame, type PortCase } from "./port-case.ts";
 

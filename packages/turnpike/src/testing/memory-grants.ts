@@ -1,4 +1,5 @@
-import { deepFreeze, principalKey, type Grant } from "../contracts/index.ts";
+import { principalKey, type Grant } from "../contracts/index.ts";
+import { deepFreeze } from "../internal/index.ts";
 import type { GrantScope, GrantSource } from "../kernel/index.ts";
 
 /** A grant source in memory; what is issued or revoked is seen by the next call. */

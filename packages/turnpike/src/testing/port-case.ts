@@ -1,4 +1,4 @@
-import { canonicalJson } from "../contracts/index.ts";
+import { canonicalJson } from "../internal/index.ts";
 
 /** One check of a port's contract: rejects when the port does not keep it. Hand each to the test runner of your choice. */
 export interface PortCase {

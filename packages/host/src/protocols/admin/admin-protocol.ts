@@ -1,4 +1,4 @@
-import { check, describeIssues } from "turnpike/contracts";
+import { describeIssues } from "turnpike/contracts";
 import { jsonReply, readBody, ServiceHttpError } from "turnpike/http";
 import { requireOperator, type Operator, type OperatorPorts } from "../../access/index.ts";
 import type { IncomingRequest, Protocol, ProtocolRoute } from "../../front/index.ts";
@@ -51,9 +51,9 @@ async function readInput(route: AdminRoute, { request, body }: IncomingRequest):
   const query = new URL(request.url).searchParams;
   const repeated = [...query.keys()].find((name) => query.getAll(name).length > 1);
   if (repeated !== undefined) throw refuse(describeIssues([{ ...onceOnly, path: [repeated] }]));
-  const checked = route.query && check(route.query, Object.fromEntries(query));
-  if (checked?.ok === false) throw refuse(checked.message);
-  return checked?.value;
+  const checked = route.query?.safeParse(Object.fromEntries(query));
+  if (checked?.success === false) throw refuse(describeIssues(checked.error.issues));
+  return checked?.data;
 }
 
 function refuse(message: string): ServiceHttpError {

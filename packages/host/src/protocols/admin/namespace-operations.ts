@@ -1,5 +1,6 @@
-import { sha256, type PrincipalRef } from "turnpike/contracts";
+import type { PrincipalRef } from "turnpike/contracts";
 import { KernelError } from "turnpike/kernel";
+import { sha256 } from "../../base/index.ts";
 import type { Settings } from "../../management/index.ts";
 import { conflict, invalid, type AdminOperations, type AdminServices } from "./admin-services.ts";
 

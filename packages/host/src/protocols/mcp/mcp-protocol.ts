@@ -3,7 +3,7 @@ import {
   localhostAllowedOrigins,
   validateOriginHeader,
 } from "@modelcontextprotocol/server";
-import { readJson, type DiscoveryContext } from "turnpike/contracts";
+import { JsonValueSchema, type DiscoveryContext } from "turnpike/contracts";
 import { readJsonBody, ServiceHttpError, type BodySource, type ServiceApi } from "turnpike/http";
 import type { ContextResolver } from "../../access/index.ts";
 import type { IncomingRequest, Protocol } from "../../front/index.ts";
@@ -62,8 +62,9 @@ function refuseForeignPages(origin: string | null): void {
 /** Reads one message, within the limits of every body. A batch is refused: the rate limit would count it as one request. */
 async function readMessage(body: BodySource): Promise<unknown> {
   const document = await readJsonBody(body);
-  const reading = readJson(document);
-  if (!reading.ok) throw new ServiceHttpError(400, "invalid_request", reading.problem.expected);
+  const reading = JsonValueSchema.safeParse(document);
+  if (!reading.success)
+    throw new ServiceHttpError(400, "invalid_request", reading.error.issues[0]?.message ?? "expected JSON");
   if (Array.isArray(document)) throw new ServiceHttpError(400, "invalid_request", "expected one message a request");
   return document;
 }

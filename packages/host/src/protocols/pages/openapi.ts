@@ -1,6 +1,6 @@
 import * as contracts from "turnpike/contracts";
-import { jsonSchemasOf, type JsonObject } from "turnpike/contracts";
-import { openApiDocument } from "turnpike/http";
+import type { JsonObject } from "turnpike/contracts";
+import { jsonSchemasOf, openApiDocument } from "turnpike/http";
 import { z } from "zod";
 import { version } from "../../base/index.ts";
 import { type AdminRoute, adminRoutes } from "../../management/index.ts";

@@ -1,4 +1,4 @@
-import { check, type JsonObject, type JsonValue } from "turnpike/contracts";
+import type { JsonObject, JsonValue } from "turnpike/contracts";
 import { z } from "zod";
 
 const EntrySchema = z.strictObject({ role: z.enum(["user", "assistant"]), text: z.string().min(1) });
@@ -12,8 +12,8 @@ const maxCharacters = 131_072;
 
 /** The earlier conversation that a turn's state holds, undefined when what it holds is none. Other keys are the caller's. */
 export function readConversation(state: JsonObject = {}): Entry[] | undefined {
-  const conversation = check(ConversationSchema, state["conversation"] ?? []);
-  return conversation.ok ? recent(conversation.value) : undefined;
+  const conversation = ConversationSchema.safeParse(state["conversation"] ?? []);
+  return conversation.success ? recent(conversation.data) : undefined;
 }
 
 /** The state to send with the next turn. */

@@ -1,5 +1,5 @@
 import {
-  check,
+  describeIssues,
   EscalationAskSchema,
   IdentifierSchema,
   JsonObjectSchema,
@@ -50,14 +50,15 @@ function readArguments(
   input: unknown,
   turn: RuntimeTurn,
 ): { value: ToolCall["arguments"] } | { error: ErrorObject } {
-  if (!check(IdentifierSchema, tool).ok) return { error: errorObject("tool_unavailable") };
-  const read = check(JsonObjectSchema, input);
-  if (!read.ok) return { error: errorObject("invalid_tool_arguments", "The arguments are no JSON object.") };
-  if (tool !== escalationToolName) return read;
+  if (!IdentifierSchema.safeParse(tool).success) return { error: errorObject("tool_unavailable") };
+  const read = JsonObjectSchema.safeParse(input);
+  if (!read.success) return { error: errorObject("invalid_tool_arguments", "The arguments are no JSON object.") };
+  if (tool !== escalationToolName) return { value: read.data };
 
   // A call to escalate ends the turn, so the turn goes on when there is nothing to end it with.
   const isOffered = turn.tools.some(({ name }) => name === escalationToolName);
   if (!isOffered) return { error: errorObject("tool_unavailable") };
-  const ask = check(EscalationAskSchema, read.value);
-  return ask.ok ? read : { error: errorObject("invalid_tool_arguments", ask.message) };
+  const ask = EscalationAskSchema.safeParse(read.data);
+  if (ask.success) return { value: read.data };
+  return { error: errorObject("invalid_tool_arguments", describeIssues(ask.error.issues)) };
 }

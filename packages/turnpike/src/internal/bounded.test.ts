@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import * as valid from "../../test/valid-objects.ts";
+import * as contracts from "../contracts/index.ts";
 import { boundedArray, strictObject } from "./bounded.ts";
 import { describeIssues } from "./describe-issues.ts";
-import * as contracts from "./index.ts";
 
 const schemas = Object.entries(contracts).flatMap(([name, value]) =>
   value instanceof z.ZodType ? { name, value } : [],

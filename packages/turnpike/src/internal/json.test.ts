@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { testContract } from "../../test/contract-rows.ts";
-import { JsonObjectSchema, JsonValueSchema, readJson } from "./json.ts";
+import { JsonObjectSchema, JsonValueSchema } from "../contracts/index.ts";
+import { readJson } from "./json.ts";
 
 const noJson = "expected a JSON value";
 const notFinite = "expected a finite number";

@@ -1,6 +1,11 @@
 import { z } from "zod";
 import type { JsonObject } from "./json.ts";
 
+/** The JSON Schema (2020-12) of what a schema takes in or gives out. Throws when JSON Schema cannot say it. */
+export function jsonSchemaOf(schema: z.ZodType, io: "input" | "output"): JsonObject {
+  return plain(z.toJSONSchema(schema, { io }));
+}
+
 /**
  * The JSON Schema (2020-12) of every schema in a room's exports, by the name of its type (`ToolCall` for
  * `ToolCallSchema`). Each refers to the others as `refPrefix` and their name, so every shape is written out once.

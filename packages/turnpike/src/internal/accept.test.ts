@@ -1,10 +1,8 @@
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { messageEnvelope, toolCall } from "../../test/valid-objects.ts";
+import { JsonObjectSchema, MessageEnvelopeSchema, ToolCallSchema } from "../contracts/index.ts";
 import { accept, check, deepFreeze } from "./accept.ts";
-import { JsonObjectSchema } from "./json.ts";
-import { MessageEnvelopeSchema } from "./message.ts";
-import { ToolCallSchema } from "./tool.ts";
 
 /** A schema that counts how often it is asked. */
 function countingSchema() {

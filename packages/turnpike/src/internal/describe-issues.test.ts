@@ -3,13 +3,16 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { leastCpuMs, maxCpuMs } from "../../test/hostile-bodies.ts";
 import * as valid from "../../test/valid-objects.ts";
-import { AccessContextSchema } from "./access.ts";
+import {
+  AccessContextSchema,
+  NamespaceUpdateSchema,
+  PrincipalRefSchema,
+  ResourceRefSchema,
+  ToolCallSchema,
+  TurnOptionsSchema,
+  TurnRequestSchema,
+} from "../contracts/index.ts";
 import { describeIssues } from "./describe-issues.ts";
-import { NamespaceUpdateSchema } from "./namespace.ts";
-import { PrincipalRefSchema } from "./principal.ts";
-import { ResourceRefSchema } from "./resource.ts";
-import { ToolCallSchema } from "./tool.ts";
-import { TurnOptionsSchema, TurnRequestSchema } from "./turn.ts";
 
 function describeRefusal(schema: z.ZodType, value: unknown): string {
   return describeIssues(schema.safeParse(value).error?.issues ?? []);

@@ -1,0 +1,14 @@
+export { accept, check, deepFreeze, remember, type Accepted } from "./accept.ts";
+export { boundedArray, strictObject } from "./bounded.ts";
+export { canonicalJson } from "./canonical-json.ts";
+export { checkJsonText } from "./check-json-text.ts";
+export { neverAborted, openDeadline, orAbort, TimeLimitError, withinTime, type Deadline } from "./deadline.ts";
+export { describeExpectation, describeIssues } from "./describe-issues.ts";
+export { fromHeaderValue, toHeaderValue } from "./header-value.ts";
+export { currentTimestamp, parseInstant } from "./instant.ts";
+export { jsonSchemaOf, jsonSchemasOf } from "./json-schema.ts";
+export { fitsInBytes } from "./json-size.ts";
+export { readJson, type JsonObject, type JsonValue } from "./json.ts";
+export { quietly } from "./quietly.ts";
+export { sha256 } from "./sha256.ts";
+export { isSortedSet } from "./sorted.ts";

@@ -8,7 +8,7 @@ import { access, alice, context, neverAborted } from "../../test/records.ts";
 import type { Database } from "../storage/database.ts";
 import { openStores } from "../compose/stores.ts";
 import { createAccessGuard } from "./access-guard.ts";
-import { callerByCredential, callerByJwt, type Caller } from "./caller.ts";
+import { callerByCredential, callerByJwt, type Caller } from "./authenticate.ts";
 import { createJwtVerifier } from "./jwt.ts";
 
 const gone = { stands: false };

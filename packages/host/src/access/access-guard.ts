@@ -3,7 +3,7 @@ import { ServiceHttpError, type ServiceApi, type ServiceApiCallOptions } from "t
 import type { AccessGuard } from "turnpike/kernel";
 import { recordOf } from "./request-record.ts";
 import type { NamespaceSettingsStore } from "../tool-namespaces/index.ts";
-import type { Caller } from "./caller.ts";
+import type { Caller } from "./authenticate.ts";
 
 /** What a guard is made of. */
 export interface AccessGuardOptions {

@@ -1,11 +1,15 @@
 import { ServiceHttpError } from "turnpike/http";
 import { isOutage } from "../storage/index.ts";
-import { callerByCredential, callerByJwt, type Caller } from "./caller.ts";
-import type { CredentialStore } from "./credential-store.ts";
+import type { Credential, CredentialStore } from "./credential-store.ts";
 import type { JwtVerifier } from "./jwt.ts";
 import { KeySetUnavailableError } from "./key-set.ts";
-import type { RateLimit } from "./rate-limit.ts";
-import type { RequestRecord } from "./request-record.ts";
+
+/** Who sent a request, by what they showed for it. */
+export interface Caller {
+  readonly credential: Credential;
+  /** Whether what they showed is still good at a later moment. Throws when that cannot be established. */
+  stands(now: Date): Promise<boolean>;
+}
 
 /** What callers are known by. */
 export interface AuthenticationPorts {
@@ -37,13 +41,6 @@ async function findCaller(
   return callerByJwt(jwt, token, clock());
 }
 
-/** Counts a request against the rate of its credential; throws `429` when that is used up. */
-export function takeAllowance(rateLimit: RateLimit, { credential }: Caller, record: RequestRecord): void {
-  const allowance = rateLimit.take(credential.id);
-  for (const [name, value] of Object.entries(allowance.headers)) record.headers.set(name, value);
-  if (!allowance.isGranted) throw new ServiceHttpError(429, "rate_limited", "Too many requests with this credential.");
-}
-
 /** A store or a key set that does not answer lets nobody in, and says that it may answer later. */
 export async function orUnavailable<T>(answer: Promise<T>): Promise<T> {
   try {
@@ -53,4 +50,20 @@ export async function orUnavailable<T>(answer: Promise<T>): Promise<T> {
     const message = "Credentials and settings cannot be read right now.";
     throw new ServiceHttpError(503, "authority_unavailable", message, { cause });
   }
+}
+
+/** The bearer of a credential that the host made; undefined when it is not good. */
+export async function callerByCredential(
+  credentials: CredentialStore,
+  token: string,
+  now: Date,
+): Promise<Caller | undefined> {
+  const credential = await credentials.verify(token, now);
+  return credential && { credential, stands: (later) => credentials.stands(credential.id, later) };
+}
+
+/** The bearer of an identity provider's token; undefined when it is not good. Throws while there are no keys to tell by. */
+export async function callerByJwt(jwt: JwtVerifier, token: string, now: Date): Promise<Caller | undefined> {
+  const credential = await jwt.verify(token, now);
+  return credential && { credential, stands: async (later) => (await jwt.verify(token, later)) !== undefined };
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { PrincipalRef } from "turnpike/contracts";
 import { countingApi, turn } from "../../test/counting-api.ts";
 import { access, alice, assistant, context } from "../../test/records.ts";
-import type { Caller } from "./caller.ts";
+import type { Caller } from "./authenticate.ts";
 import { limitSenders } from "./limit-senders.ts";
 
 function callerWith(senders?: PrincipalRef[]): Caller {

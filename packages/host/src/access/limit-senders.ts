@@ -1,7 +1,7 @@
 import { samePrincipal } from "turnpike/contracts";
 import { ServiceHttpError, type ServiceApi, type ServiceApiCallOptions } from "turnpike/http";
 import { recordOf } from "./request-record.ts";
-import type { Caller } from "./caller.ts";
+import type { Caller } from "./authenticate.ts";
 
 /**
  * The same api; turns are only started with messages from senders whom the caller's credential may name. It belongs above

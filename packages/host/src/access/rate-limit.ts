@@ -1,3 +1,7 @@
+import { ServiceHttpError } from "turnpike/http";
+import type { Caller } from "./authenticate.ts";
+import type { RequestRecord } from "./request-record.ts";
+
 /** Whether a request may go on, and what its response says about that. */
 interface Allowance {
   isGranted: boolean;
@@ -41,4 +45,11 @@ export function createRateLimit({ perSecond, burst, clock = () => performance.no
       };
     },
   };
+}
+
+/** Counts a request against the rate of its credential; throws `429` when that is used up. */
+export function takeAllowance(rateLimit: RateLimit, { credential }: Caller, record: RequestRecord): void {
+  const allowance = rateLimit.take(credential.id);
+  for (const [name, value] of Object.entries(allowance.headers)) record.headers.set(name, value);
+  if (!allowance.isGranted) throw new ServiceHttpError(429, "rate_limited", "Too many requests with this credential.");
 }

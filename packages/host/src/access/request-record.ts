@@ -1,5 +1,5 @@
 import type { ServiceApiCallOptions } from "turnpike/http";
-import type { Caller } from "./caller.ts";
+import type { Caller } from "./authenticate.ts";
 
 /** What is known of one request while it is handled. The front opens it, and it travels with the call options. */
 export interface RequestRecord {

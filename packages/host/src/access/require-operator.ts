@@ -1,8 +1,8 @@
 import { ServiceHttpError } from "turnpike/http";
 import type { AuditSink } from "turnpike/kernel";
-import { authenticate, takeAllowance, type AuthenticationPorts } from "./authenticate.ts";
+import { authenticate, type AuthenticationPorts } from "./authenticate.ts";
 import { createOperator, type Operator } from "./operator.ts";
-import type { RateLimit } from "./rate-limit.ts";
+import { takeAllowance, type RateLimit } from "./rate-limit.ts";
 import type { RequestRecord } from "./request-record.ts";
 
 /** What operators are let in with. */

@@ -1,9 +1,9 @@
 import { IdentifierSchema, parsePrincipal, type DiscoveryContext } from "turnpike/contracts";
 import { fromHeaderValue, ServiceHttpError, toHeaderValue } from "turnpike/http";
 import type { NamespaceSettingsStore } from "../tool-namespaces/index.ts";
-import { authenticate, orUnavailable, takeAllowance, type AuthenticationPorts } from "./authenticate.ts";
+import { authenticate, orUnavailable, type AuthenticationPorts } from "./authenticate.ts";
 import type { Credential } from "./credential-store.ts";
-import type { RateLimit } from "./rate-limit.ts";
+import { takeAllowance, type RateLimit } from "./rate-limit.ts";
 import type { RequestRecord } from "./request-record.ts";
 
 /** What credentials become contexts with. */

@@ -99,6 +99,15 @@ test("a request behind a refused one does not reach the application", async () =
   expect([statuses, seen, refused.length]).toEqual([[400], [], 1]);
 });
 
+test("a request that expects 100-continue is invited to send its body, unless it follows a refused one", async () => {
+  const expecting = `POST /y HTTP/1.1\r\n${host}Expect: 100-continue\r\nContent-Length: 2\r\n`;
+  const { url, seen } = await serve();
+  expect((await exchange(url, { send: `${expecting}${close}\r\n{}` })).statuses).toEqual([100, 200]);
+  const behind = `GET //x HTTP/1.1\r\n${host}\r\n${expecting}\r\n{}`;
+  expect((await exchange(url, { send: behind })).statuses).toEqual([400]);
+  expect(seen).toHaveLength(1);
+});
+
 const getX = `GET /x HTTP/1.1\r\n${host}\r\n`;
 
 test("a socket that pipelines without end has 64 requests in work, and is refused then", async () => {

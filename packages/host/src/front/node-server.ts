@@ -72,17 +72,18 @@ export async function startServer(config: FrontSettings, front: Front, onRefused
     // One chunk of bytes can hold thousands of requests, and they all arrive in one turn of the event loop.
     return void refuse(exchange, tooMany, onRefused);
   };
-  const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+  const take = (incoming: IncomingMessage, outgoing: ServerResponse, onAccepted?: () => void): void => {
     const exchange = begin(incoming, outgoing);
     if (exchange === undefined) return;
+    const refusal = refusalOf(incoming, limits);
+    if (refusal !== undefined) return refuse(exchange, refusal, onRefused);
+    onAccepted?.();
     const served = serve(exchange, front, limits, onRefused).finally(() => running.delete(served));
     running.add(served);
   };
-  server.on("request", onRequest);
-  server.on("checkContinue", (incoming, outgoing) => {
-    if (refusalOf(incoming, limits) === undefined) outgoing.writeContinue();
-    onRequest(incoming, outgoing);
-  });
+  server.on("request", (incoming, outgoing) => take(incoming, outgoing));
+  // Such a client sends its body only when it is told to.
+  server.on("checkContinue", (incoming, outgoing) => take(incoming, outgoing, () => outgoing.writeContinue()));
   server.on("checkExpectation", (incoming, outgoing) => {
     const exchange = begin(incoming, outgoing);
     if (exchange !== undefined) refuse(exchange, refusalOf(incoming, limits) ?? unexpected, onRefused);
@@ -107,8 +108,6 @@ export async function startServer(config: FrontSettings, front: Front, onRefused
 /** INVARIANT: every request is answered once, by the front or by a refusal, and whoever answers it tells the log. */
 async function serve(exchange: Exchange, front: Front, limits: WireLimits, onRefused: OnRefused): Promise<void> {
   const { incoming, outgoing } = exchange;
-  const refusal = refusalOf(incoming, limits);
-  if (refusal !== undefined) return refuse(exchange, refusal, onRefused);
   const request = requestOf(incoming, outgoing);
   if (request === undefined) return refuse(exchange, unreadable, onRefused);
   try {

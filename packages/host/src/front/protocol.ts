@@ -1,32 +1,32 @@
 import { createRouter, type BodySource, type Reply } from "turnpike/http";
 import type { RequestRecord } from "../access/index.ts";
 
-/** A request on its way through the host. */
+/** A request on its way through the host's protocols. */
 export interface IncomingRequest {
   readonly request: Request;
   readonly path: string;
   /** The body, up to the limit of the host, whatever length it declares. */
   readonly body: BodySource;
   readonly record: RequestRecord;
-  /** Told about an error that callers do not see, or that comes when the answer has begun. */
+  /** Called with an error that callers do not see, or that comes when the answer has begun. */
   onLateError(error: unknown): void;
 }
 
-/** One row of a protocol's table. What it throws becomes the answer. */
+/** One route of a protocol. An error that it throws becomes the answer. */
 export interface ProtocolRoute<Admitted> {
   method: string;
   path: string;
   answer(incoming: IncomingRequest, admitted: Admitted): Promise<Reply | Response>;
 }
 
-/** A protocol: who is let in, and what there is for them. */
+/** A protocol: who is admitted, and its routes. */
 export interface Protocol<Admitted> {
-  /** Whether a path, known or not, is this protocol's. */
+  /** Whether a path belongs to this protocol, also when there is no route for it. */
   owns(path: string): boolean;
-  /** Lets the sender in, or throws. Before this nobody learns which paths there are. */
+  /** Admits the sender, or throws. Nobody learns which paths there are before they are admitted. */
   admit(incoming: IncomingRequest): Promise<Admitted>;
   routes: readonly ProtocolRoute<Admitted>[];
-  /** What anybody may ask. */
+  /** The routes that need no credential. */
   openRoutes?: readonly ProtocolRoute<undefined>[];
 }
 
@@ -37,24 +37,25 @@ export interface ServedProtocol {
   serve(incoming: IncomingRequest): Promise<Reply | Response>;
 }
 
+type Row<Admitted> = ({ kind: "open" } & ProtocolRoute<undefined>) | ({ kind: "admitted" } & ProtocolRoute<Admitted>);
+
 /** Indexes a protocol's routes. */
 export function serveProtocol<Admitted>(protocol: Protocol<Admitted>): ServedProtocol {
-  const { routes, openRoutes = [] } = protocol;
-  const router = createRouter(routes);
-  const openRouter = createRouter(openRoutes);
-  const known = createRouter<{ method: string; path: string }>([...openRoutes, ...routes]);
+  const rows: Row<Admitted>[] = [
+    ...(protocol.openRoutes ?? []).map((route) => ({ kind: "open" as const, ...route })),
+    ...protocol.routes.map((route) => ({ kind: "admitted" as const, ...route })),
+  ];
+  const router = createRouter(rows);
   return {
     owns: (path) => protocol.owns(path),
-    paths: [...openRoutes, ...routes].map(({ path }) => path),
+    paths: rows.map(({ path }) => path),
     async serve(incoming) {
-      const { path } = incoming;
-      const { method } = incoming.request;
-      const openRoute = openRouter.find(method, path);
-      if (openRoute !== undefined) return openRoute.answer(incoming, undefined);
+      const { path, request } = incoming;
+      const row = router.find(request.method, path);
+      if (row?.kind === "open") return row.answer(incoming, undefined);
       const admitted = await protocol.admit(incoming);
-      const route = router.find(method, path);
-      if (route === undefined) throw known.refusal(path);
-      return route.answer(incoming, admitted);
+      if (row === undefined) throw router.refusal(path);
+      return row.answer(incoming, admitted);
     },
   };
 }

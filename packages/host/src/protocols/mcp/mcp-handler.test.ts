@@ -1,8 +1,12 @@
 import { describe, expect, test } from "vitest";
+import { acceptContext } from "turnpike/http";
 import { eventually } from "../../../test/host-calls.ts";
 import { around, hole, hostileParts, leastCpuMs, maxCpuMs } from "../../../../turnpike/test/hostile-bodies.ts";
 import { connectClient } from "../../../test/mcp/servers.ts";
 import { servedWorld, type ServedWorld } from "../../../test/mcp/endpoint.ts";
+import { context } from "../../../test/records.ts";
+import { openRecord } from "../../access/request-record.ts";
+import { mcpProtocol } from "./mcp-protocol.ts";
 
 const url = "http://turnpike.test/mcp";
 
@@ -154,4 +158,14 @@ describe("a request", () => {
     gone.abort();
     expect(signals).toMatchObject([{ aborted: true }]);
   });
+});
+
+test("the context of a request is validated and frozen when it is admitted, for all of its operations", async () => {
+  const { api } = servedWorld();
+  const resolveContext = () => Promise.resolve(context());
+  const request = new Request(url, { method: "POST" });
+  const incoming = { request, path: "/mcp", body: request, record: openRecord("r-1"), onLateError() {} };
+  const admitted = await mcpProtocol({ api, version: "1", resolveContext }).admit(incoming);
+  expect(acceptContext(admitted, "optional")).toBe(admitted);
+  expect(Object.isFrozen(admitted)).toBe(true);
 });

@@ -4,7 +4,7 @@ import {
   validateOriginHeader,
 } from "@modelcontextprotocol/server";
 import { JsonValueSchema, type DiscoveryContext } from "turnpike/contracts";
-import { readJsonBody, ServiceHttpError, type BodySource, type ServiceApi } from "turnpike/http";
+import { acceptContext, readJsonBody, ServiceHttpError, type BodySource, type ServiceApi } from "turnpike/http";
 import type { ContextResolver } from "../../access/index.ts";
 import type { IncomingRequest, Protocol } from "../../front/index.ts";
 import { createMcpServer } from "./mcp-server.ts";
@@ -28,9 +28,10 @@ export function mcpProtocol(options: McpProtocolOptions): Protocol<DiscoveryCont
   const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
   return {
     owns: (path) => path === mcpPath,
-    admit({ request, record }) {
+    async admit({ request, record }) {
       refuseForeignPages(request.headers.get("origin"));
-      return options.resolveContext(request.headers, record);
+      // Validated and frozen once, however many operations the request takes.
+      return acceptContext(await options.resolveContext(request.headers, record), "optional");
     },
     routes: methods.map((method) => ({
       method,

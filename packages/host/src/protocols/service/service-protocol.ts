@@ -12,8 +12,8 @@ import type { ContextResolver } from "../../access/index.ts";
 import type { IncomingRequest, Protocol, ProtocolRoute } from "../../front/index.ts";
 
 /**
- * The service itself: the library's routes over the host's api, and pages that anybody may read. It owns every path that no
- * other protocol does, so that only who is let in learns which paths there are.
+ * The service itself: the library's routes over the host's api, and pages that need no credential. It owns every path that no
+ * other protocol owns, so that only admitted callers learn which paths there are.
  */
 export function serviceProtocol(
   api: ServiceApi,
@@ -24,7 +24,7 @@ export function serviceProtocol(
   const isOpen = ({ authority }: ServiceRoute): boolean => authority === "none";
   return {
     owns: () => true,
-    admit: async ({ request, record }) => acceptContext(await resolveContext(request.headers, record), "optional"),
+    admit: ({ request, record }) => resolveContext(request.headers, record),
     routes: rows
       .filter((row) => !isOpen(row))
       .map((row) => ({ ...row, answer: (incoming, context) => answer(row, incoming, context) })),
@@ -38,13 +38,14 @@ export function serviceProtocol(
   };
 }
 
-/** Stands where a route looks at no context. */
+/** The context of a route that uses none. */
 const nobody = Object.freeze({}) as AccessContext;
 
-async function answer(row: ServiceRoute, incoming: IncomingRequest, context: DiscoveryContext): Promise<Reply> {
-  const acting = acceptContext(context, row.authority === "required" ? "required" : "optional");
+/** INVARIANT: the context is validated and frozen here, once, before the body is read. */
+async function answer(row: ServiceRoute, incoming: IncomingRequest, resolved: DiscoveryContext): Promise<Reply> {
+  const context = acceptContext(resolved, row.authority === "required" ? "required" : "optional");
   const body = row.request && (await readBody(incoming.body, row.request));
-  return row.answer({ ...callOf(incoming), context: acting, body });
+  return row.answer({ ...callOf(incoming), context, body });
 }
 
 function callOf({ request, record, onLateError }: IncomingRequest): Omit<ServiceCall, "context" | "body"> {

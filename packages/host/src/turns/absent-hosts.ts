@@ -1,22 +1,21 @@
 import { type Database, livingHosts } from "../storage/index.ts";
 
 /**
- * How long the turns of a host that nobody sees still count. The connection by which it shows that it lives may have
- * broken while its turns go on; it has this long to return. So the places of a host that crashed are free again some ten
- * seconds later, and whoever is refused meanwhile is told to come back.
+ * How long the turns of an absent host still count. The connection that shows that a host lives may break while its turns
+ * go on, and this is how long it has to return. The slots of a crashed host are free again after this time.
  */
 const graceMs = 10_000;
 
 /**
- * Makes a function that removes the rows of hosts which it has seen absent, look after look, for longer than the grace,
- * and says whether rows of absent hosts are left. It has to be called again soon while there are.
+ * Makes a function that removes the rows of hosts that it found absent at every look for longer than the grace period. It
+ * returns whether rows of absent hosts are left. While there are, it has to be called again soon.
  */
 export function createAbsentHostRemoval(database: Database, now: () => number): () => Promise<boolean> {
   const { db, hostId } = database;
   let absentSince = new Map<number, number>();
   return async () => {
     const seen = absentSince;
-    // A look that fails says nothing of any host: what was seen before it does not count.
+    // If this look fails, hosts have to be found absent anew.
     absentSince = new Map();
     const absent = await db
       .selectFrom("running_turns")
@@ -28,7 +27,7 @@ export function createAbsentHostRemoval(database: Database, now: () => number): 
     const still = new Map<number, number>();
     let areLeft = false;
     for (const { id } of absent) {
-      // After an outage of the server every host is absent for a moment.
+      // After an outage of the database, every host is absent for a moment.
       const isAlive = await database.isAlive(id);
       const since = seen.get(id) ?? now();
       if (!isAlive && now() - since > graceMs) {

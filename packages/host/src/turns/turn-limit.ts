@@ -4,15 +4,15 @@ import type { Database } from "../storage/index.ts";
 import { sharedTurnSlots } from "./turn-slot-store.ts";
 import { localTurnSlots, type Admission, type TurnLimits, type TurnSlots } from "./turn-slots.ts";
 
-const words: Record<keyof TurnLimits, string> = {
+const messages: Record<keyof TurnLimits, string> = {
   all: "The host runs as many turns as it can.",
   tenant: "This tenant runs as many turns as it may.",
   credential: "This credential runs as many turns as it may.",
 };
 
 /**
- * The places for turns of a database: one that no other process uses needs no table for them. `now` is a clock in
- * milliseconds that never goes back.
+ * Opens the slots for turns of a database. They are counted in a table only when several hosts share the database. `now`
+ * is a monotonic clock in milliseconds.
  */
 export function openTurnSlots(
   database: Database,
@@ -23,16 +23,16 @@ export function openTurnSlots(
   return database.isShared ? sharedTurnSlots(database, limits, onError, now) : Promise.resolve(localTurnSlots(limits));
 }
 
-/** What turns are limited by. */
+/** The options of the limit. */
 export interface TurnLimitOptions {
   slots: TurnSlots;
-  /** The credential of the request behind a call; where there is none the actor counts. */
+  /** The credential of the request behind a call. Without one, the actor is counted instead. */
   credentialOf(call: ServiceApiCallOptions | undefined): string | undefined;
-  /** Gets the error of places that could not be counted. */
+  /** Called with the error when slots could not be counted. */
   onError(error: unknown): void;
 }
 
-/** Runs turns while there are places for them; the rest are told to come back. */
+/** The same api, which runs a turn only while there is a slot for it. Other turns are refused as `overloaded`. */
 export function limitTurns(api: ServiceApi, options: TurnLimitOptions): ServiceApi {
   const admit = async (
     { namespaceId, actor }: AccessContext,
@@ -50,7 +50,7 @@ export function limitTurns(api: ServiceApi, options: TurnLimitOptions): ServiceA
     ...api,
     async executeTurn(context, request, callOptions) {
       const admission = await admit(context, callOptions);
-      if (admission.kind === "refused") throw overloaded(words[admission.by]);
+      if (admission.kind === "refused") throw overloaded(messages[admission.by]);
       try {
         return await api.executeTurn(context, request, callOptions);
       } finally {

@@ -17,7 +17,7 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-/** The places for turns of all hosts on one PostgreSQL: a row for each turn that runs, and every row counts. */
+/** The slots for turns of all hosts on one PostgreSQL: one row for each running turn. */
 export async function sharedTurnSlots(
   database: Database,
   limits: TurnLimits,
@@ -38,9 +38,9 @@ export async function sharedTurnSlots(
   };
 
   const running = new Map<string, Row>();
-  /** Rows of this host that stand for no turn, if they are there. They would take a place for as long as it lives. */
+  /** Rows of this host that may exist without a turn. Each would take a slot for as long as the host lives. */
   const lost = new Set<string>();
-  /** Makes the rows of this host those of its turns. Under the lock, no admission whose answer was lost is still to come. */
+  /** Makes the rows of this host match its turns. The lock keeps a lost admission from being written afterwards. */
   const repair = async (): Promise<void> => {
     const gone = [...lost];
     const rows = [...running.values()];
@@ -64,7 +64,7 @@ export async function sharedTurnSlots(
       void repair().catch(repairSoon);
     }, repairMs).unref();
   };
-  // Whoever took this host for dead has removed the rows of its turns.
+  // Another host that took this one for dead has removed the rows of its turns.
   database.onReturn(() => void repair().catch(repairSoon));
   if (await removeAbsent()) lookSoon();
 
@@ -89,7 +89,7 @@ export async function sharedTurnSlots(
       if (areOthers) lookSoon();
     } catch (error) {
       for (const { row, reject } of batch) {
-        // The answer may be all that was lost.
+        // Perhaps only the answer was lost, and the row exists.
         lost.add(row.id);
         reject(error);
       }
@@ -97,7 +97,7 @@ export async function sharedTurnSlots(
     }
   };
 
-  /** Who comes meanwhile is admitted by the next transaction: a host waits for the lock on one connection only. */
+  /** Turns that come meanwhile are admitted by the next transaction, so a host waits for the lock on one connection only. */
   let waiting: Waiting[] = [];
   let isAdmitting = false;
   const admitWaiting = async (): Promise<void> => {
@@ -128,20 +128,20 @@ function rowOf(hostId: number, { namespaceId, credentialId }: TurnOwner): Row {
   };
 }
 
-/** A host that stops in the middle keeps the lock for seconds only; who waits for it is refused before that. */
+/** A host that stalls keeps the lock for seconds only. Hosts that wait for the lock give up before that. */
 async function lock(transaction: Transaction<Schema>): Promise<void> {
   await sql`select set_config('lock_timeout', '2s', true),
     set_config('idle_in_transaction_session_timeout', '5s', true)`.execute(transaction);
   await sql`select pg_advisory_xact_lock(${admissionLock}, 0)`.execute(transaction);
 }
 
-/** Who of a batch met which limit, and whether other hosts have rows as well. */
+/** Which turns of a batch were refused by which limit, and whether other hosts have rows as well. */
 interface BatchAdmission {
   refused: Map<string, keyof TurnLimits>;
   areOthers: boolean;
 }
 
-/** Takes places for those that find room, in their order, and says of the others which limit they met. */
+/** Takes slots for the turns of a batch in their order, while there are any. The others are refused by a limit. */
 async function admit(
   transaction: Transaction<Schema>,
   limits: TurnLimits,

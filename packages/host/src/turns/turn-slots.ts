@@ -12,13 +12,13 @@ const TurnLimitsSchema = z.strictObject(turnLimits);
 
 type TurnLimitSettings = z.infer<typeof TurnLimitsSchema>;
 
-/** Whose turn it is: a tenant's, by one of its credentials. */
+/** The tenant and the credential that a turn counts for. */
 export interface TurnOwner {
   namespaceId: string;
   credentialId: string;
 }
 
-/** How many turns run at once: of everybody, of one tenant, of one credential. */
+/** How many turns may run at once: in all, of one tenant, of one credential. */
 export interface TurnLimits {
   all: number;
   tenant: number;
@@ -28,20 +28,20 @@ export interface TurnLimits {
 /** Whether a turn may run. `release` never throws, and has to be called when the turn has ended. */
 export type Admission = { kind: "admitted"; release(): Promise<void> } | { kind: "refused"; by: keyof TurnLimits };
 
-/** The places for turns, on all hosts that share a database. */
+/** The slots for turns of all hosts that share a database. */
 export interface TurnSlots {
-  /** Takes a place if there is one. INVARIANT: no limit is ever exceeded. Throws when that cannot be known. */
+  /** Takes a slot if there is one. INVARIANT: no limit is ever exceeded. Throws when the count is not known. */
   admit(owner: TurnOwner): Promise<Admission>;
 }
 
-/** One tenant leaves a quarter of all places to the others, and one credential half of them. */
+/** By default, one tenant gets three quarters of all slots, and one credential half of them. */
 export function turnLimitsOf(limits: TurnLimitSettings): TurnLimits {
   const { concurrentTurns: all, tenantTurns, credentialTurns } = limits;
   const share = (part: number): number => Math.max(1, Math.floor(all * part));
   return { all, tenant: tenantTurns ?? share(3 / 4), credential: credentialTurns ?? share(1 / 2) };
 }
 
-/** The places of one process. */
+/** The slots of a single process. */
 export function localTurnSlots(limits: TurnLimits): TurnSlots {
   const running = new Set<TurnOwner>();
   return {
@@ -55,7 +55,7 @@ export function localTurnSlots(limits: TurnLimits): TurnSlots {
   };
 }
 
-/** The limit that one more turn would exceed; undefined when there is room. */
+/** The limit that one more turn would exceed; undefined when there is a slot. */
 export function reachedLimit(
   running: readonly TurnOwner[],
   { namespaceId, credentialId }: TurnOwner,

@@ -3,7 +3,7 @@ import { ConfigError } from "../../base/index.ts";
 import { demoRuntime } from "./scripted.ts";
 import type { ModelConfig, RuntimeConfig } from "./model/runtime-config.ts";
 
-/** For a host that nobody gave a runtime: turns are admitted, recorded and fail with words that say what to do. */
+/** For a host without a runtime: turns are admitted and recorded, and fail with a message that says what is missing. */
 const noRuntime: RuntimePlugin = {
   manifest: { id: "none", version: "1" },
   run: () =>
@@ -13,15 +13,15 @@ const noRuntime: RuntimePlugin = {
     }),
 };
 
-/** Two runtimes of one kind: a runtime learns nothing of its turn but what every plugin does. */
+/** Two runtimes of one kind, because a plugin is not told whether the sender of its turn was verified. */
 export interface Runtimes {
-  /** For turns whose sender is the caller's word. */
+  /** For turns whose sender is only claimed by the caller. */
   runtime: RuntimePlugin;
-  /** For turns whose message lies in the agent's inbox; the same one when it makes no difference. */
+  /** For turns whose message is in the agent's inbox. Without it, `runtime` runs them too. */
   runtimeOfVerifiedSenders?: RuntimePlugin;
 }
 
-/** The runtimes that the configuration asks for. Throws `ConfigError` when something is missing for them. */
+/** Opens the configured runtimes. Throws `ConfigError` when something is missing for them. */
 export async function openRuntimes(config: RuntimeConfig, env: NodeJS.ProcessEnv): Promise<Runtimes> {
   switch (config.kind) {
     case "none":
@@ -30,7 +30,7 @@ export async function openRuntimes(config: RuntimeConfig, env: NodeJS.ProcessEnv
       return { runtime: demoRuntime };
     case "model": {
       const apiKey = readApiKey(config, env);
-      // Loaded when it is used: the other commands need not wait for it.
+      // It is loaded only when it is used, because loading takes time.
       const { modelRuntime } = await import("./model/model-runtime.ts");
       return {
         runtime: modelRuntime(config, apiKey),

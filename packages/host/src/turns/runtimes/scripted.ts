@@ -8,13 +8,13 @@ import {
 } from "turnpike/runtime";
 
 /**
- * The demo's driver, without a model: reads the file that the message asks for (`{ "read": "notes/todo.md" }`) and says
- * what became of it. A file that it may not read it asks for, if it may ask.
+ * The demo's driver, which needs no model. It reads the file that the message names (`{ "read": "notes/todo.md" }`) and
+ * returns the result. When reading is denied, it escalates if it may.
  */
 const driver: TurnDriver = {
   manifest: { id: "scripted", version: "1" },
   open(turn) {
-    const path = wishOf(turn);
+    const path = pathOf(turn);
     const mayAsk = turn.tools.some(({ name }) => name === escalationToolName);
     return Promise.resolve({
       next(input) {
@@ -31,9 +31,9 @@ const driver: TurnDriver = {
 /** Runs the demo's turns. */
 export const demoRuntime: RuntimePlugin = standardRuntime(driver);
 
-function wishOf({ message: { payload } }: RuntimeTurn): string {
-  const wish = typeof payload === "object" && payload !== null && !Array.isArray(payload) ? payload["read"] : undefined;
-  return typeof wish === "string" ? wish : "notes/todo.md";
+function pathOf({ message: { payload } }: RuntimeTurn): string {
+  const path = typeof payload === "object" && payload !== null && !Array.isArray(payload) ? payload["read"] : undefined;
+  return typeof path === "string" ? path : "notes/todo.md";
 }
 
 function readCall({ message, executionId }: RuntimeTurn, path: string): ToolCall {

@@ -4,13 +4,13 @@ import { z } from "zod";
 const EntrySchema = z.strictObject({ role: z.enum(["user", "assistant"]), text: z.string().min(1) });
 const ConversationSchema = z.array(EntrySchema);
 
-/** One thing that was said, by whoever wrote to the agent or by the agent. What tools returned is not kept. */
+/** One message to the agent or from the agent. Results of tools are not kept. */
 export type Entry = z.infer<typeof EntrySchema>;
 
-/** A conversation goes back and forth in requests, so it forgets its beginning. */
+/** A conversation travels in requests and results, so its beginning is forgotten beyond this size. */
 const maxCharacters = 131_072;
 
-/** The earlier conversation that a turn's state holds, undefined when what it holds is none. Other keys are the caller's. */
+/** The earlier conversation in a turn's state; undefined when it is not valid. Other keys of the state are the caller's. */
 export function readConversation(state: JsonObject = {}): Entry[] | undefined {
   const conversation = ConversationSchema.safeParse(state["conversation"] ?? []);
   return conversation.success ? recent(conversation.data) : undefined;
@@ -21,12 +21,12 @@ export function stateAfter(state: JsonObject = {}, conversation: readonly Entry[
   return { ...state, conversation: recent(conversation.filter(({ text }) => text !== "")) };
 }
 
-/** What a payload says to a model. */
+/** A payload as text for a model. */
 export function textOf(payload: JsonValue): string {
   return typeof payload === "string" && payload.trim() !== "" ? payload : JSON.stringify(payload);
 }
 
-/** The newest entries that fit, from something that was said to the agent on. */
+/** The newest entries that fit. They begin with a message to the agent. */
 function recent(conversation: readonly Entry[]): Entry[] {
   let size = 0;
   const fits = conversation.toReversed().map(({ text }) => (size += text.length) <= maxCharacters);

@@ -3,10 +3,10 @@ import type { ReachEntry, ReachResult } from "turnpike/contracts";
 import type { RuntimeTurn } from "turnpike/runtime";
 import { descriptorOf } from "../../../../../turnpike/test/deployment.ts";
 import { requestOf } from "../../../../../turnpike/test/turns.ts";
-import { instructionsFor, type HostWords } from "./instructions.ts";
+import { instructionsFor, type InstructionOptions } from "./instructions.ts";
 import { nameTools } from "./tool-names.ts";
 
-function instructions(changes: Partial<RuntimeTurn> = {}, words: Partial<HostWords> = {}): string {
+function instructions(changes: Partial<RuntimeTurn> = {}, words: Partial<InstructionOptions> = {}): string {
   const limits = { maxSteps: 1, maxToolCalls: 1, timeoutMs: 1 };
   const reach: ReachResult = { status: "computed", reach: [] };
   const turn = { ...requestOf(), tools: [], reach, limits, ...changes };

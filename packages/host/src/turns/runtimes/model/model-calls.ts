@@ -11,12 +11,12 @@ import { escalationToolName, type RuntimeTurn } from "turnpike/runtime";
 import type { ModelCall } from "./model-request.ts";
 import type { ToolNames } from "./tool-names.ts";
 
-/** A model's call on its way: the gate decides it, or it is answered at once because it is none. */
+/** A model's call: either it goes to the gate, or it is answered at once because it is not valid. */
 export type PlannedCall =
-  | { kind: "asked"; made: ModelCall; call: ToolCall }
+  | { kind: "planned"; made: ModelCall; call: ToolCall }
   | { kind: "answered"; made: ModelCall; error: ErrorObject };
 
-/** What the calls of one reply are planned with; `room` is how many of them may reach the gate. */
+/** What planning the calls of one reply needs. `room` is how many of them may reach the gate. */
 export interface CallPlan {
   turn: RuntimeTurn;
   names: ToolNames;
@@ -33,18 +33,18 @@ export function planCalls(calls: readonly ModelCall[], { turn, names, step, room
     if (place >= room) return { kind: "answered", made, error: errorObject("tool_call_limit_exceeded") };
     if ("error" in read) return { kind: "answered", made, error: read.error };
     const call = {
-      // An id that the model used twice in a reply is one id to the gate too, which takes each once.
+      // An id that the model used twice in a reply is one id for the gate too, which accepts each id once.
       id: `call-${step + 1}-${ids.indexOf(made.toolCallId) + 1}`,
       tool,
       arguments: read.value,
       requestedAt: new Date().toISOString(),
       traceId: turn.message.traceId,
     };
-    return { kind: "asked", made, call };
+    return { kind: "planned", made, call };
   });
 }
 
-/** The arguments of a call that can be put to the gate. Whether it is allowed, and fits the tool, is decided there. */
+/** The arguments of a call for the gate, which decides whether they are allowed and fit the tool. */
 function readArguments(
   tool: string,
   input: unknown,
@@ -55,10 +55,10 @@ function readArguments(
   if (!read.success) return { error: errorObject("invalid_tool_arguments", "The arguments are no JSON object.") };
   if (tool !== escalationToolName) return { value: read.data };
 
-  // A call to escalate ends the turn, so the turn goes on when there is nothing to end it with.
+  // A valid escalation ends the turn. The turn goes on when escalating is not offered or its arguments are not valid.
   const isOffered = turn.tools.some(({ name }) => name === escalationToolName);
   if (!isOffered) return { error: errorObject("tool_unavailable") };
-  const ask = EscalationAskSchema.safeParse(read.data);
-  if (ask.success) return { value: read.data };
-  return { error: errorObject("invalid_tool_arguments", describeIssues(ask.error.issues)) };
+  const escalation = EscalationAskSchema.safeParse(read.data);
+  if (escalation.success) return { value: read.data };
+  return { error: errorObject("invalid_tool_arguments", describeIssues(escalation.error.issues)) };
 }

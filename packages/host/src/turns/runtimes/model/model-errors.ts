@@ -2,7 +2,7 @@ import { APICallError, InvalidResponseDataError, NoOutputGeneratedError, type Fi
 import type { ErrorCode, ErrorObject } from "turnpike/contracts";
 import { errorObject } from "turnpike/kernel";
 
-/** How far a reply had come when it ended: `raw` is the provider's own word for the end, when it came to one. */
+/** How a reply ended. `raw` is the provider's own reason, if it sent one. */
 export interface ReplyEnd {
   reason: FinishReason;
   raw: string | undefined;
@@ -10,23 +10,23 @@ export interface ReplyEnd {
   hasCalls: boolean;
 }
 
-/** How a request to a model failed, in our own words alone: a provider's may quote the key or the conversation. */
+/** How a request to a model failed. The message is always ours: a provider's may quote the key or the conversation. */
 export function failureOf(error: unknown, hasBegun: boolean): ErrorObject {
-  if (isCut(error)) return cut(hasBegun);
+  if (isInterrupted(error)) return interrupted(hasBegun);
   if (!APICallError.isInstance(error)) return errorObject(codeOfStreamError(error));
   const { statusCode: status, isRetryable, responseBody, data } = error;
   if (status === undefined || status < 300)
     return errorObject(isRetryable ? "model_unavailable" : "model_response_invalid");
-  // The SDK makes a 500 of an error that begins a stream; a server's own may be tried again.
+  // The SDK turns an error at the start of a stream into a 500. A 500 of the server itself may be retried.
   if (status >= 500 && !isRetryable) return errorObject(codeOfStreamError(parsed(responseBody)));
   const failure = { ...errorObject(codeOfStatus(status)), details: { status } };
-  // A quota that is spent answers like a rate that is too high, and does not come back by waiting.
+  // A spent quota has the same status as a rate limit, but waiting does not help.
   return status === 429 && isQuota(data) ? { ...failure, retryable: false } : failure;
 }
 
-/** Why a reply that was read to its end cannot be taken; undefined when it can. */
+/** Why a whole reply cannot be used; undefined when it can. */
 export function failureOfEnd({ reason, raw, hasBegun, hasCalls }: ReplyEnd): ErrorObject | undefined {
-  if (reason === "other" && raw === undefined) return cut(hasBegun);
+  if (reason === "other" && raw === undefined) return interrupted(hasBegun);
   if (reason === "tool-calls" && !hasCalls) return errorObject("model_response_invalid");
   const code = endCodes[reason];
   return code && errorObject(code);
@@ -38,12 +38,12 @@ const endCodes: Partial<Record<FinishReason, ErrorCode>> = {
   error: "model_response_invalid",
 };
 
-/** A stream that stops is a provider that went away; one that never began was none. */
-function cut(hasBegun: boolean): ErrorObject {
+/** A stream that breaks off means that the provider is unavailable. A stream that never began was not a valid answer. */
+function interrupted(hasBegun: boolean): ErrorObject {
   return errorObject(hasBegun ? "model_unavailable" : "model_response_invalid");
 }
 
-function isCut(error: unknown): boolean {
+function isInterrupted(error: unknown): boolean {
   if (InvalidResponseDataError.isInstance(error)) return error.data === undefined;
   return NoOutputGeneratedError.isInstance(error);
 }
@@ -53,7 +53,7 @@ function codeOfStatus(status: number): ErrorCode {
   return status >= 500 || status === 408 ? "model_unavailable" : "model_rejected_request";
 }
 
-/** An error inside a stream is an object of the provider's, or what the SDK could not read. */
+/** An error inside a stream is an object of the provider, or something that the SDK could not parse. */
 function codeOfStreamError(error: unknown): ErrorCode {
   if (typeof error !== "object" || error === null || "name" in error) return "model_response_invalid";
   const kind = "type" in error ? String(error.type) : "";

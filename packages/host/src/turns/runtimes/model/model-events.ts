@@ -1,27 +1,27 @@
 import type { JsonObject } from "turnpike/contracts";
 import type { RuntimeHost } from "turnpike/runtime";
 
-/** A turn may emit 20,000 events; ours stay below, however long it talks. */
+/** A turn may emit 20,000 events. The model's events stay below that, however long its replies are. */
 const maxEvents = 15_000;
 const everyMs = 100;
 
-/** What a model does, as events of its turn. Text comes in pieces of a tenth of a second, arguments do not come at all. */
+/** Reports what a model does as events of its turn. Text is batched every tenth of a second; arguments are not reported. */
 export interface ModelEvents {
   text(step: number, delta: string): void;
   call(data: { step: number; tool: string }): void;
   finished(data: { step: number; finishReason: string; usage: JsonObject }): void;
-  /** Says what text is still waiting. */
+  /** Emits the text that is still waiting. */
   flush(): void;
-  /** Lets go of it. */
+  /** Drops the text that is still waiting. */
   close(): void;
 }
 
-/** Tells a turn what its model does. */
+/** Opens the events of one turn. */
 export function openModelEvents({ emit }: Pick<RuntimeHost, "emit">): ModelEvents {
   let emitted = 0;
   let waiting: { step: number; text: string; timer: NodeJS.Timeout } | undefined;
 
-  const say = (type: string, data: JsonObject): void => {
+  const emitEvent = (type: string, data: JsonObject): void => {
     if ((emitted += 1) <= maxEvents) emit({ type, data });
   };
   const flush = (): void => {
@@ -29,7 +29,7 @@ export function openModelEvents({ emit }: Pick<RuntimeHost, "emit">): ModelEvent
     const { step, text, timer } = waiting;
     clearTimeout(timer);
     waiting = undefined;
-    say("model.text", { step, text });
+    emitEvent("model.text", { step, text });
   };
 
   return {
@@ -40,9 +40,9 @@ export function openModelEvents({ emit }: Pick<RuntimeHost, "emit">): ModelEvent
     },
     call(data) {
       flush();
-      say("model.call", data);
+      emitEvent("model.call", data);
     },
-    finished: (data) => say("model.finished", data),
+    finished: (data) => emitEvent("model.finished", data),
     flush,
     close() {
       clearTimeout(waiting?.timer);

@@ -1,8 +1,8 @@
 const maxResponseBytes = 4_194_304;
 
 /**
- * Sends requests to where they are addressed and nowhere else: a redirect would take the key with it. An answer is bounded,
- * and one that repeats the key breaks off before anybody reads it.
+ * A fetch that follows no redirects, because a redirect would send the key elsewhere. An answer is limited in size, and an
+ * answer that contains the key is broken off before anybody reads it.
  */
 export function createModelFetch(apiKey: string | undefined): typeof fetch {
   return async (input, init) => {
@@ -22,7 +22,7 @@ function guarded(apiKey: string | undefined): TransformStream<Uint8Array, Uint8A
       if (apiKey !== undefined) {
         const both = Buffer.concat([seen, chunk]);
         if (both.includes(apiKey)) return controller.error(new Error("The answer repeats the key."));
-        // The key may come in two pieces.
+        // The key may be split between two chunks.
         seen = both.subarray(Math.max(0, both.length - apiKey.length + 1));
       }
       controller.enqueue(chunk);

@@ -1,38 +1,38 @@
 import { jsonSchema, tool, type ModelMessage, type ToolResultPart, type ToolSet } from "ai";
 import type { ErrorObject, ToolDescriptor, ToolResult } from "turnpike/contracts";
-import type { SaidPart } from "./model-request.ts";
+import type { ReplyPart } from "./model-request.ts";
 import type { Entry } from "./conversation.ts";
 import type { PlannedCall } from "./model-calls.ts";
 import { providerName, type ToolNames } from "./tool-names.ts";
 
-/** The tools of a turn as the SDK takes them: nothing to execute, and the schemas as they are. */
+/** The tools of a turn for the SDK: without anything to execute, and with their own schemas. */
 export function toolSet(tools: readonly ToolDescriptor[], names: ToolNames): ToolSet {
-  // Without a prototype, so that no invented name finds what every object has.
+  // It has no prototype, so that a made-up tool name never finds an inherited property.
   const offered = Object.create(null) as ToolSet;
   for (const { name, description, inputSchema } of tools)
     offered[names.toModel(name)] = tool({ description, inputSchema: jsonSchema(inputSchema) });
   return offered;
 }
 
-/** An earlier conversation as messages. It has no way to speak as the host. */
+/** An earlier conversation as messages. It cannot contain a message of the role `system`. */
 export function messagesOf(conversation: readonly Entry[]): ModelMessage[] {
   return conversation.map(({ role, text }) => ({ role, content: text }));
 }
 
-/** A reply that called tools, and what became of each call; `results` are those of the calls that the gate decided. */
+/** A reply that called tools, and the outcome of each call. `results` are those of the calls that the gate decided. */
 export function exchangeOf(
-  said: readonly SaidPart[],
+  parts: readonly ReplyPart[],
   planned: readonly PlannedCall[],
   results: readonly ToolResult[],
 ): ModelMessage[] {
   const decided = new Map(results.toReversed().map((result) => [result.callId, result]));
-  const calls: SaidPart[] = [];
+  const calls: ReplyPart[] = [];
   const answers: ToolResultPart[] = [];
   const shown = new Set<string>();
   for (const plan of planned) {
     const { toolCallId, toolName, input, providerOptions } = plan.made;
     const output = plan.kind === "answered" ? outputOfError(plan.error) : outputOf(decided.get(plan.call.id));
-    // Providers take an id once. A second call with it was refused, and is not shown to them.
+    // Providers accept an id only once. A second call with the same id was refused, and is not sent to them.
     if (output === undefined || shown.has(toolCallId)) continue;
     shown.add(toolCallId);
     const about = { toolCallId, toolName: providerName(toolName) };
@@ -45,7 +45,7 @@ export function exchangeOf(
     answers.push({ ...about, type: "tool-result", output });
   }
   return [
-    { role: "assistant", content: [...said, ...calls] },
+    { role: "assistant", content: [...parts, ...calls] },
     { role: "tool", content: answers },
   ];
 }

@@ -14,10 +14,10 @@ import type { Model } from "./providers.ts";
 // The SDK's warnings would go to the console.
 globalThis.AI_SDK_LOG_WARNINGS = false;
 
-/** So many calls of one reply are looked at; a model sees which of its calls were answered. */
+/** How many calls of one reply are used. The model sees which of its calls were answered. */
 const maxCalls = 128;
 
-/** A model, and what stays the same in all requests of a turn. */
+/** A model, and the parts that all requests of a turn share. */
 export interface ModelRequest {
   model: Model;
   instructions: string;
@@ -25,38 +25,38 @@ export interface ModelRequest {
   settings: { maxOutputTokens?: number; temperature?: number };
 }
 
-/** A call as the model made it: nothing in it is checked. */
+/** A call as the model made it. Nothing in it is validated yet. */
 export type ModelCall = Pick<ToolCallPart, "toolCallId" | "toolName" | "providerOptions"> & { input: unknown };
 
-/** What a model said besides its calls, as its provider wants to see it again. */
-export type SaidPart = Exclude<AssistantModelMessage["content"], string>[number];
+/** A part of a reply, such as text or reasoning, as the provider wants it sent back. */
+export type ReplyPart = Exclude<AssistantModelMessage["content"], string>[number];
 
-/** How a request ended for the provider, and what it cost. */
+/** How a request ended at the provider, and what it cost. */
 export interface Finish {
   reason: FinishReason;
   usage: LanguageModelUsage;
 }
 
-/** What became of one request. */
+/** The outcome of one request. */
 export type ModelAnswer = { finish?: Finish | undefined } & (
-  | { kind: "reply"; text: string; said: SaidPart[]; calls: ModelCall[] }
+  | { kind: "reply"; text: string; parts: ReplyPart[]; calls: ModelCall[] }
   | { kind: "failure"; error: ErrorObject }
 );
 
-/** Hears a reply while it comes. */
+/** Listens to a reply while it arrives. */
 export interface ModelListener {
   text(delta: string): void;
   call(name: string): void;
 }
 
-/** Sends one request, exactly one, and reads the reply to its end. Rejects only when the turn is over. */
-export async function askModel(
+/** Sends exactly one request and reads the whole reply. Rejects only when the turn is over. */
+export async function sendModelRequest(
   { model, instructions, tools, settings }: ModelRequest,
   messages: readonly ModelMessage[],
   listener: ModelListener,
   signal: AbortSignal,
 ): Promise<ModelAnswer> {
-  // Whatever way the reply is left, its connection goes with it.
+  // However this function ends, the connection of the reply is closed with it.
   const left = new AbortController();
   let hasBegun = false;
   try {
@@ -81,7 +81,7 @@ export async function askModel(
         text += part.text;
         listener.text(part.text);
       }
-      // What a provider executes on its own was never asked for, and is no call of ours.
+      // A call that the provider executes itself was not requested, and is not ours to answer.
       if (part.type === "tool-call" && part.providerExecuted !== true && calls.length < maxCalls) {
         const { toolCallId, toolName, input, providerMetadata } = part;
         calls.push({ toolCallId, toolName, input, ...(providerMetadata && { providerOptions: providerMetadata }) });
@@ -97,7 +97,7 @@ export async function askModel(
     const error = failureOfEnd({ reason, raw: end?.raw, hasBegun, hasCalls: calls.length > 0 });
     if (error !== undefined) return { kind: "failure", error, finish };
     const { messages: replies } = await result.response;
-    return { kind: "reply", text, said: replies.flatMap(saidIn), calls, finish };
+    return { kind: "reply", text, parts: replies.flatMap(replyPartsIn), calls, finish };
   } catch (error) {
     signal.throwIfAborted();
     return { kind: "failure", error: failureOf(error, hasBegun) };
@@ -106,7 +106,7 @@ export async function askModel(
   }
 }
 
-function saidIn({ role, content }: ModelMessage): SaidPart[] {
+function replyPartsIn({ role, content }: ModelMessage): ReplyPart[] {
   if (role !== "assistant" || typeof content === "string") return [];
   return content.filter(({ type }) => type === "text" || type === "reasoning");
 }

@@ -1,18 +1,18 @@
 import type { JsonObject } from "turnpike/contracts";
 import type { Finish } from "./model-request.ts";
 
-/** Counts what the requests of a turn cost. */
-export interface ModelTally {
-  /** Adds a request; returns what it cost alone. */
+/** Counts the tokens that the requests of a turn use. */
+export interface ModelUsage {
+  /** Adds a request, and returns what this request alone used. */
   add(finish: Finish): JsonObject;
-  /** Everything so far, as a result's metadata says it. */
+  /** The total so far, for the metadata of the result. */
   total(): JsonObject;
 }
 
 const counted = ["inputTokens", "outputTokens", "totalTokens"] as const;
 
-/** Opens the account of a turn. What a provider does not say is not made up. */
-export function openTally(): ModelTally {
+/** Opens the count of a turn. Numbers that a provider does not report are left out. */
+export function openModelUsage(): ModelUsage {
   const finishReasons: string[] = [];
   const usage: Record<string, number> = {};
   return {

@@ -49,10 +49,10 @@ export const RuntimeConfigSchema = z.discriminatedUnion("kind", [
   ModelConfigSchema,
 ]);
 
-/** What thinks inside the host's turns. */
+/** The runtime of the host's turns. */
 export type RuntimeConfig = z.infer<typeof RuntimeConfigSchema>;
 
-/** A model, and who serves it. */
+/** A model and its provider. */
 export type ModelConfig = z.infer<typeof ModelConfigSchema>;
 
 function isPlainUrl(text: string): boolean {
@@ -61,7 +61,7 @@ function isPlainUrl(text: string): boolean {
   return /^https?:$/.test(protocol) && username + password + search + hash === "";
 }
 
-/** A key travels with every request: beyond this machine only over TLS. */
+/** A key is sent with every request, so beyond this machine TLS is required. */
 function isKeySafe({ baseUrl, apiKeyEnv }: { baseUrl: string; apiKeyEnv?: string | undefined }): boolean {
   if (apiKeyEnv === undefined || !isPlainUrl(baseUrl)) return true;
   const { protocol, hostname } = new URL(baseUrl);

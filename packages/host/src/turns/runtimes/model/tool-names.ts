@@ -4,17 +4,17 @@ import { sha256 } from "../../../base/index.ts";
 export interface ToolNames {
   /** What the model calls a tool of the catalog. */
   toModel(tool: string): string;
-  /** Which tool the model means. A name it was not given stays what it is, for the gate to refuse. */
+  /** The tool that the model means. A name that it was not given is kept, and the gate refuses it. */
   fromModel(name: string): string;
 }
 
 const maxLength = 64;
 
-/** Names the tools. The same tools get the same names, in whatever order they come. */
+/** Names the tools. The same set of tools always gets the same names. */
 export function nameTools(tools: readonly string[]): ToolNames {
   const names = new Map<string, string>();
   const meant = new Map<string, string>();
-  // Names that need no change keep themselves, whatever the others become.
+  // Names that need no change are taken first.
   const exact = tools.filter((tool) => providerName(tool) === tool);
   const others = tools.filter((tool) => providerName(tool) !== tool);
   for (const tool of [...exact, ...others.toSorted()]) {
@@ -28,13 +28,13 @@ export function nameTools(tools: readonly string[]): ToolNames {
   };
 }
 
-/** Any text as a name that a provider accepts, and that the SDK does not mistake for what every object has. */
+/** Any text as a name that providers accept, and that is not a property of every object, which would confuse the SDK. */
 export function providerName(text: string): string {
   const name = text.replaceAll(/[^a-zA-Z0-9_-]/g, "_").slice(0, maxLength) || "_";
   return name in Object.prototype ? `tool_${name}` : name;
 }
 
-/** The plain name; when it is taken or cut, one that ends with a hash of the whole. */
+/** The plain name. When that is taken or was truncated, a name that ends with a hash of the whole. */
 function freeName(tool: string, taken: ReadonlyMap<string, string>): string {
   const plain = providerName(tool);
   if (tool.length <= maxLength && !taken.has(plain)) return plain;

@@ -36,8 +36,12 @@ export const ConstraintsSchema = strictObject({
 export type Constraints = z.infer<typeof ConstraintsSchema>;
 
 function isAfter(start: string | undefined, end: string | undefined): boolean {
-  if (start === undefined || end === undefined) return false;
-  return (parseInstant(start) ?? 0) > (parseInstant(end) ?? 0);
+  const [from, to] = [instantOf(start), instantOf(end)];
+  return from !== undefined && to !== undefined && from > to;
+}
+
+function instantOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : parseInstant(text);
 }
 
 export const GrantSchema = strictObject({

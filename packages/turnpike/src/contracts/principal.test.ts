@@ -1,7 +1,14 @@
 import { expect, test } from "vitest";
 import { shapeRows, testContract } from "../../test/contract-rows.ts";
 import * as valid from "../../test/valid-objects.ts";
-import { AgentRefSchema, PrincipalRefSchema, principalId, principalKey, samePrincipal } from "./principal.ts";
+import {
+  AgentRefSchema,
+  parsePrincipal,
+  PrincipalRefSchema,
+  principalId,
+  principalKey,
+  samePrincipal,
+} from "./principal.ts";
 
 testContract("a human", PrincipalRefSchema, shapeRows(valid.human, { required: ["kind", "userId"] }));
 testContract("an agent", PrincipalRefSchema, shapeRows(valid.agent, { required: ["kind", "agentId"] }));
@@ -51,5 +58,22 @@ for (const row of [
   test(`principals are ${row.same ? "the same" : "different"} when ${row.name}`, () => {
     expect(samePrincipal(alice, row.other)).toBe(row.same);
     expect(principalKey(alice) === principalKey(row.other)).toBe(row.same);
+  });
+}
+
+for (const row of [
+  { text: "human:alice", principal: alice },
+  { text: "agent:a:b", principal: { kind: "agent", agentId: "a:b" } },
+  { text: "group:team", principal: { kind: "group", conversationId: "team" } },
+  { text: "service:mail", principal: { kind: "service", serviceId: "mail" } },
+]) {
+  test(`${row.text} is read as a principal`, () => {
+    expect(parsePrincipal(row.text)).toEqual(row.principal);
+  });
+}
+
+for (const text of ["", "alice", ":alice", "robot:alice", "constructor:alice", "human:", "human: "]) {
+  test(`${JSON.stringify(text)} is read as no principal`, () => {
+    expect(parsePrincipal(text)).toBeUndefined();
   });
 }

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { operationOf, type Answer, type OpenApi } from "../../test/openapi.ts";
 import { errorCodes, routes, type CodeEntry, type RouteName } from "../contracts/index.ts";
 import { openApiDocument } from "./openapi.ts";
+import { schemaRef } from "./openapi-schemas.ts";
 
 const document = openApiDocument() as OpenApi;
 
@@ -143,4 +144,10 @@ test("the document is the recorded one", async () => {
   await expect(`${JSON.stringify(document, null, 2)}\n`).toMatchFileSnapshot(
     "../../../../tests/__snapshots__/openapi.json",
   );
+});
+
+test("a schema that the contracts do not export cannot be referred to", () => {
+  const { response } = routes.health;
+  expect(schemaRef(response)).toEqual({ $ref: "#/components/schemas/Health" });
+  expect(() => schemaRef(response.clone())).toThrow("A route uses a schema that the contracts do not export.");
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createRouter } from "./router.ts";
+import { createRouter, pathOf } from "./router.ts";
 
 const rows = [
   { method: "GET", path: "/a" },
@@ -35,3 +35,13 @@ test("a path that is not known is 404, and one that is names its verbs with 405"
 test("two rows at one place are a mistake of whoever wrote the table", () => {
   expect(() => createRouter([...rows, { method: "GET", path: "/b" }])).toThrow("Two routes are at GET /b.");
 });
+
+for (const [url, path] of [
+  ["http://host/a/b?c=/d", "/a/b"],
+  ["http://host/#a", "/"],
+  ["http://host", "/"],
+] as const) {
+  test(`the path of ${url} is ${path}`, () => {
+    expect(pathOf(url)).toBe(path);
+  });
+}

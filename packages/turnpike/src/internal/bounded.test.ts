@@ -159,3 +159,11 @@ test("a bounded array keeps its bounds and its kind when it is refined", () => {
     false,
   ]);
 });
+
+test("an element that would be checked later is a mistake of whoever wrote the schema", () => {
+  const later = boundedArray(
+    z.string().refine(() => Promise.resolve(false)),
+    { max: 2 },
+  );
+  expect(() => later.safeParse(["a"])).toThrow(z.core.$ZodAsyncError);
+});

@@ -67,6 +67,7 @@ for (const { name, text } of [
   { name: "10,000 different keys that begin alike, each twice", text: list(2, members(alike.slice(1))) },
   { name: "a few keys in many objects", text: list(30_000, '{"one":1,"two":2}') },
   { name: "an escaped quote at every place of a long string", text: `"${"a".repeat(127)}${'\\"'.repeat(300)}[["` },
+  { name: "a long string that never ends", text: `"${"[".repeat(1000)}` },
   { name: "nothing", text: "" },
   { name: "no JSON", text: `]]}},,"` },
 ]) {

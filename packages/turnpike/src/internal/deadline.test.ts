@@ -184,6 +184,23 @@ describe("a call within its time", () => {
   });
 });
 
+test("a platform that forbids a signal while modules load gets a new one for each call", async () => {
+  vi.stubGlobal(
+    "AbortController",
+    class Forbidden {
+      constructor() {
+        throw new Error("not while modules load");
+      }
+    },
+  );
+  const path = "./deadline.ts?loaded-where-signals-are-forbidden";
+  const deadline = (await import(path)) as { neverAborted: typeof neverAborted };
+  vi.unstubAllGlobals();
+  expect(deadline.neverAborted()).not.toBe(deadline.neverAborted());
+  expect(deadline.neverAborted().aborted).toBe(false);
+  expect(neverAborted()).toBe(neverAborted());
+});
+
 test("the signal of calls without one is not aborted and combines with others", () => {
   const controller = new AbortController();
   const either = AbortSignal.any([neverAborted(), controller.signal]);

@@ -241,3 +241,10 @@ test("a very long key is cut before it is escaped", async () => {
   const expected = `/${"~0~1\\u{a}".repeat(13)}~0...: expected no such key`;
   expect(await leastCpuMs(() => expect(describeIssues(issues)).toBe(expected))).toBeLessThan(maxCpuMs);
 });
+
+test("a value that fits no alternative is told so, by a list of values where there is one", () => {
+  const kinds = z.discriminatedUnion("kind", [z.object({ kind: z.literal("a") }), z.object({ kind: z.literal("b") })]);
+  const either = z.object({ either: z.union([z.string(), z.number()]) });
+  expect(describeRefusal(kinds, { kind: "c" })).toBe('/kind: expected "a" or "b"');
+  expect(describeRefusal(either, { either: true })).toBe("/either: expected one of the shapes allowed here");
+});

@@ -55,7 +55,7 @@ export function describeExpectation(issue: z.core.$ZodIssue): string {
     case "unrecognized_keys":
       return "expected no such key";
     case "invalid_union":
-      return oneOf("options" in issue ? (issue.options ?? []) : []);
+      return "options" in issue && issue.options ? oneOf(issue.options) : "expected one of the shapes allowed here";
     default:
       return issue.message;
   }

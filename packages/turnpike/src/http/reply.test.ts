@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { deepFreeze } from "../contracts/index.ts";
+import { deepFreeze } from "../internal/index.ts";
 import { descriptorOf } from "../../test/deployment.ts";
 import { catalogReply } from "./reply.ts";
 

@@ -1,4 +1,5 @@
 import type { AccessContext, ToolDescriptor, TurnEvent, TurnRequest, TurnResult } from "../contracts/index.ts";
+import { extend } from "../internal/index.ts";
 import { KernelError, type CallOptions, type Kernel } from "../kernel/index.ts";
 import type { TurnExecutionPort } from "../runtime/index.ts";
 
@@ -32,7 +33,7 @@ export function createServiceApi({ kernel, turns }: { kernel: Kernel; turns: Tur
     authorize: (context, request, options) => kernel.authorize(context, request, options),
     async executeTurn(context, request, options) {
       const tools = await toolsToOffer(kernel, context, options);
-      return turns.execute({ ...request, context, ...(tools && { tools }) }, options);
+      return turns.execute(extend(request, { context, ...(tools && { tools }) }), options);
     },
     invokeResource: (context, operation, options) => kernel.invokeResource(context, operation, options),
     invokeTool: (context, call, options) => kernel.invokeTool(context, call, options),

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { messageEnvelope, toolCall } from "../../test/valid-objects.ts";
 import { JsonObjectSchema, MessageEnvelopeSchema, ToolCallSchema } from "../contracts/index.ts";
-import { accept, check, deepFreeze } from "./accept.ts";
+import { accept, check, deepFreeze, extend, isAccepted, markAccepted, originOf } from "./accept.ts";
 
 /** A schema that counts how often it is asked. */
 function countingSchema() {
@@ -153,4 +153,29 @@ test("a value that is no object is accepted as it is, each time anew", () => {
   const text = z.string().min(2);
   expect([accept(text, "ab"), accept(text, "ab")]).toEqual(Array(2).fill({ ok: true, value: "ab" }));
   expect(accept(text, "a")).toMatchObject({ ok: false });
+});
+
+test("an object made of accepted parts is known without being parsed", () => {
+  const { schema, counted } = countingSchema();
+  const { name } = acceptedValue(schema, { name: "a" });
+  const made = markAccepted(schema, { name });
+  expect(acceptedValue(schema, made)).toBe(made);
+  expect(isAccepted(schema, made) && Object.isFrozen(made)).toBe(true);
+  expect(counted).toHaveBeenCalledTimes(1);
+});
+
+test("an accepted object can be had back from what it was extended to, which cannot be changed", () => {
+  const { schema } = countingSchema();
+  const origin = acceptedValue(schema, { name: "a" });
+  const extended = extend(origin, { more: 1 });
+  expect(extended).toStrictEqual({ name: "a", more: 1 });
+  expect(originOf(extended)).toBe(origin);
+  expect(Object.isFrozen(extended)).toBe(true);
+  expect(isAccepted(schema, extended)).toBe(false);
+});
+
+test("an object that nobody accepted cannot be had back, and neither can one behind a copy of the extended one", () => {
+  const { schema } = countingSchema();
+  expect(originOf(extend({ name: "a" }, { more: 1 }))).toBeUndefined();
+  expect(originOf({ ...extend(acceptedValue(schema, { name: "a" }), { more: 1 }) })).toBeUndefined();
 });

@@ -49,15 +49,39 @@ class AcceptanceMark extends Given {
  * INVARIANT: what is marked is frozen to its last leaf, so what was accepted stays true.
  */
 export function accept<T>(schema: z.ZodType<T>, value: unknown): Accepted<T> {
-  if (isObject(value) && AcceptanceMark.schemaOf(value) === schema) return { ok: true, value: value as T };
+  if (isAccepted(schema, value)) return { ok: true, value };
   return read(schema, value, remember);
 }
 
-/** For fresh values made inside this room from accepted parts: marks and freezes them, so that `accept` knows them again. */
-export function remember<T>(schema: z.ZodType<T>, fresh: T): T {
+function remember<T>(schema: z.ZodType<T>, fresh: T): T {
   // Marked first: engines may come to refuse new private fields on frozen objects.
   if (isObject(fresh)) AcceptanceMark.put(fresh, schema);
   return deepFreeze(fresh);
+}
+
+/** For a fresh object whose parts were all accepted, and so fits as it is: `accept` knows it from here on. */
+export function markAccepted<T extends object>(schema: z.ZodType<T>, fresh: T): T {
+  AcceptanceMark.put(fresh, schema);
+  return Object.freeze(fresh);
+}
+
+const origins = new WeakMap<object, object>();
+
+/** A frozen object of all that `origin` has and more. An accepted origin can be had back, which saves checking it again. */
+export function extend<Origin extends object, More extends object>(origin: Origin, more: More): Origin & More {
+  const extended = Object.freeze({ ...origin, ...more });
+  if (AcceptanceMark.schemaOf(origin) !== undefined) origins.set(extended, origin);
+  return extended;
+}
+
+/** The accepted value that `extend` made this one from; undefined when there is none. */
+export function originOf(extended: object): object | undefined {
+  return origins.get(extended);
+}
+
+/** True for what `accept` made with this schema, and for what was marked so. */
+export function isAccepted<T>(schema: z.ZodType<T>, value: unknown): value is T {
+  return isObject(value) && AcceptanceMark.schemaOf(value) === schema;
 }
 
 /** Freezes a JSON-like value to its last leaf. The value must not be cyclic. */

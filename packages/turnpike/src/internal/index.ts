@@ -1,4 +1,4 @@
-export { accept, check, deepFreeze, remember, type Accepted } from "./accept.ts";
+export { accept, check, deepFreeze, extend, isAccepted, markAccepted, originOf, type Accepted } from "./accept.ts";
 export { boundedArray, strictObject } from "./bounded.ts";
 export { canonicalJson } from "./canonical-json.ts";
 export { checkJsonText } from "./check-json-text.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
-import type { JsonValue } from "./json.ts";
+import { afterEach, expect, test, vi } from "vitest";
+import { readJson, type JsonValue } from "./json.ts";
 import { fitsInBytes } from "./json-size.ts";
 
 function bytesOf(value: JsonValue): number {
@@ -51,3 +51,56 @@ test("the count stops when the limit is passed: what is behind it is not read", 
   expect(fitsInBytes(counted, 100)).toBe(false);
   expect(reads).toBeLessThan(100);
 });
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** A number of as many characters as a number can have. */
+const longest = -2.225_073_858_507_201_4e-308;
+
+/** A copy that `readJson` made, and that knows how large it is at most. */
+function readCopy(value: unknown): JsonValue {
+  const reading = readJson(value);
+  if (!reading.ok) throw new Error(reading.problem.expected);
+  return reading.value;
+}
+
+test("JSON that was read is measured without another look at its parts, when it surely fits", () => {
+  const value = readCopy({ text: "milk", list: [1, [true], { deep: null }] });
+  const keys = vi.spyOn(Object, "keys");
+  expect(fitsInBytes(value, 1_048_576)).toBe(true);
+  expect(keys).not.toHaveBeenCalled();
+  expect(fitsInBytes(value, 10)).toBe(false);
+  expect(keys).toHaveBeenCalled();
+});
+
+test("the size of any JSON that was read is that of its text too", () => {
+  const extremes = fc.constantFrom(-Number.MAX_VALUE, -Number.MIN_VALUE, longest, 1e21, -0);
+  const values = fc.jsonValue({ noUnicodeString: false, maxDepth: 6 });
+  fc.assert(
+    fc.property(fc.tuple(values, fc.array(extremes), fc.string({ unit: "binary" })), (made) => {
+      const value = readCopy(made);
+      const bytes = bytesOf(value);
+      expect([fitsInBytes(value, bytes), fitsInBytes(value, bytes - 1)]).toStrictEqual([true, false]);
+    }),
+  );
+});
+
+for (const { name, value } of [
+  { name: "characters that are escaped", value: ["\u0000".repeat(100)] },
+  { name: "keys that are escaped", value: { ["\u0000".repeat(100)]: 1 } },
+  {
+    name: "many keys and texts that are escaped",
+    value: Object.fromEntries(Array.from({ length: 100 }, (_, place) => ["\u0000".repeat(place), "\u0000"])),
+  },
+  { name: "numbers of 24 characters", value: Array.from({ length: 100 }, () => longest) },
+  { name: "empty lists", value: Array.from({ length: 100 }, () => []) },
+  { name: "empty texts", value: Array.from({ length: 100 }, () => "") },
+  { name: "empty objects under empty keys", value: { "": { "": { "": {} } } } },
+]) {
+  test(`${name} do not make JSON that was read larger than it says`, () => {
+    const copy = readCopy(value);
+    expect(fitsInBytes(copy, bytesOf(copy) - 1)).toBe(false);
+  });
+}

@@ -1,41 +1,34 @@
-import type { JsonValue } from "./json.ts";
+import { mostBytesOf, type JsonValue } from "./json.ts";
 
 /** True when the JSON text of the value has at most so many bytes of UTF-8. Nothing is serialized, and the count stops early. */
 export function fitsInBytes(value: JsonValue, maxBytes: number): boolean {
-  // Most values are so small that they would fit if every character had to be escaped: those need no look at characters.
-  return count(value, maxBytes, mostBytes) >= 0 || count(value, maxBytes, exactBytes) >= 0;
+  // Most values are so small that they would fit if every character had to be escaped: those are not looked at.
+  return mostBytesOf(value) <= maxBytes || count(value, maxBytes) >= 0;
 }
 
-type Measure = (text: string, left: number) => number;
-
 /** What is left of the bytes after the value; negative as soon as they are used up. The value must not be cyclic. */
-function count(value: JsonValue, bytes: number, measure: Measure): number {
-  if (typeof value === "string") return bytes - measure(value, bytes);
+function count(value: JsonValue, bytes: number): number {
+  if (typeof value === "string") return bytes - bytesOf(value, bytes);
   if (typeof value !== "object" || value === null) return bytes - String(value).length;
   let left = bytes - 2;
   let separator = 0;
   if (Array.isArray(value)) {
     for (const part of value) {
-      left = count(part, left - separator, measure);
+      left = count(part, left - separator);
       if (left < 0) return left;
       separator = 1;
     }
     return left;
   }
   for (const key of Object.keys(value)) {
-    left = count(value[key] as JsonValue, left - separator - 1 - measure(key, left), measure);
+    left = count(value[key] as JsonValue, left - separator - 1 - bytesOf(key, left));
     if (left < 0) return left;
     separator = 1;
   }
   return left;
 }
 
-/** Two quotes, and six bytes for an escaped character. */
-function mostBytes(text: string): number {
-  return text.length * 6 + 2;
-}
-
-function exactBytes(text: string, left: number): number {
+function bytesOf(text: string, left: number): number {
   let bytes = 2;
   for (let place = 0; place < text.length && bytes <= left; place += 1) bytes += bytesAt(text, place);
   return bytes;

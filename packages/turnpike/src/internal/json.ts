@@ -28,14 +28,23 @@ export const jsonLimits: { depth: number; nodes: number; tooDeep: string; tooMan
 
 /** A mark on what `readJson` made, which nobody else can put on anything. */
 class ReadMark extends Given {
-  #isRead = true;
+  #mostBytes: number;
 
-  static put(copy: object): void {
-    void new ReadMark(copy);
+  constructor(copy: object, mostBytes: number) {
+    super(copy);
+    this.#mostBytes = mostBytes;
+  }
+
+  static put(copy: object, mostBytes: number): void {
+    void new ReadMark(copy, mostBytes);
   }
 
   static isOn(value: object): boolean {
-    return #isRead in value && value.#isRead;
+    return #mostBytes in value;
+  }
+
+  static mostBytes(value: object): number {
+    return #mostBytes in value ? value.#mostBytes : Infinity;
   }
 }
 
@@ -44,9 +53,24 @@ export function isReadJson(value: object): boolean {
   return ReadMark.isOn(value);
 }
 
-/** The state of one reading: how many values it may still meet, and what stopped it. */
+/** A number of bytes that the JSON text of a value does not exceed, as far as that is known without a look at its parts. */
+export function mostBytesOf(value: JsonValue): number {
+  if (typeof value === "string") return mostBytesOfText(value);
+  return typeof value === "object" && value !== null ? ReadMark.mostBytes(value) : mostBytesOfScalar;
+}
+
+/** Two quotes, and six bytes for an escaped character. */
+function mostBytesOfText(text: string): number {
+  return text.length * 6 + 2;
+}
+
+/** The longest numbers have 24 characters. */
+const mostBytesOfScalar = 24;
+
+/** The state of one reading: how many values it may still meet, how long its text may be so far, and what stopped it. */
 interface Walk {
   left: number;
+  mostBytes: number;
   problem: JsonProblem | undefined;
 }
 
@@ -56,13 +80,18 @@ interface Walk {
  */
 export function readJson(root: unknown): JsonReading {
   if (typeof root === "object" && root !== null && isReadJson(root)) return { ok: true, value: root as JsonValue };
-  const walk: Walk = { left: maxNodes - 1, problem: undefined };
+  const walk: Walk = { left: maxNodes - 1, mostBytes: 0, problem: undefined };
   const value = read(root, 0, walk);
   return walk.problem === undefined ? { ok: true, value } : { ok: false, problem: walk.problem };
 }
 
 function read(value: unknown, depth: number, walk: Walk): JsonValue {
-  if (typeof value === "string" || typeof value === "boolean" || value === null) return value;
+  if (typeof value === "string") {
+    walk.mostBytes += mostBytesOfText(value);
+    return value;
+  }
+  walk.mostBytes += mostBytesOfScalar;
+  if (typeof value === "boolean" || value === null) return value;
   if (typeof value === "number") return Number.isFinite(value) ? value : stop(walk, "expected a finite number");
   if (typeof value !== "object") return stop(walk, "expected a JSON value");
   if (depth === maxDepth) return stop(walk, jsonLimits.tooDeep);
@@ -72,13 +101,15 @@ function read(value: unknown, depth: number, walk: Walk): JsonValue {
 function readArray(source: readonly unknown[], depth: number, walk: Walk): JsonValue {
   const { length } = source;
   walk.left -= length;
+  // A comma each; the brackets are counted as a value.
+  walk.mostBytes += length;
   if (walk.left < 0) return stop(walk, jsonLimits.tooMany);
   const copy: JsonValue[] = [];
   for (let place = 0; place < length; place += 1) {
     copy.push(read(source[place], depth + 1, walk));
     if (walk.problem !== undefined) return leave(walk, place);
   }
-  if (depth === 0) ReadMark.put(copy);
+  if (depth === 0) ReadMark.put(copy, walk.mostBytes);
   return Object.freeze(copy) as JsonValue[];
 }
 
@@ -90,10 +121,11 @@ function readObject(source: object, depth: number, walk: Walk): JsonValue {
   const copy: JsonObject = {};
   for (const key of keys) {
     if (key === "__proto__") return stop(walk, "expected no __proto__ key");
+    walk.mostBytes += mostBytesOfText(key) + 2;
     copy[key] = read((source as Record<string, unknown>)[key], depth + 1, walk);
     if (walk.problem !== undefined) return leave(walk, key);
   }
-  if (depth === 0) ReadMark.put(copy);
+  if (depth === 0) ReadMark.put(copy, walk.mostBytes);
   return Object.freeze(copy);
 }
 

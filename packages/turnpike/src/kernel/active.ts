@@ -1,5 +1,5 @@
 import { GrantSchema, principalKey, type Grant, type PrincipalRef } from "../contracts/index.ts";
-import { check, deepFreeze, parseInstant } from "../internal/index.ts";
+import { accept, deepFreeze, parseInstant } from "../internal/index.ts";
 
 /** A grant with everything that a decision compares already turned into keys and numbers. */
 export interface CompiledGrant {
@@ -44,10 +44,11 @@ const compiled = new WeakMap<Grant, CompiledGrant>();
 export function compileGrant(grant: Grant): CompiledGrant | undefined {
   const known = compiled.get(grant);
   if (known !== undefined) return known;
-  const checked = check(GrantSchema, grant);
-  if (!checked.ok) return undefined;
-  const fresh = compile(checked.value);
-  if (Object.isFrozen(grant)) compiled.set(deepFreeze(grant), fresh);
+  const accepted = accept(GrantSchema, grant);
+  if (!accepted.ok) return undefined;
+  const fresh = compile(accepted.value);
+  if (grant === accepted.value) compiled.set(grant, fresh);
+  else if (Object.isFrozen(grant)) compiled.set(deepFreeze(grant), fresh);
   return fresh;
 }
 

@@ -1,5 +1,5 @@
 import { samePrincipal, type DiscoveryContext, type Grant, type PrincipalRef } from "../contracts/index.ts";
-import { deepFreeze, orAbort } from "../internal/index.ts";
+import { orAbort } from "../internal/index.ts";
 import { compileGrant, type CompiledGrant, type Moment } from "./active.ts";
 import { indexCapabilities, type CapabilityIndex } from "./capability-index.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
@@ -67,16 +67,18 @@ export function compileAuthority(grants: readonly Grant[]): Authority {
   const known = compiledSets.get(grants);
   if (known !== undefined) return known;
   const fresh = compileSet(grants);
-  if (Object.isFrozen(grants)) compiledSets.set(deepFreeze(grants), fresh);
+  if (Object.isFrozen(grants)) compiledSets.set(grants, fresh);
   return fresh;
 }
 
 function compileSet(grants: readonly Grant[]): Authority {
   if (!Array.isArray(grants)) throw new TypeError("The grant source returned something that is no array.");
   if (grants.length > maxGrants) throw new RangeError(`The grant source returned more than ${maxGrants} grants.`);
+  // What a frozen array holds is as fixed as the array, to its last leaf, of which the compilation of a frozen grant sees.
+  const isFixed = Object.isFrozen(grants);
   // Array.from visits holes too, and a hole fits no contract.
   const compiled = Array.from(grants, (grant, place) => {
-    const one = compileGrant(grant);
+    const one = compileGrant(isFixed ? Object.freeze(grant) : grant);
     if (one === undefined) throw new TypeError(`Grant ${place} of the grant source does not fit the contract.`);
     return one;
   });

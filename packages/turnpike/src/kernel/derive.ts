@@ -1,5 +1,5 @@
 import { GrantSchema, type Constraints, type DelegationRule, type Grant } from "../contracts/index.ts";
-import { check } from "../internal/index.ts";
+import { accept, markAccepted } from "../internal/index.ts";
 import { compileGrant, inactivity, type CompiledGrant } from "./active.ts";
 import { brokenLink, maxDelegationLinks } from "./chain.ts";
 
@@ -21,11 +21,12 @@ export function deriveGrant(parent: Grant, ask: GrantAsk, parentLinks: number = 
   const compiledParent = compileGrant(parent);
   if (compiledParent === undefined) return refuse("invalid_parent");
   if (!(parentLinks < maxDelegationLinks)) return refuse("chain_too_long");
-  const asked = check(GrantSchema, childOf(compiledParent.grant, ask));
+  const asked = accept(GrantSchema, childOf(compiledParent.grant, ask));
   if (!asked.ok || asked.value.id === parent.id) return refuse("invalid_ask");
 
   const constraints = { ...inheritedFrom(compiledParent.grant), ...stated(asked.value.constraints) };
-  const child = compileGrant({ ...asked.value, constraints });
+  // Each constraint was accepted, here or with the parent; that they leave a window is looked at now.
+  const child = compileGrant(markAccepted(GrantSchema, { ...asked.value, constraints: Object.freeze(constraints) }));
   if (child === undefined || startOf(child) >= child.expiresAt) return refuse("empty_window");
   // Purposes are compared as sets by the link itself.
   if (inactivity(compiledParent, child.issuedAt) !== undefined) return refuse("parent_inactive");

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from "../contracts/index.ts";
-import { check, fitsInBytes, quietly, TimeLimitError, withinTime, type Accepted } from "../internal/index.ts";
+import { accept, fitsInBytes, quietly, TimeLimitError, withinTime, type Accepted } from "../internal/index.ts";
 import { graceMs, reportPortError, type Ports } from "./call-port.ts";
 import type { CallOptions, PortFailure } from "./ports.ts";
 
@@ -73,13 +73,13 @@ export type ResultReading<T> = { ok: true; result: T } | { ok: false; message?: 
 export function readResult<T extends SizedResult>(
   ports: Ports,
   failure: PortFailure,
-  schema: Parameters<typeof check<T>>[0],
+  schema: Parameters<typeof accept<T>>[0],
   returned: unknown,
   isOfThisAct: (result: T) => boolean,
 ): ResultReading<T> {
   const unusable = (problem: string, options?: ErrorOptions): void =>
     reportPortError(ports, new TypeError(`The result cannot be used: ${problem}.`, options), failure);
-  const read: Accepted<T> = check(schema, returned);
+  const read: Accepted<T> = accept(schema, returned);
   if (!read.ok) {
     unusable(read.message, "cause" in read ? { cause: read.cause } : undefined);
     return { ok: false };

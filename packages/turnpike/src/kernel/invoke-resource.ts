@@ -7,7 +7,7 @@ import {
   type ResourceOperationRequest,
   type ResourceResult,
 } from "../contracts/index.ts";
-import { accept, deepFreeze } from "../internal/index.ts";
+import { accept } from "../internal/index.ts";
 import { recordOutcome, type AuditFacts } from "./audit.ts";
 import { authorizeEffect, namesContextOwner, type Gate } from "./authorize.ts";
 import { acceptContext } from "./context.ts";
@@ -85,7 +85,7 @@ async function carryOut(
   }
   const provider = registry.get(resource.namespace);
   if (provider === undefined) return failed(request, context, "resource_provider_not_found");
-  const operation = deepFreeze({ ...request, resource: owned, context });
+  const operation = Object.freeze({ ...request, resource: owned, context });
   standOn(operation, { ports: gate.ports, context, grant: decision.grant, view: decision.view });
   return run(gate.ports, provider, operation, options);
 }

@@ -22,7 +22,7 @@ import { checkLimits, type EffectOptions } from "./effect.ts";
 import { explain, type Explanation } from "./explain.ts";
 import { createResourceRegistry, invokeResource } from "./invoke-resource.ts";
 import { invokeTool, type ToolGate } from "./invoke-tool.ts";
-import { listTools, type ListedCatalogs } from "./list-tools.ts";
+import { listTools, type Listings } from "./list-tools.ts";
 import { listToolNamespaces, updateToolNamespaces } from "./namespaces.ts";
 import type { CallOptions, KernelOptions } from "./ports.ts";
 import { reach } from "./reach.ts";
@@ -77,7 +77,7 @@ export function createKernel(options: KernelOptions): Kernel {
   checkLimits(ports);
   const registry = createToolRegistry(tools, toolProviders);
   const providers = createResourceRegistry(resources);
-  const listed: ListedCatalogs = new WeakMap();
+  const listings: Listings = new WeakMap();
   const gate: Gate = {
     ports,
     view: (context, signal) => loadAuthority(ports, context, signal),
@@ -89,7 +89,7 @@ export function createKernel(options: KernelOptions): Kernel {
 
   return {
     authorize: (context, request, call) => authorize(gate, context, request, signalOf(call)),
-    listTools: (context, call) => listTools(gate, registry, listed, context, signalOf(call)),
+    listTools: (context, call) => listTools(gate, registry, listings, context, signalOf(call)),
     listToolNamespaces: (context, call) => listToolNamespaces(ports, registry, context, signalOf(call)),
     updateToolNamespaces: (context, update, call) =>
       updateToolNamespaces(ports, registry, context, update, signalOf(call)),
@@ -100,7 +100,7 @@ export function createKernel(options: KernelOptions): Kernel {
     reach: (context, call) => reach(gate, context, signalOf(call)),
     explain: (context, request, call) => explain(gate, context, request, signalOf(call)),
     covers: (act, request, call) => covers(ports, act, request, signalOf(call)),
-    admitTurn: (context, turn, call) => admitTurn({ gate, registry, listed }, context, turn, signalOf(call)),
+    admitTurn: (context, turn, call) => admitTurn({ gate, registry, listings }, context, turn, signalOf(call)),
     recordTurnEnd: (context, end) => recordTurnEnd(ports, context, end),
   };
 }

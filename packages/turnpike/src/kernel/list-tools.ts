@@ -3,8 +3,7 @@ import type { CompiledGrant } from "./active.ts";
 import { record, type AuditFacts } from "./audit.ts";
 import { namesContextOwner, type Gate } from "./authorize.ts";
 import { acceptDiscovery } from "./context.ts";
-import type { Ports } from "./call-port.ts";
-import type { AuthorityView } from "./authority.ts";
+import type { Authority, AuthorityView } from "./authority.ts";
 import type { Moment } from "./active.ts";
 import { coversWithin, momentOf } from "./candidates.ts";
 import { KernelError } from "./kernel-error.ts";
@@ -14,8 +13,15 @@ import { resolveCatalog, type Tool, type ToolCatalog, type ToolRegistry } from "
 /** Why a tool cannot be used; the caller never learns which. */
 export type Hidden = "not-registered" | "namespace-disabled" | "not-granted";
 
-/** The catalogs behind lists of descriptors, so that a turn that is offered such a list does not ask the providers again. */
-export type ListedCatalogs = WeakMap<readonly ToolDescriptor[], { catalog: ToolCatalog; context: DiscoveryContext }>;
+/** What a list of descriptors was made of. */
+export interface Listing {
+  context: DiscoveryContext;
+  catalog: ToolCatalog;
+  authority: Authority;
+}
+
+/** What lists were made of: a turn that is offered such a list neither asks the providers nor looks at each tool again. */
+export type Listings = WeakMap<readonly ToolDescriptor[], Listing>;
 
 /** Why the context may not see the tool; undefined when it may. Two gates: the namespace, and a grant within the ceiling. */
 export function hiddenBecause(
@@ -36,7 +42,7 @@ export function hiddenBecause(
 export async function listTools(
   gate: Gate,
   registry: ToolRegistry,
-  listed: ListedCatalogs,
+  listings: Listings,
   context: DiscoveryContext,
   signal: AbortSignal,
 ): Promise<readonly ToolDescriptor[]> {
@@ -45,7 +51,8 @@ export async function listTools(
   if (trusted === undefined) throw new KernelError("invalid_context");
   const catalog = await resolveCatalog(registry, gate.ports, trusted, signal);
   const view = await gate.view(trusted, signal);
-  const tools = view && (await visibleTools(gate.ports, view, catalog, trusted, signal))?.tools;
+  const judged = view && (await standing(gate.ports, view, momentOf(trusted), signal));
+  const tools = view && judged && visibleTools(view, catalog, trusted, judged);
   const unavailable = [...catalog.unavailable];
   const facts = (): AuditFacts => ({
     type: "tool.catalog.listed",
@@ -55,29 +62,25 @@ export async function listTools(
   });
   const recorded = await record(gate.ports, trusted, facts, signal);
   if (!recorded) throw new KernelError("audit_unavailable");
-  if (tools === undefined) throw new KernelError("authority_unavailable");
-  listed.set(tools, { catalog, context: trusted });
+  if (view === undefined || judged === undefined || tools === undefined) throw new KernelError("authority_unavailable");
+  listings.set(tools, { context: trusted, catalog, authority: view.current });
   return tools;
 }
 
-/** The visible part of a catalog, and how the grants stood; undefined when it cannot be established, never a part of it. */
-export async function visibleTools(
-  ports: Ports,
+/** The visible part of a catalog, sorted by name; undefined when it cannot be established, never a part of it. */
+export function visibleTools(
   view: AuthorityView,
   catalog: ToolCatalog,
   context: DiscoveryContext,
-  signal: AbortSignal,
-): Promise<{ tools: readonly ToolDescriptor[]; standing: Standing } | undefined> {
+  { invalid, unknown }: Standing,
+): readonly ToolDescriptor[] | undefined {
   const moment = momentOf(context);
-  const judged = await standing(ports, view, moment, signal);
-  const stands = (grant: CompiledGrant): boolean => !judged.fallen.has(grant) && !judged.doubtful.has(grant);
-  const mayStand = (grant: CompiledGrant): boolean => !judged.fallen.has(grant);
+  const isValid = (grant: CompiledGrant): boolean => !invalid.has(grant) && !unknown.has(grant);
+  const mayBeValid = (grant: CompiledGrant): boolean => !invalid.has(grant);
   const visible: ToolDescriptor[] = [];
   for (const tool of catalog.tools.values()) {
-    if (hiddenBecause(tool, context, view, moment, stands) === undefined) visible.push(tool.descriptor);
-    else if (judged.doubtful.size > 0 && hiddenBecause(tool, context, view, moment, mayStand) === undefined)
-      return undefined;
+    if (hiddenBecause(tool, context, view, moment, isValid) === undefined) visible.push(tool.descriptor);
+    else if (unknown.size > 0 && hiddenBecause(tool, context, view, moment, mayBeValid) === undefined) return undefined;
   }
-  const tools = Object.freeze(visible.toSorted((one, other) => (one.name < other.name ? -1 : 1)));
-  return { tools, standing: judged };
+  return Object.freeze(visible.toSorted((one, other) => (one.name < other.name ? -1 : 1)));
 }

@@ -1,5 +1,5 @@
 import {
-  DiscoveryContextSchema,
+  AccessContextSchema,
   NamespaceUpdateSchema,
   type AccessContext,
   type DiscoveryContext,
@@ -7,9 +7,9 @@ import {
   type NamespaceCatalog,
   type NamespaceUpdate,
 } from "../contracts/index.ts";
-import { accept, neverAborted, orAbort } from "../internal/index.ts";
+import { accept, check, neverAborted, orAbort } from "../internal/index.ts";
 import { record, recordOutcome, type AuditFacts } from "./audit.ts";
-import { acceptContext, acceptDiscovery } from "./context.ts";
+import { acceptContext, acceptDiscovery, contextWith } from "./context.ts";
 import { graceMs, reportPortError, type Ports } from "./call-port.ts";
 import { KernelError } from "./kernel-error.ts";
 import type { ToolNamespaceSettingsStore } from "./ports.ts";
@@ -78,10 +78,9 @@ async function applyUpdate(
   try {
     // The patch may be in force from here on: a caller that goes leaves the store a moment to say so.
     const enabled: unknown = await orAbort(store.applyUpdate(context, update, signal), signal, graceMs);
-    if (!Array.isArray(enabled)) throw new TypeError("The settings store returned something that is no list.");
-    const applied = accept(DiscoveryContextSchema, { ...context, enabledToolNamespaces: [...enabled] });
-    if (applied.ok) return applied.value;
-    throw new TypeError(`The settings store returned no usable selection: ${applied.message}`);
+    const names = check(AccessContextSchema.shape.enabledToolNamespaces, enabled);
+    if (names.ok) return contextWith(context, names.value);
+    throw new TypeError(`The settings store returned no usable selection: ${names.message}`);
   } catch (error) {
     if (error instanceof KernelError && error.code === "invalid_request") throw error;
     reportPortError(ports, error, { port: "namespaceSettings" });

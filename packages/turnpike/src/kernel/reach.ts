@@ -2,11 +2,11 @@ import { samePrincipal, type DiscoveryContext, type ReachEntry, type ReachResult
 import { record, type AuditFacts } from "./audit.ts";
 import type { Gate } from "./authorize.ts";
 import { acceptDiscovery } from "./context.ts";
-import type { CompiledGrant } from "./active.ts";
-import type { Moment } from "./active.ts";
+import type { CompiledGrant, Moment } from "./active.ts";
+import type { AuthorityView } from "./authority.ts";
 import { isLive, momentOf } from "./candidates.ts";
 import { KernelError } from "./kernel-error.ts";
-import { standing } from "./standing.ts";
+import { standing, type Standing } from "./standing.ts";
 
 /** The operation `reach`: everywhere the context may act right now, or that it cannot be said. */
 export async function reach(gate: Gate, context: DiscoveryContext, signal: AbortSignal): Promise<ReachResult> {
@@ -24,20 +24,23 @@ export async function reach(gate: Gate, context: DiscoveryContext, signal: Abort
   return recorded ? result : { status: "unavailable", reasonCode: "authority_unavailable" };
 }
 
-/** Reach without its audit event, for callers that record something of their own. */
-export async function establishReach(gate: Gate, context: DiscoveryContext, signal: AbortSignal): Promise<ReachResult> {
+async function establishReach(gate: Gate, context: DiscoveryContext, signal: AbortSignal): Promise<ReachResult> {
   const view = await gate.view(context, signal);
   if (view === undefined) return { status: "unavailable", reasonCode: "authority_unavailable" };
   const moment = momentOf(context);
-  const { fallen, doubtful } = await standing(gate.ports, view, moment, signal);
-  const [doubt] = doubtful.values();
-  if (doubt !== undefined) return { status: "unavailable", reasonCode: doubt };
-  const standingGrants = view.current.grants.filter((grant) => isLive(grant, moment) && !fallen.has(grant));
-  return { status: "computed", reach: reachOf(standingGrants, moment) };
+  return reachOf(view, moment, await standing(gate.ports, view, moment, signal));
+}
+
+/** Reach as the grants stand. */
+export function reachOf({ current }: AuthorityView, moment: Moment, { invalid, unknown }: Standing): ReachResult {
+  const [reasonCode] = unknown.values();
+  if (reasonCode !== undefined) return { status: "unavailable", reasonCode };
+  const valid = current.grants.filter((grant) => isLive(grant, moment) && !invalid.has(grant));
+  return { status: "computed", reach: entriesOf(valid, moment) };
 }
 
 /** One entry per namespace, path and scope, with the union of what the grants allow there. */
-function reachOf(grants: readonly CompiledGrant[], { owner }: Moment): ReachEntry[] {
+function entriesOf(grants: readonly CompiledGrant[], { owner }: Moment): ReachEntry[] {
   const entries = new Map<string, ReachEntry>();
   for (const { resource, actions, scope } of grants.flatMap(({ grant }) => grant.capabilities)) {
     if (resource.owner !== undefined && !samePrincipal(resource.owner, owner)) continue;

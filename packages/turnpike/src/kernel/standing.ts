@@ -6,16 +6,21 @@ import { isLive } from "./candidates.ts";
 import { walkChain } from "./chain.ts";
 import { peek } from "./decide.ts";
 
-/** Why it cannot be said whether a grant stands. */
-type Doubt = "authority_unavailable" | "usage_store_unavailable";
+/** Why it cannot be said whether a grant is valid. */
+type Unknown = "authority_unavailable" | "usage_store_unavailable";
 
-/** Of the live grants: those that do not stand (a broken chain, no use left), and those nobody can tell about now. */
+/** Of the live grants: those that are invalid (a broken chain, no use left), and those nobody can tell about now. */
 export interface Standing {
-  fallen: ReadonlySet<CompiledGrant>;
-  doubtful: ReadonlyMap<CompiledGrant, Doubt>;
+  invalid: ReadonlySet<CompiledGrant>;
+  unknown: ReadonlyMap<CompiledGrant, Unknown>;
 }
 
-const allStand: Standing = { fallen: new Set(), doubtful: new Map() };
+const noneInvalid: Standing = { invalid: new Set(), unknown: new Map() };
+
+/** True when every live grant is valid. */
+export function areAllValid({ invalid, unknown }: Standing): boolean {
+  return invalid.size === 0 && unknown.size === 0;
+}
 
 /** Looks at every live grant that needs more than the clock. */
 export async function standing(
@@ -25,28 +30,28 @@ export async function standing(
   signal: AbortSignal,
 ): Promise<Standing> {
   const conditional = view.current.conditional.filter((grant) => isLive(grant, moment));
-  if (conditional.length === 0) return allStand;
+  if (conditional.length === 0) return noneInvalid;
   const verdicts = await Promise.all(conditional.map((grant) => judge(ports, grant, moment, signal)));
-  const fallen = new Set<CompiledGrant>();
-  const doubtful = new Map<CompiledGrant, Doubt>();
+  const invalid = new Set<CompiledGrant>();
+  const unknown = new Map<CompiledGrant, Unknown>();
   conditional.forEach((grant, place) => {
     const verdict = verdicts[place];
-    if (verdict === "fallen") fallen.add(grant);
-    else if (verdict !== undefined) doubtful.set(grant, verdict);
+    if (verdict === "invalid") invalid.add(grant);
+    else if (verdict !== undefined) unknown.set(grant, verdict);
   });
-  return { fallen, doubtful };
+  return { invalid, unknown };
 }
 
-/** Undefined when the grant stands. */
+/** Undefined when the grant is valid. */
 async function judge(
   ports: Ports,
   grant: CompiledGrant,
   moment: Moment,
   signal: AbortSignal,
-): Promise<"fallen" | Doubt | undefined> {
+): Promise<"invalid" | Unknown | undefined> {
   const chain = await walkChain(ports, grant, moment, signal);
-  if (chain.kind !== "valid") return chain.kind === "unverified" ? "authority_unavailable" : "fallen";
+  if (chain.kind !== "valid") return chain.kind === "unverified" ? "authority_unavailable" : "invalid";
   const refusal = grant.maxUses === undefined ? undefined : await peek(ports, grant, signal);
   if (refusal === "usage_store_unavailable") return refusal;
-  return refusal === undefined ? undefined : "fallen";
+  return refusal === undefined ? undefined : "invalid";
 }

@@ -1,6 +1,8 @@
 import type { z } from "zod";
 import {
+  JsonValueSchema,
   ToolDescriptorSchema,
+  ToolResultSchema,
   type AccessContext,
   type AuthorizationRequest,
   type JsonObject,
@@ -10,7 +12,7 @@ import {
   type ToolDescriptor,
   type ToolResult,
 } from "../contracts/index.ts";
-import { accept, currentTimestamp, describeIssues, jsonSchemaOf } from "../internal/index.ts";
+import { accept, check, currentTimestamp, describeIssues, jsonSchemaOf, markAccepted } from "../internal/index.ts";
 import type { ToolHandler } from "./ports.ts";
 
 /** Thrown by a tool to fail a call with a code and words meant for the caller. Any other error stays inside. */
@@ -80,9 +82,17 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType = z
     }),
     async invoke(context, call, signal): Promise<ToolResult> {
       const returned = await definition.run(call.arguments as z.output<Input>, { context, call, signal });
-      const checked = output === undefined ? (returned as JsonValue) : checkOutput(output, returned);
-      const about = { callId: call.id, tool: call.tool, completedAt: currentTimestamp() };
-      return { status: "succeeded", ...about, output: checked };
+      const taken = check(JsonValueSchema, output === undefined ? returned : checkOutput(output, returned));
+      if (!taken.ok) throw new InvalidToolOutput(taken.message, "cause" in taken ? { cause: taken.cause } : undefined);
+      const { id: callId, tool } = call;
+      const result = {
+        status: "succeeded",
+        callId,
+        tool,
+        completedAt: currentTimestamp(),
+        output: taken.value,
+      } as const;
+      return markAccepted(ToolResultSchema, result);
     },
   };
 }
@@ -109,11 +119,11 @@ function describeTool<Input extends z.ZodType, Output extends z.ZodType>(
 }
 
 /** Also an output that cannot even be read is one that does not fit. */
-function checkOutput(output: z.ZodType, returned: unknown): JsonValue {
+function checkOutput(output: z.ZodType, returned: unknown): unknown {
   let message: string;
   try {
     const parsed = output.safeParse(returned);
-    if (parsed.success) return parsed.data as JsonValue;
+    if (parsed.success) return parsed.data;
     message = describeIssues(parsed.error.issues);
   } catch (cause) {
     throw new InvalidToolOutput("The output cannot be read.", { cause });

@@ -1,17 +1,12 @@
-import {
-  DiscoveryContextSchema,
-  type AccessContext,
-  type AuthorizationRequest,
-  type JsonObject,
-  type ReasonCode,
-} from "../contracts/index.ts";
-import { accept, withinTime } from "../internal/index.ts";
+import { type AccessContext, type AuthorizationRequest, type JsonObject, type ReasonCode } from "../contracts/index.ts";
+import { withinTime } from "../internal/index.ts";
 import { inactivity, type CompiledGrant, type Moment } from "./active.ts";
 import type { AdmittedAuthority, Authority, AuthorityView } from "./authority.ts";
 import type { Gate } from "./authorize.ts";
 import { callPort, type Ports } from "./call-port.ts";
 import { candidates, isLive, momentOf } from "./candidates.ts";
 import { walkChain } from "./chain.ts";
+import { contextWith } from "./context.ts";
 import { chainRefusal } from "./decide.ts";
 import type { Condition } from "./diagnose.ts";
 import { nearestMismatch } from "./match.ts";
@@ -74,9 +69,7 @@ function readAccess(answer: unknown, context: AccessContext): Access {
   const now = new Set(on);
   const left = context.enabledToolNamespaces.filter((name) => now.has(name));
   if (left.length === context.enabledToolNamespaces.length) return { kind: "stands", context };
-  const narrowed = accept(DiscoveryContextSchema, { ...context, enabledToolNamespaces: left });
-  if (!narrowed.ok) throw new TypeError(`The access that is left does not fit the contract: ${narrowed.message}`);
-  return { kind: "stands", context: narrowed.value as AccessContext };
+  return { kind: "stands", context: contextWith(context, Object.freeze(left) as string[]) };
 }
 
 /** Nothing was excluded: the admission itself may have taken the last use of its grant, which stands all the same. */

@@ -14,7 +14,7 @@ import {
   type ToolDescriptor,
   type ToolResult,
 } from "../contracts/index.ts";
-import { neverAborted } from "../internal/index.ts";
+import { deepFreeze, neverAborted } from "../internal/index.ts";
 import { record, recordOutcome, type AuditFacts } from "./audit.ts";
 import { acceptRequest, authorizeEffect, namesContextOwner, type Gate } from "./authorize.ts";
 import { acceptContext, contextAt } from "./context.ts";
@@ -23,9 +23,10 @@ import type { AuthorityView } from "./authority.ts";
 import { momentOf } from "./candidates.ts";
 import { carryOutEffect } from "./effect.ts";
 import { denied, invokeTool, recordToolOutcome, type ToolGate } from "./invoke-tool.ts";
-import { visibleTools, type ListedCatalogs } from "./list-tools.ts";
-import { establishReach } from "./reach.ts";
+import { visibleTools, type Listing, type Listings } from "./list-tools.ts";
+import { reachOf } from "./reach.ts";
 import { mintAuthorityRequest } from "./required-authority.ts";
+import { areAllValid, standing, type Standing } from "./standing.ts";
 import { isUnavailable, resolveCatalog, type ToolCatalog, type ToolRegistry } from "./tool-catalog.ts";
 import { accessNow, enter, revoked, type Entry, type ShutReason, type TurnBasis } from "./turn-entry.ts";
 
@@ -90,19 +91,19 @@ export interface TurnScope {
 export interface TurnSetting {
   gate: Gate;
   registry: ToolRegistry;
-  listed: ListedCatalogs;
+  listings: Listings;
 }
 
-const toEscalate: AuthorizationRequest = {
+const toEscalate: AuthorizationRequest = deepFreeze({
   action: "request",
   resource: { namespace: "service", path: ["escalation"] },
-};
+});
 /** The tool namespace of the affordance to escalate. */
 const escalationNamespace = "service";
 
 /** Consumes the capability to run the agent, and opens the scope of its turn. */
 export async function admitTurn(
-  { gate, registry, listed }: TurnSetting,
+  { gate, registry, listings }: TurnSetting,
   context: AccessContext,
   turn: TurnToAdmit,
   signal: AbortSignal,
@@ -118,18 +119,18 @@ export async function admitTurn(
 
   if (request === undefined || view === undefined) return refused("authority_unavailable");
 
-  const catalog =
-    listedCatalog(listed, turn.tools, trusted) ?? (await resolveCatalog(registry, gate.ports, trusted, signal));
-  const visible = await visibleTools(gate.ports, view, catalog, trusted, signal);
-  if (visible === undefined) return refused("authority_unavailable");
-  const reach = await establishReach(atAdmission, trusted, signal);
+  const listing = listingOf(listings, turn.tools, trusted);
+  const catalog = listing?.catalog ?? (await resolveCatalog(registry, gate.ports, trusted, signal));
+  const moment = momentOf(trusted);
+  const judged = await standing(gate.ports, view, moment, signal);
+  const tools = toolsToOffer(turn.tools, listing, view, catalog, trusted, judged);
+  if (tools === undefined) return refused("authority_unavailable");
+  const reach = reachOf(view, moment, judged);
   signal.throwIfAborted();
   const started = await record(gate.ports, trusted, () => ({ type: "turn.started", outcome: "allowed" }), signal);
   if (!started) return refused("audit_unavailable");
-  const { fallen, doubtful } = visible.standing;
-  const excluded = new Set([...fallen, ...doubtful.keys()]);
-  const admitted = { authority: view.current, moment: momentOf(trusted), excluded };
-  const tools = turn.tools === undefined ? visible.tools : offered(visible.tools, turn.tools);
+  const excluded = new Set([...judged.invalid, ...judged.unknown.keys()]);
+  const admitted = { authority: view.current, moment, excluded };
   const basis = { request, grant: decision.grant, admitted };
   return { kind: "admitted", scope: openScope(gate, trusted, basis, catalog, tools, reach) };
 }
@@ -156,14 +157,32 @@ async function keepQuestion(
   return { reason: "escalation_unavailable", mayBeKept: end.isLate };
 }
 
-/** The catalog that a list was made from, when it was made for this very access. */
-function listedCatalog(
-  listed: ListedCatalogs,
+/** What a list was made of, when it was made for this very access. */
+function listingOf(
+  listings: Listings,
   tools: readonly ToolDescriptor[] | undefined,
   context: AccessContext,
-): ToolCatalog | undefined {
-  const known = tools && listed.get(tools);
-  return known !== undefined && isSameAccess(known.context, context) ? known.catalog : undefined;
+): Listing | undefined {
+  const known = tools && listings.get(tools);
+  return known !== undefined && isSameAccess(known.context, context) ? known : undefined;
+}
+
+/**
+ * The visible tools, of those that were asked for; undefined when they cannot be established. A list that was made of the
+ * same grants at the same moment is all visible when each of these grants is valid.
+ */
+function toolsToOffer(
+  asked: readonly ToolDescriptor[] | undefined,
+  listing: Listing | undefined,
+  view: AuthorityView,
+  catalog: ToolCatalog,
+  context: AccessContext,
+  judged: Standing,
+): readonly ToolDescriptor[] | undefined {
+  const isStillTrue = listing?.authority === view.current && listing.context.now === context.now && areAllValid(judged);
+  if (isStillTrue) return asked;
+  const visible = visibleTools(view, catalog, context, judged);
+  return visible && asked ? offered(visible, asked) : visible;
 }
 
 function isSameAccess(one: DiscoveryContext, other: DiscoveryContext): boolean {
@@ -176,8 +195,12 @@ function isSameAccess(one: DiscoveryContext, other: DiscoveryContext): boolean {
     one.authority !== undefined &&
     other.authority !== undefined &&
     samePrincipal(one.authority, other.authority) &&
-    JSON.stringify(one.enabledToolNamespaces) === JSON.stringify(other.enabledToolNamespaces)
+    areEqual(one.enabledToolNamespaces, other.enabledToolNamespaces)
   );
+}
+
+function areEqual(one: readonly string[], other: readonly string[]): boolean {
+  return one === other || (one.length === other.length && one.every((name, place) => name === other[place]));
 }
 
 /** Nobody is left to wait: what is recorded under it holds its turn for a moment at most. */
@@ -293,7 +316,7 @@ function openScope(
         return refused("tool_unavailable");
       }
       const asksOwn = ask?.capabilities.every(({ resource }) => namesContextOwner(resource, moment)) ?? true;
-      const request = asksOwn ? acceptRequest(moment, toEscalate) : undefined;
+      const request = asksOwn ? toEscalate : undefined;
       const decision = await authorizeEffect(turnGate(entry.view), moment, request, {}, signal);
       if (decision.kind === "deny") return refused(decision.reason);
       const requestedAuthority = ask && mintAuthorityRequest(moment, ask);

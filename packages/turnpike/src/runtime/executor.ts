@@ -17,11 +17,12 @@ import {
   check,
   currentTimestamp,
   deepFreeze,
+  markAccepted,
   neverAborted,
   openDeadline,
   orAbort,
+  originOf,
   quietly,
-  remember,
   type Deadline,
 } from "../internal/index.ts";
 import type { Kernel, TurnBreak, TurnScope } from "../kernel/index.ts";
@@ -103,14 +104,14 @@ async function execute(
   options: TurnExecutionOptions = {},
 ): Promise<TurnResult> {
   const { context: given, tools: offered, ...rest } = turn;
-  const accepted = check(TurnRequestSchema, rest);
+  const accepted = accept(TurnRequestSchema, originOf(turn) ?? rest);
   if (!accepted.ok) throw new TypeError(`This is no turn request: ${accepted.message}`);
   const request = accepted.value;
   const trusted = accept(DiscoveryContextSchema, given);
   if (!trusted.ok) throw new TypeError("A turn needs a valid access context.");
   // Both parts were accepted, and so is the context of the turn.
   const { executionId } = request;
-  const context = remember(DiscoveryContextSchema, { ...trusted.value, executionId }) as AccessContext;
+  const context = markAccepted(DiscoveryContextSchema, { ...trusted.value, executionId }) as AccessContext;
 
   const { clock } = executor.tools;
   const startedAt = clock();

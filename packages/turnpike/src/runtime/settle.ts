@@ -1,4 +1,5 @@
 import {
+  AuthorityAskSchema,
   ErrorObjectSchema,
   EscalationAskSchema,
   JsonObjectSchema,
@@ -11,7 +12,7 @@ import {
   type JsonValue,
   type TurnEventType,
 } from "../contracts/index.ts";
-import { check } from "../internal/index.ts";
+import { accept, check, isAccepted } from "../internal/index.ts";
 import { errorObject } from "../kernel/index.ts";
 
 /** How a turn ends; the wire shape is made from it once. */
@@ -59,7 +60,7 @@ function meaningOf(outcome: unknown): ReadOutcome {
       return output.ok ? { kind: "ending", ending: { status: "succeeded", output: output.value, ...extra } } : nonsense;
     }
     case "fail": {
-      const error = check(ErrorObjectSchema, parts.error);
+      const error = accept(ErrorObjectSchema, parts.error);
       return error.ok ? { kind: "ending", ending: { status: "failed", error: error.value, ...extra } } : nonsense;
     }
     case "escalate": {
@@ -82,10 +83,18 @@ function partsOf(outcome: unknown): Parts {
 
 /** The ask of an escalation without any identity it claims; undefined when it does not fit the contract. */
 export function readEscalationAsk({ reason, requestedAuthority }: Parts): EscalationAsk | undefined {
-  const { capabilities, constraints, metadata } = partsOf(requestedAuthority);
-  const ask = requestedAuthority === undefined ? undefined : { capabilities, constraints, metadata };
-  const checked = check(EscalationAskSchema, { reason, requestedAuthority: ask });
-  return checked.ok ? checked.value : undefined;
+  const said = check(EscalationAskSchema.shape.reason, reason);
+  if (!said.ok) return undefined;
+  if (requestedAuthority === undefined) return { reason: said.value };
+  const ask = accept(AuthorityAskSchema, withoutIdentity(requestedAuthority));
+  return ask.ok ? { reason: said.value, requestedAuthority: ask.value } : undefined;
+}
+
+/** What a driver asked for, and the reference runtime accepted, comes here again as it is. */
+function withoutIdentity(requested: unknown): unknown {
+  if (isAccepted(AuthorityAskSchema, requested)) return requested;
+  const { capabilities, constraints, metadata } = partsOf(requested);
+  return { capabilities, constraints, metadata };
 }
 
 /** Whether the same turn may be tried again follows what may have happened, not what the plugin says. */

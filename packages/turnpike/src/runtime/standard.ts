@@ -125,7 +125,7 @@ function decidedBy(decision: DriverDecision): Decided | undefined {
       return output.ok ? { type: "complete", output: output.value } : undefined;
     }
     case "fail": {
-      const error = check(ErrorObjectSchema, decision.error);
+      const error = accept(ErrorObjectSchema, decision.error);
       return error.ok ? { type: "fail", error: error.value } : undefined;
     }
     case "escalate":

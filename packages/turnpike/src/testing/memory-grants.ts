@@ -1,5 +1,5 @@
-import { principalKey, type Grant } from "../contracts/index.ts";
-import { deepFreeze } from "../internal/index.ts";
+import { GrantSchema, principalKey, type Grant } from "../contracts/index.ts";
+import { accept, deepFreeze } from "../internal/index.ts";
 import type { GrantScope, GrantSource } from "../kernel/index.ts";
 
 /** A grant source in memory; what is issued or revoked is seen by the next call. */
@@ -15,7 +15,10 @@ export function memoryGrants(initial: readonly Grant[] = []): MemoryGrants {
   const grants = new Map<string, Grant>();
   const answers = new Map<string, readonly Grant[]>();
   const put = (grant: Grant): void => {
-    grants.set(keyOf(grant.namespaceId, grant.id), deepFreeze(structuredClone(grant)));
+    // One that does not fit is kept as well: what a kernel makes of it is worth a test.
+    const accepted = accept(GrantSchema, grant);
+    const kept = accepted.ok ? accepted.value : deepFreeze(structuredClone(grant));
+    grants.set(keyOf(grant.namespaceId, grant.id), kept);
     answers.clear();
   };
   for (const grant of initial) put(grant);

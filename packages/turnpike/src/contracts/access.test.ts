@@ -1,4 +1,3 @@
-import { describe, expect, test } from "vitest";
 import { shapeRows, testContract } from "../../test/contract-rows.ts";
 import { accessContext, authorizationDecision, authorizationRequest } from "../../test/valid-objects.ts";
 import {

@@ -151,7 +151,7 @@ for (const { name, value } of [
 
 test("a value that is no object is accepted as it is, each time anew", () => {
   const text = z.string().min(2);
-  expect([accept(text, "ab"), accept(text, "ab")]).toEqual(Array(2).fill({ ok: true, value: "ab" }));
+  for (const accepted of [accept(text, "ab"), accept(text, "ab")]) expect(accepted).toEqual({ ok: true, value: "ab" });
   expect(accept(text, "a")).toMatchObject({ ok: false });
 });
 

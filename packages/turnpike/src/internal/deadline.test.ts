@@ -185,14 +185,9 @@ describe("a call within its time", () => {
 });
 
 test("a platform that forbids a signal while modules load gets a new one for each call", async () => {
-  vi.stubGlobal(
-    "AbortController",
-    class Forbidden {
-      constructor() {
-        throw new Error("not while modules load");
-      }
-    },
-  );
+  vi.stubGlobal("AbortController", function forbidden() {
+    throw new Error("not while modules load");
+  });
   const path = "./deadline.ts?loaded-where-signals-are-forbidden";
   const deadline = (await import(path)) as { neverAborted: typeof neverAborted };
   vi.unstubAllGlobals();

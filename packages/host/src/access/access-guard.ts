@@ -5,21 +5,21 @@ import { recordOf } from "./request-record.ts";
 import type { NamespaceSettingsStore } from "../tool-namespaces/index.ts";
 import type { Caller } from "./authenticate.ts";
 
-/** What a guard is made of. */
+/** The options of a guard. */
 export interface AccessGuardOptions {
   settings: NamespaceSettingsStore;
   clock: () => Date;
-  /** Who sent the request behind a call. */
+  /** The caller whose request is behind a call of the api. */
   callerOf?: (options?: ServiceApiCallOptions) => Caller | undefined;
 }
 
-/** A guard that knows by what each running turn was started, as long as turns are started through `watchTurns`. */
+/** A guard that knows the caller of each running turn, if turns are started through `watchTurns`. */
 export interface HostAccessGuard extends AccessGuard {
-  /** The same api; its turns are known to the guard while they run. It belongs below whatever replays turns. */
+  /** The same api, whose turns the guard knows while they run. It belongs below every layer that replays turns. */
   watchTurns(api: ServiceApi): ServiceApi;
 }
 
-/** Stops the next call of a turn whose credential is no longer good; a turn that nobody is known to have started has none. */
+/** Stops the next call of a turn whose credential is no longer valid. A turn of an unknown caller may call nothing. */
 export function createAccessGuard(options: AccessGuardOptions): HostAccessGuard {
   const { settings, clock, callerOf = (call) => recordOf(call)?.caller } = options;
   const running = new Map<string, Caller>();
@@ -38,7 +38,7 @@ export function createAccessGuard(options: AccessGuardOptions): HostAccessGuard 
       ...api,
       async executeTurn(context, request, callOptions) {
         const key = turnKey(context, request.executionId);
-        // Two turns of one name would vouch for each other.
+        // With two turns of one id, the credential of one would count for the other.
         if (running.has(key)) throw new ServiceHttpError(409, "replay_pending", "The same request is still running.");
         const caller = callerOf(callOptions);
         if (caller !== undefined) running.set(key, caller);

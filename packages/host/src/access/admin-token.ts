@@ -12,13 +12,13 @@ const host = { kind: "service", serviceId: "host" } as const;
 /** Where an operator finds their token after a start. */
 export type OperatorToken =
   | { kind: "in file"; file: string }
-  /** Made at this start and kept nowhere: it is shown this once. */
+  /** It was made at this start and is stored nowhere, so it is shown only now. */
   | { kind: "shown once"; token: string; removedFile?: string }
   | { kind: "shown before" };
 
 /**
- * Makes the operator's credential at the first start, whenever the kept token is not an operator's any more, and whenever
- * a new one is wanted, which replaces those that the host made before. Without a token file nothing but its hash is kept.
+ * Makes the operator's credential at the first start, whenever the token in the file is no longer an operator's, and when a
+ * new one is wanted, which replaces those that the host made before. Without a token file only its hash is stored.
  */
 export async function ensureAdminToken(
   stores: { credentials: CredentialStore; audit: AuditSink },
@@ -40,10 +40,10 @@ export async function ensureAdminToken(
       );
     return { kind: "in file", file };
   }
-  // Another database in the same folder may have its token in the file: that one is not this host's to remove.
-  const isKnown = !isKept && (await goodOperators(credentials)).length > 0;
+  // The file may hold the token of another database in the same folder. This host must not remove that one.
+  const isKnown = !isKept && (await validOperators(credentials)).length > 0;
   if (isKnown && !isNewWanted) return { kind: "shown before" };
-  // Whoever can read the folder could have read the token that was in it, so that one ends too.
+  // Anybody who can read the folder may have read the token in the file, so it is revoked too.
   const before = new Set([...(isNewWanted ? await ownTokens(credentials) : []), ...(isKept ? [kept.id] : [])]);
   const token = await replaceToken(credentials, self, [...before]);
   if (isKept) rmSync(file);
@@ -68,15 +68,15 @@ async function replaceToken(
   return token;
 }
 
-/** The good tokens that a host made, and not an operator. */
+/** The valid tokens that a host made, not those that an operator made. */
 async function ownTokens(credentials: CredentialStore): Promise<string[]> {
-  const own = (await goodOperators(credentials)).filter(
+  const own = (await validOperators(credentials)).filter(
     ({ access }) => principalKey(access.actor) === principalKey(operator),
   );
   return own.map(({ id }) => id);
 }
 
-async function goodOperators(credentials: CredentialStore): Promise<CredentialRecord[]> {
+async function validOperators(credentials: CredentialStore): Promise<CredentialRecord[]> {
   const all: CredentialRecord[] = [];
   const limit = 100;
   let page: CredentialRecord[];

@@ -4,22 +4,22 @@ import type { Credential, CredentialStore } from "./credential-store.ts";
 import type { JwtVerifier } from "./jwt.ts";
 import { KeySetUnavailableError } from "./key-set.ts";
 
-/** Who sent a request, by what they showed for it. */
+/** The sender of a request, known by the token that they sent. */
 export interface Caller {
   readonly credential: Credential;
-  /** Whether what they showed is still good at a later moment. Throws when that cannot be established. */
+  /** Whether the token is still valid at a later moment. Throws when that cannot be established. */
   stands(now: Date): Promise<boolean>;
 }
 
-/** What callers are known by. */
+/** What authentication uses. */
 export interface AuthenticationPorts {
   credentials: CredentialStore;
-  /** Absent where only credentials that the host made count. */
+  /** Absent where only credentials of this host are accepted. */
   jwt?: JwtVerifier | undefined;
   clock: () => Date;
 }
 
-/** Whoever sends a request, by its bearer token; throws `401` for a token that is not good, whatever is wrong with it. */
+/** The caller, by the bearer token of the request. Throws the same `401` for a missing, unknown, expired or revoked token. */
 export async function authenticate(
   ports: AuthenticationPorts,
   headers: Headers,
@@ -41,7 +41,7 @@ async function findCaller(
   return callerByJwt(jwt, token, clock());
 }
 
-/** A store or a key set that does not answer lets nobody in, and says that it may answer later. */
+/** Turns an outage of a store or a key set into `503`. Nobody is admitted while it lasts. */
 export async function orUnavailable<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
@@ -52,7 +52,7 @@ export async function orUnavailable<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-/** The bearer of a credential that the host made; undefined when it is not good. */
+/** The bearer of a credential of this host; undefined when it is not valid. */
 export async function callerByCredential(
   credentials: CredentialStore,
   token: string,
@@ -62,7 +62,7 @@ export async function callerByCredential(
   return credential && { credential, stands: (later) => credentials.stands(credential.id, later) };
 }
 
-/** The bearer of an identity provider's token; undefined when it is not good. Throws while there are no keys to tell by. */
+/** The bearer of an identity provider's token; undefined when it is not valid. Throws while there are no keys to check it. */
 export async function callerByJwt(jwt: JwtVerifier, token: string, now: Date): Promise<Caller | undefined> {
   const credential = await jwt.verify(token, now);
   return credential && { credential, stands: async (later) => (await jwt.verify(token, later)) !== undefined };

@@ -3,7 +3,7 @@ import { columnText } from "../base/index.ts";
 import type { Database, ReadCache, Revisions, Schema } from "../storage/index.ts";
 import { type CredentialAccess, CredentialAccessSchema, type CredentialRecord } from "../management/index.ts";
 
-/** A credential that was presented and is good now. */
+/** A credential that was presented and is valid now. */
 export interface Credential {
   id: string;
   namespaceId: string;
@@ -12,18 +12,18 @@ export interface Credential {
 
 /** The credentials of every tenant. Only hashes of their secrets are kept. */
 export interface CredentialStore {
-  /** Makes a credential; the token is shown this once. Throws when no column can hold the tenant as it is. */
+  /** Makes a credential and returns its token, which is stored nowhere. Throws when no column can store the tenant's name. */
   create(options: {
     id?: string;
     namespaceId: string;
     access: CredentialAccess;
     expiresAt?: string;
   }): Promise<{ id: string; token: string }>;
-  /** The credential behind a token, or undefined: unknown, expired and revoked ones are alike. */
+  /** The credential of a token; undefined for an unknown, expired or revoked one alike. */
   verify(token: string, now: Date): Promise<Credential | undefined>;
-  /** Whether a credential that was presented before is still good. Throws when that cannot be read. */
+  /** Whether a credential that was presented before is still valid. Throws when that cannot be read. */
   stands(id: string, now: Date): Promise<boolean>;
-  /** Who a credential belongs to; its secret is not kept anywhere. */
+  /** What is known of a credential, except for its secret, which is not stored. */
   find(id: string): Promise<CredentialRecord | undefined>;
   /** The credentials of a tenant, or of all, by id; those after the credential `after`. */
   list(options: {
@@ -41,7 +41,7 @@ interface Stored extends Credential {
   isRevoked: boolean;
 }
 
-/** Compared with when there is nothing to compare with, so that an unknown id takes as long as a wrong secret. */
+/** The credential to compare with when the id is unknown, so that this takes as long as a wrong secret. */
 const nobody: Stored = {
   id: "",
   namespaceId: "",
@@ -73,7 +73,7 @@ export function createCredentialStore({ db }: Database, cache: ReadCache, revisi
     cache.get(JSON.stringify(["credential", id]), find);
   return {
     async create({ id = freshCredentialId(), namespaceId, access, expiresAt }) {
-      if (!isKept(namespaceId)) throw new TypeError("The name of the tenant cannot be kept as it is.");
+      if (!isStorable(namespaceId)) throw new TypeError("The name of the tenant cannot be kept as it is.");
       const secret = randomBytes(32).toString("hex");
       const row = {
         id,
@@ -97,14 +97,14 @@ export function createCredentialStore({ db }: Database, cache: ReadCache, revisi
       const stored = (await keep(id, find)) ?? nobody;
       const isSecret = timingSafeEqual(hash(secret), stored.secretHash);
       const { namespaceId, access } = stored;
-      if (isSecret && isGood(stored, now)) return { id, namespaceId, access };
-      // An id that nobody has is looked up every time, so one that was good is too: both take the same time.
+      if (isSecret && isValid(stored, now)) return { id, namespaceId, access };
+      // An unknown id is read every time, so a known one is read here too: both take the same time.
       if (!isRead) await read(id);
       return undefined;
     },
     async stands(id, now) {
       const stored = await keep(id, () => read(id));
-      return stored !== undefined && isGood(stored, now);
+      return stored !== undefined && isValid(stored, now);
     },
     async find(id) {
       const row = await db.selectFrom("credentials").selectAll().where("id", "=", columnText(id)).executeTakeFirst();
@@ -130,13 +130,13 @@ export function createCredentialStore({ db }: Database, cache: ReadCache, revisi
   };
 }
 
-/** An id that no credential has. */
+/** A new random id. */
 export function freshCredentialId(): string {
   return randomBytes(8).toString("hex");
 }
 
-/** Whether a column holds a name as it is: the tenant of a credential is read back from it. */
-export function isKept(name: string): boolean {
+/** Whether a column can store a name unchanged, which the tenant of a credential has to be. */
+export function isStorable(name: string): boolean {
   return columnText(name) === name;
 }
 
@@ -155,6 +155,6 @@ function hash(secret: string): Buffer {
   return createHash("sha256").update(secret).digest();
 }
 
-function isGood({ expiresAt, isRevoked }: Stored, now: Date): boolean {
+function isValid({ expiresAt, isRevoked }: Stored, now: Date): boolean {
   return !isRevoked && (expiresAt === null || Date.parse(expiresAt) > now.getTime());
 }

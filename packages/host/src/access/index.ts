@@ -1,6 +1,6 @@
 export { createAccessGuard, type HostAccessGuard } from "./access-guard.ts";
 export { ensureAdminToken, type OperatorToken } from "./admin-token.ts";
-export { createCredentialStore, type CredentialStore, freshCredentialId, isKept } from "./credential-store.ts";
+export { createCredentialStore, type CredentialStore, freshCredentialId, isStorable } from "./credential-store.ts";
 export { isKeySetUrl, JwtConfigSchema } from "./jwt-config.ts";
 export { createJwtVerifier } from "./jwt.ts";
 export { readKeySet } from "./key-set.ts";

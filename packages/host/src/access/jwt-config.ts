@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { isLoopback } from "../base/index.ts";
 
-/** Signatures that only the holder of a private key can make. A shared secret would make every verifier an issuer. */
+/** Asymmetric algorithms only. With a shared secret, everybody who verifies tokens could also issue them. */
 const algorithms = [
   "RS256",
   "RS384",
@@ -45,12 +45,12 @@ export const JwtConfigSchema = z.strictObject({
 /** How tokens of an identity provider become credentials. */
 export type JwtConfig = z.infer<typeof JwtConfigSchema>;
 
-/** Whether a key set is fetched, and not read from a file. */
+/** Whether a key set is fetched from a URL, and not read from a file. */
 export function isKeySetUrl(jwks: string): boolean {
   return /^https?:/i.test(jwks);
 }
 
-/** Whoever can change keys on their way can sign tokens: beyond this machine they travel over TLS alone. */
+/** Somebody who can change keys in transit can sign tokens, so beyond this machine TLS is required. */
 function isKeySetSafe(jwks: string): boolean {
   if (!isKeySetUrl(jwks)) return true;
   if (!URL.canParse(jwks)) return false;

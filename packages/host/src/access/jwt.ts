@@ -16,24 +16,24 @@ import { KeySetUnavailableError, openKeySet, type Keys, type MonotonicClock } fr
 /** Verifies tokens of an identity provider. */
 export interface JwtVerifier {
   /**
-   * The credential a token stands for; undefined when it is not valid, or its claims say too little. Throws
-   * `KeySetUnavailableError` when there are no keys to tell by.
+   * The credential that a token stands for; undefined when it is not valid, or claims are missing. Throws
+   * `KeySetUnavailableError` when there are no keys to check it with.
    */
   verify(token: string, now: Date): Promise<Credential | undefined>;
 }
 
-/** What the configuration does not say. */
+/** The options besides the configuration. */
 export interface JwtVerifierOptions {
   clock?: MonotonicClock;
-  /** Told when the key set could not be read. */
+  /** Called when the key set could not be read. */
   onKeySetError?(error: unknown): void;
 }
 
 const maxCached = 10_000;
 
 /**
- * Verifies a token once for each reading of the key set: what was verified is forgotten with the keys it was verified
- * by, so it counts no longer than they do.
+ * Verifies a token once for each reading of the key set. A verified token is forgotten together with the keys that verified
+ * it, so it counts no longer than they do.
  */
 export function createJwtVerifier(config: JwtConfig, options: JwtVerifierOptions = {}): JwtVerifier {
   const { clock = () => performance.now() } = options;
@@ -73,7 +73,7 @@ export function createJwtVerifier(config: JwtConfig, options: JwtVerifierOptions
   };
 }
 
-/** What no key could make good is refused as ever; about anything else nothing can be said. */
+/** Without keys, a malformed or expired token is refused as usual. For any other token it throws. */
 function withoutKeys(token: string, now: Date): undefined {
   let claims: JWTPayload;
   try {
@@ -85,7 +85,7 @@ function withoutKeys(token: string, now: Date): undefined {
   throw new KeySetUnavailableError();
 }
 
-/** The token's header and claims when its signature and what every token has to say are good. */
+/** The token's header and claims, if its signature and the required claims are valid. */
 async function signedBy(
   keys: Keys,
   { issuer, audience, algorithms }: JwtConfig,
@@ -101,7 +101,7 @@ async function signedBy(
   }
 }
 
-/** Keys without an id, or with the same one, as a provider has while it replaces one: any of them may have signed. */
+/** A provider that replaces a key may have several keys without an id, or with the same id. Any of them may have signed. */
 async function signedByOneOf(
   keys: AsyncIterable<CryptoKey>,
   token: string,
@@ -114,16 +114,16 @@ async function signedByOneOf(
   return undefined;
 }
 
-/** What providers call access tokens (RFC 9068), or call nothing in particular. */
+/** The types of access tokens (RFC 9068), and the generic type. */
 const usualTypes = ["at+jwt", "jwt"];
 
 /**
- * Claims of tokens that are not for showing to a service: a key the bearer has to prove (RFC 7800), which is not checked
+ * Claims of tokens that are not plain access tokens: a key that the bearer has to prove (RFC 7800), which is not checked
  * here; the hashes of an ID token; the events of a logout or another security event token (RFC 8417).
  */
 const foreignClaims = ["cnf", "at_hash", "c_hash", "events"];
 
-/** Whether it is a bearer's access token, and not another kind that the same provider signs with the same key. */
+/** Whether it is an access token, and not another kind of token that the provider signs with the same key. */
 function isAccessToken({ protectedHeader: { typ }, payload }: JWTVerifyResult, { types }: JwtConfig): boolean {
   if (foreignClaims.some((claim) => Object.hasOwn(payload, claim))) return false;
   if (typ === undefined) return types === undefined;
@@ -135,7 +135,7 @@ function mediaType(typ: string): string {
   return typ.toLowerCase().replace(/^application\//, "");
 }
 
-/** Claims to credential, as the configuration maps them. A principal claim is `human:alice`, or an id of a fixed kind. */
+/** Maps claims to a credential as configured. A claim of a principal is `human:alice`, or an id of a fixed kind. */
 function credentialOf(payload: JWTPayload, { claims }: JwtConfig): Credential | undefined {
   const text = (claim: string | undefined): string | undefined => {
     const value = claim === undefined ? undefined : payload[claim];
@@ -152,7 +152,7 @@ function credentialOf(payload: JWTPayload, { claims }: JwtConfig): Credential | 
   const owner = claims.owner === undefined ? actor : principal(claims.owner);
   const authority = claims.authority === undefined ? owner : principal(claims.authority);
   const purposes = wordsOf(payload[claims.purposes]).filter((word) => PurposeSchema.safeParse(word).success);
-  // A token without the claim that limits whom it may name may name nobody.
+  // Where the claim for senders is configured, a token without it may name no sender.
   const senders =
     claims.senders === undefined ? undefined : wordsOf(payload[claims.senders]).flatMap((id) => named(id) ?? []);
   if (typeof sub !== "string" || sub === "") return undefined;
@@ -161,7 +161,7 @@ function credentialOf(payload: JWTPayload, { claims }: JwtConfig): Credential | 
   return { id: `jwt:${iss}:${sub}`, namespaceId: tenant.data, access };
 }
 
-/** A list, or one string of words as OAuth scopes are written. */
+/** The words of a claim: a list, or one string with spaces, as OAuth scopes are written. */
 function wordsOf(claim: unknown): string[] {
   const list: unknown[] = typeof claim === "string" ? claim.split(" ") : Array.isArray(claim) ? claim : [];
   return list.filter((word) => typeof word === "string");

@@ -8,13 +8,13 @@ export type Keys = ReturnType<typeof createLocalJWKSet>;
 
 /** The key set of an identity provider, read again and again. */
 export interface KeySet {
-  /** The keys that count now, another object after each reading; undefined when they could not be read for too long. */
+  /** The current keys, a new object after each reading; undefined when they could not be read for too long. */
   current(): Promise<Keys | undefined>;
-  /** As `current`, once the reading that is under way has ended: for a token whose key is not known yet. */
+  /** Like `current`, but waits for a running reading: for a token whose key is not known yet. */
   renewed(): Promise<Keys | undefined>;
 }
 
-/** No reading of the key set is young enough: whether a token is good cannot be said right now. */
+/** The last reading of the key set is too old, so tokens cannot be checked right now. */
 export class KeySetUnavailableError extends Error {
   override readonly name = "KeySetUnavailableError";
   constructor() {
@@ -22,13 +22,13 @@ export class KeySetUnavailableError extends Error {
   }
 }
 
-/** Time that never goes back, in milliseconds. */
+/** A monotonic clock, in milliseconds. */
 export type MonotonicClock = () => number;
 
-/** A set in use is read this often, and no more often, whatever tokens name. */
+/** How often a key set in use is read. Tokens with unknown keys do not make it more often. */
 const refreshMs = 30_000;
 
-/** INVARIANT: keys count for at most this long from the moment at which they were asked for. */
+/** INVARIANT: keys count for at most this long after the request for them began. */
 const maxAgeMs = 300_000;
 
 /** Opens a key set; a file is read at once. Throws `ConfigError` when it holds no key set. */
@@ -56,16 +56,16 @@ export function readKeySet(file: string): JSONWebKeySet {
   }
 }
 
-/** Keeps the keys of the last reading that succeeded, while they are young enough. */
+/** Keeps the keys of the last successful reading until they are too old. */
 function createKeySet(read: () => Promise<Keys>, clock: MonotonicClock, onError: (error: unknown) => void): KeySet {
-  let last: { keys: Keys; askedAt: number } | undefined;
-  let askedAt = Number.NEGATIVE_INFINITY;
+  let last: { keys: Keys; requestedAt: number } | undefined;
+  let requestedAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | undefined;
 
   const start = async (): Promise<void> => {
-    const began = (askedAt = clock());
+    const began = (requestedAt = clock());
     try {
-      last = { keys: await read(), askedAt: began };
+      last = { keys: await read(), requestedAt: began };
     } catch (error) {
       onError(error);
     } finally {
@@ -73,9 +73,9 @@ function createKeySet(read: () => Promise<Keys>, clock: MonotonicClock, onError:
     }
   };
   const young = (): Keys | undefined =>
-    last !== undefined && clock() - last.askedAt < maxAgeMs ? last.keys : undefined;
+    last !== undefined && clock() - last.requestedAt < maxAgeMs ? last.keys : undefined;
   const refresh = (): void => {
-    if (reading === undefined && clock() - askedAt >= refreshMs) reading = start();
+    if (reading === undefined && clock() - requestedAt >= refreshMs) reading = start();
   };
   const renewed = async (): Promise<Keys | undefined> => {
     refresh();

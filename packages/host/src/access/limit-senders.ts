@@ -4,8 +4,8 @@ import { recordOf } from "./request-record.ts";
 import type { Caller } from "./authenticate.ts";
 
 /**
- * The same api; turns are only started with messages from senders whom the caller's credential may name. It belongs above
- * whatever replays turns, so that nobody is shown the result of a turn that they could not have started.
+ * The same api, which starts a turn only if the caller's credential may name the sender of its message. It belongs above
+ * every layer that replays turns, so that nobody is shown the result of a turn that they could not have started.
  */
 export function limitSenders(
   api: ServiceApi,
@@ -24,7 +24,7 @@ export function limitSenders(
 const refusal =
   "This credential may not start turns with a message from that sender. Name one it allows, or ask an operator for another.";
 
-/** A caller who is not known may name nobody. */
+/** An unknown caller may name nobody. */
 function mayName(caller: Caller | undefined, sender: Parameters<typeof samePrincipal>[0]): boolean {
   if (caller === undefined) return false;
   const { senders } = caller.credential.access;

@@ -2,16 +2,16 @@ import type { AuditEvent, PrincipalRef } from "turnpike/contracts";
 import type { AuditSink } from "turnpike/kernel";
 import { ServiceHttpError } from "turnpike/http";
 
-/** What is changed, in whose tenant, as the trail keeps it. */
+/** A change as the audit trail records it. */
 type Change = Pick<AuditEvent, "namespaceId"> & { action: string } & Partial<
     Pick<AuditEvent, "grantId" | "receiver" | "metadata">
   >;
 
-/** Who asks, and the only way in which he changes anything. */
+/** The operator behind a request. Operators change things only through `change`. */
 export interface Operator {
-  /** The id of his credential. */
+  /** The id of their credential. */
   id: string;
-  /** Puts the change on the trail, makes it, and puts there what became of it. Throws when it cannot be recorded. */
+  /** Records the change on the trail, makes it, and records the outcome. Throws when it cannot be recorded first. */
   change<T>(change: Change, make: () => Promise<T>): Promise<T>;
 }
 

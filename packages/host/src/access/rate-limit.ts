@@ -2,7 +2,7 @@ import { ServiceHttpError } from "turnpike/http";
 import type { Caller } from "./authenticate.ts";
 import type { RequestRecord } from "./request-record.ts";
 
-/** Whether a request may go on, and what its response says about that. */
+/** Whether a request is within the limit, and the headers that say so. */
 interface Allowance {
   isGranted: boolean;
   headers: Record<string, string>;
@@ -15,11 +15,11 @@ export interface RateLimit {
 
 const maxBuckets = 100_000;
 
-/** What a rate limit is made of. */
+/** The options of a rate limit. */
 export interface RateLimitOptions {
   perSecond: number;
   burst: number;
-  /** Milliseconds that never go back: the time of day may, and would lock everybody out for as long. */
+  /** A monotonic clock in milliseconds. The time of day can go back, which would lock everybody out for as long. */
   clock?: () => number;
 }
 
@@ -33,7 +33,7 @@ export function createRateLimit({ perSecond, burst, clock = () => performance.no
       const filled = Math.min(burst, tokens + ((now - at) / 1000) * perSecond);
       const isGranted = filled >= 1;
       const left = isGranted ? filled - 1 : filled;
-      // Full buckets need no memory: dropping all of them at worst forgives a burst.
+      // Dropping all buckets bounds the memory. At worst it allows one more burst.
       if (buckets.size >= maxBuckets) buckets.clear();
       buckets.set(credentialId, { tokens: left, at: now });
       const wait = Math.max(1, Math.ceil((1 - left) / perSecond));
@@ -47,7 +47,7 @@ export function createRateLimit({ perSecond, burst, clock = () => performance.no
   };
 }
 
-/** Counts a request against the rate of its credential; throws `429` when that is used up. */
+/** Counts a request against the rate of its credential. Throws `429` when that is used up. */
 export function takeAllowance(rateLimit: RateLimit, { credential }: Caller, record: RequestRecord): void {
   const allowance = rateLimit.take(credential.id);
   for (const [name, value] of Object.entries(allowance.headers)) record.headers.set(name, value);

@@ -1,14 +1,14 @@
 import type { ServiceApiCallOptions } from "turnpike/http";
 import type { Caller } from "./authenticate.ts";
 
-/** What is known of one request while it is handled. The front opens it, and it travels with the call options. */
+/** What is known of a request while it is handled. The front opens it, and it travels in the call options. */
 export interface RequestRecord {
   readonly requestId: string;
-  /** Added to the answer. */
+  /** Headers that are added to the answer. */
   readonly headers: Map<string, string>;
-  /** Whoever sent the request, once that is known. */
+  /** The sender of the request, once that is known. */
   caller?: Caller;
-  /** For the log. */
+  /** Facts for the log. */
   facts: { tenant?: string; traceId?: string; credentialId?: string };
 }
 
@@ -16,7 +16,7 @@ export function openRecord(requestId: string): RequestRecord {
   return { requestId, headers: new Map(), facts: {} };
 }
 
-/** The record of the request behind a call of the api; undefined for a call that no request made. */
+/** The record of the request behind a call of the api; undefined for a call without a request. */
 export function recordOf(options: ServiceApiCallOptions | undefined): RequestRecord | undefined {
   return options?.host as RequestRecord | undefined;
 }

@@ -5,14 +5,14 @@ import { createOperator, type Operator } from "./operator.ts";
 import { takeAllowance, type RateLimit } from "./rate-limit.ts";
 import type { RequestRecord } from "./request-record.ts";
 
-/** What operators are let in with. */
+/** What admitting operators uses. */
 export interface OperatorPorts extends Omit<AuthenticationPorts, "jwt"> {
   rateLimit: RateLimit;
   audit: AuditSink;
   onAuditError(error: unknown): void;
 }
 
-/** The operator behind a request; throws 401, 403 or 429 when there is none, or too much of one. */
+/** The operator behind a request. Throws 401, 403 or 429 to refuse the request. */
 export async function requireOperator(
   ports: OperatorPorts,
   headers: Headers,

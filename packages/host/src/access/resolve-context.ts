@@ -6,7 +6,7 @@ import type { Credential } from "./credential-store.ts";
 import { takeAllowance, type RateLimit } from "./rate-limit.ts";
 import type { RequestRecord } from "./request-record.ts";
 
-/** What credentials become contexts with. */
+/** What making a context uses. */
 export interface AccessPorts extends AuthenticationPorts {
   settings: NamespaceSettingsStore;
   rateLimit: RateLimit;
@@ -15,7 +15,7 @@ export interface AccessPorts extends AuthenticationPorts {
 /** Makes the context that a request acts in from its headers. */
 export type ContextResolver = (headers: Headers, record: RequestRecord) => Promise<DiscoveryContext>;
 
-/** From the request's credential to the trusted context it acts in; throws 400, 401, 403 or 429. */
+/** Makes the trusted context of a request from its credential and headers. Throws 400, 401, 403 or 429. */
 export function createContextResolver(ports: AccessPorts): ContextResolver {
   return async (headers, record) => {
     const now = ports.clock();
@@ -27,7 +27,7 @@ export function createContextResolver(ports: AccessPorts): ContextResolver {
     record.facts = { tenant: namespaceId, traceId, credentialId: id };
     record.headers.set("x-trace-id", toHeaderValue(traceId));
     takeAllowance(ports.rateLimit, caller, record);
-    if (access.admin === true) throw new ServiceHttpError(403, "permission_denied", operatorsOwn);
+    if (access.admin === true) throw new ServiceHttpError(403, "permission_denied", operatorRefusal);
 
     const authority = authorityOf(headers, credential);
     return {
@@ -43,26 +43,26 @@ export function createContextResolver(ports: AccessPorts): ContextResolver {
   };
 }
 
-const operatorsOwn =
+const operatorRefusal =
   "This is an operator's credential, which acts for nobody. `turnpike credential create` makes one that does.";
 
 function purposeOf(headers: Headers, { access: { purposes } }: Credential): string {
-  const asked = headers.get("x-purpose");
-  const purpose = asked === null ? purposes[0] : fromHeaderValue(asked);
+  const header = headers.get("x-purpose");
+  const purpose = header === null ? purposes[0] : fromHeaderValue(header);
   if (purpose !== undefined && purposes.includes(purpose)) return purpose;
   throw new ServiceHttpError(403, "purpose_not_allowed", "This credential does not allow that purpose.");
 }
 
-/** Whose grants are exercised. It selects and grants nothing, so any principal may be named. */
+/** Whose grants are exercised. This selects grants and gives none, so any principal may be named. */
 function authorityOf(headers: Headers, { access }: Credential): DiscoveryContext["authority"] {
-  const asked = headers.get("x-authority");
-  if (asked === null) return access.authority;
-  const authority = parsePrincipal(fromHeaderValue(asked));
+  const header = headers.get("x-authority");
+  if (header === null) return access.authority;
+  const authority = parsePrincipal(fromHeaderValue(header));
   if (authority !== undefined) return authority;
   throw new ServiceHttpError(400, "invalid_request", "x-authority: expected kind:id, such as human:alice.");
 }
 
-/** The caller's own trace id, or the one of its distributed trace. */
+/** The caller's own trace id, or that of its distributed trace. */
 function traceIdOf(headers: Headers): string | undefined {
   const own = IdentifierSchema.safeParse(fromHeaderValue(headers.get("x-trace-id") ?? ""));
   if (own.success) return own.data;

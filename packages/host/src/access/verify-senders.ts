@@ -1,17 +1,17 @@
 import type { TurnExecutionPort } from "turnpike/runtime";
 import type { MessageStore } from "../messages/index.ts";
 
-/** Who runs turns whose sender is the caller's word, and who runs those whose sender was verified. */
+/** The executors of turns with a claimed sender and of turns with a verified sender. */
 export interface TurnsBySender {
   claimed: TurnExecutionPort;
   verified: TurnExecutionPort;
-  /** Told when the inbox could not be read: the sender then is the caller's word. */
+  /** Called when the inbox could not be read. The sender then counts as claimed. */
   onError(error: unknown): void;
 }
 
 /**
- * A sender is verified when the very message of the turn lies in the agent's inbox: nobody can put one there in somebody
- * else's name. Nothing in the request can say so itself.
+ * A sender is verified when the message of the turn is in the agent's inbox, because nobody can send a message there in
+ * somebody else's name. Nothing in the request itself can claim that.
  */
 export function verifySenders(
   messages: Pick<MessageStore, "holds">,

@@ -26,27 +26,27 @@ import { createPipeline } from "./pipeline.ts";
 import { openStores, type Stores } from "./stores.ts";
 import { version } from "../base/index.ts";
 
-/** A host that runs. */
+/** A running host. */
 export interface Host {
   url: string;
   stores: Stores;
   operatorToken: OperatorToken;
-  /** Finishes what runs, flushes, and lets go of everything. */
+  /** Finishes running requests, flushes, and closes everything. */
   close(): Promise<void>;
 }
 
-/** What the configuration does not say. */
+/** The options besides the configuration. */
 export interface HostOptions extends Runtimes {
   log: Log;
   tools?: readonly ToolHandler[];
-  /** Replace the operator's token that a host made before. */
+  /** Whether to replace the operator's token that a host made before. */
   isNewOperatorTokenWanted?: boolean;
 }
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 
-/** Starts a host; one that cannot start leaves nothing open. */
+/** Starts a host. A host that cannot start leaves nothing open. */
 export async function startHost(config: Config, options: HostOptions): Promise<Host> {
   const metrics = createMetrics();
   const pool = createMcpPool(config.mcp, options.log);
@@ -59,7 +59,7 @@ export async function startHost(config: Config, options: HostOptions): Promise<H
   }
 }
 
-/** What is there before the wiring. */
+/** What is made before the wiring. */
 interface Parts {
   database: Database;
   metrics: Metrics;
@@ -98,7 +98,7 @@ async function wire(
     verified: turnsWith(runtimeOfVerifiedSenders),
     onError: (error) => log.error(errorFacts(error), "inbox not read to verify a sender"),
   });
-  const onSlotError = (error: unknown): void => log.error(errorFacts(error), "places for turns not counted");
+  const onSlotError = (error: unknown): void => log.error(errorFacts(error), "slots for turns not counted");
   const slots = await openTurnSlots(database, turnLimitsOf(config.limits), onSlotError);
   const api = createPipeline(createServiceApi({ kernel, turns }), {
     access,
@@ -135,7 +135,7 @@ async function wire(
   };
   const services = { stores, checkpoints, kernel, toolNamespaces, clock };
   const pages = openPages({ checkReady: createReadiness(() => heartbeat(database)), log });
-  // A protocol to come is a room and a line here. The service is last: it owns every path that is left.
+  // A further protocol is a room and a line here. The service is the last, because it owns every other path.
   const front = createFront({
     protocols: [
       serveProtocol(adminProtocol(services, operators, [metricsPage(metrics)])),
@@ -151,7 +151,7 @@ async function wire(
     metrics.request("other", refusal.status, 0);
     log.info({ route: "other", ...refusal }, "request");
   });
-  // After everything that can keep a host from starting: a token that is shown once must not be made and then not shown.
+  // This comes after everything that can fail: a token that is shown only once must not be made and then not shown.
   const operatorToken = await ensureAdminToken(stores, config, { isNewWanted: isNewOperatorTokenWanted }).catch(
     async (error: unknown) => {
       await listening.close();
@@ -176,7 +176,7 @@ async function wire(
   };
 }
 
-/** Forgets results that are old, now and every hour. */
+/** Deletes old results, now and every hour. */
 async function forgetResults({ replay }: Stores, config: Config, log: Log): Promise<NodeJS.Timeout> {
   const forget = async (): Promise<void> => {
     const before = new Date(Date.now() - config.replay.keepResultsDays * dayMs).toISOString();

@@ -65,7 +65,7 @@ export function loadConfig(options: ConfigSources): Config {
   throw new ConfigError(parsed.error.issues.flatMap((issue) => mistakes(issue, config)).join("\n"));
 }
 
-/** Credentials travel with every request: beyond this machine only over TLS, unless somebody insists. */
+/** Credentials are sent with every request, so beyond this machine TLS is required, unless `listen.insecure` is set. */
 function refuseOpenListening(config: Config): Config {
   const { listen, tls } = config;
   if (isLoopback(listen.host) || tls !== undefined || listen.insecure) return config;
@@ -75,13 +75,13 @@ function refuseOpenListening(config: Config): Config {
   );
 }
 
-/** One line a mistake: the key, what was found, what is expected. */
+/** One line for each mistake: the key, what was found, what is expected. */
 function mistakes(issue: z.core.$ZodIssue, config: unknown): string[] {
   const paths = issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
   return paths.map((path) => {
     let found: unknown = config;
     for (const name of path) found = (found as Record<PropertyKey, unknown> | undefined)?.[name];
-    // Where models and MCP servers are configured, a secret may stand, or may have been pasted by mistake.
+    // In the settings of models and MCP servers there may be a secret, also one pasted by mistake.
     const isSecret = path[0] === "mcp" || (path[0] === "runtime" && found !== undefined);
     const isHidden = issue.code === "unrecognized_keys" || isSecret;
     const shown = isHidden ? "something" : hidePasswords(JSON.stringify(found) ?? "nothing").slice(0, 60);
@@ -89,7 +89,7 @@ function mistakes(issue: z.core.$ZodIssue, config: unknown): string[] {
   });
 }
 
-/** The configuration as it may be shown: without the password in a database URL and the secrets of MCP servers. */
+/** The configuration without the password in a database URL and without the secrets of MCP servers. */
 export function withoutSecrets(config: Config): Config {
   const { mcp, database } = config;
   return { ...config, database: hidePasswords(database), ...(mcp && { mcp: withoutMcpSecrets(mcp) }) };
@@ -99,7 +99,7 @@ function hidePasswords(text: string): string {
   return withoutUserPassword(text).replaceAll(/([?&](?:ssl)?password=)[^&]*/gi, "$1***");
 }
 
-/** Hides from the first colon behind an address's `://` to the last @: a password may hold either of them itself. */
+/** Hides everything from the first colon after `://` to the last `@`, because a password may contain either of them. */
 function withoutUserPassword(text: string): string {
   const scheme = text.indexOf("://");
   const colon = text.indexOf(":", scheme + 1 + "//".length);
@@ -122,7 +122,7 @@ function readFile(file: string | undefined): Record<string, unknown> {
   throw new ConfigError(`${path} has to hold a JSON object.`);
 }
 
-/** `TURNPIKE_LISTEN_PORT` is `listen.port`. Names that begin so and mean nothing are mistakes. */
+/** The settings in the environment: `TURNPIKE_LISTEN_PORT` is `listen.port`. An unknown `TURNPIKE_` name is a mistake. */
 function settingsIn(env: NodeJS.ProcessEnv): Settings {
   const known = new Map([...settingTypes().keys()].map((key) => [environmentName(key), key]));
   const settings: Record<string, string> = {};
@@ -144,7 +144,7 @@ export function environmentName(key: string): string {
   return `TURNPIKE_${key.replaceAll(/[A-Z]/g, "_$&").replaceAll(".", "_").toUpperCase()}`;
 }
 
-/** Every key that takes a single value, with the type it takes, from the schema itself. */
+/** Every key that takes a single value, and the type of that value, from the schema itself. */
 function settingTypes(schema: z.core.$ZodType = ConfigSchema, path: readonly string[] = []): Map<string, string> {
   const { def } = schema._zod as {
     def: {
@@ -156,13 +156,13 @@ function settingTypes(schema: z.core.$ZodType = ConfigSchema, path: readonly str
   };
   if (def.innerType !== undefined) return settingTypes(def.innerType, path);
   if (def.options !== undefined) return new Map(def.options.flatMap((option) => [...settingTypes(option, path)]));
-  // What is keyed by names of the operator's choice has no fixed keys: it comes from a file alone.
+  // A record has keys of the operator's choice, so it can only come from a file.
   if (def.type === "record") return new Map();
   if (def.shape === undefined) return new Map([[path.join("."), def.type]]);
   return new Map(Object.entries(def.shape).flatMap(([name, part]) => [...settingTypes(part, [...path, name])]));
 }
 
-/** Puts a text where its dotted key says, as what the schema takes there: a number, a yes or no, a list or a text. */
+/** Sets the value of a dotted key, parsed as the type that the schema has there: number, boolean, list or text. */
 function assign(config: Record<string, unknown>, key: string, text: string): void {
   const path = key.split(".");
   const last = path.pop() ?? key;
@@ -178,7 +178,7 @@ function assign(config: Record<string, unknown>, key: string, text: string): voi
   define(place, last, valueOf(key, text));
 }
 
-/** Also for names that mean something to objects, which then are unknown keys like any other. */
+/** Defines a property, also of a special name such as `__proto__`, which then is an unknown key like any other. */
 function define(place: object, name: string, value: unknown): void {
   Object.defineProperty(place, name, { value, writable: true, enumerable: true, configurable: true });
 }

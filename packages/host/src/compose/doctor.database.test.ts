@@ -71,7 +71,7 @@ test("a configuration that does not fit is the only finding, with what to do", a
     {
       check: "configuration",
       isOk: false,
-      says: "limits.burst: found 0, expected 1 or more. Correct it and ask again.",
+      says: "limits.burst: found 0, expected 1 or more. Correct it and try again.",
     },
   ]);
 });
@@ -280,7 +280,7 @@ const runtimes: { name: string; flags: Record<string, string>; env: NodeJS.Proce
     env: { MODEL_KEY: "sk-hidden\n" },
     finding: { isOk: false, says: "runtime.apiKeyEnv: the variable MODEL_KEY holds something that is no key." },
   },
-  { name: "no key", flags: local, env: {}, finding: { isOk: true, says: "asks a model without a key" } },
+  { name: "no key", flags: local, env: {}, finding: { isOk: true, says: "uses a model without a key" } },
 ];
 for (const { name, flags, env, finding } of runtimes) {
   test(`a model with ${name} is looked at, and the key is not shown`, async () => {

@@ -12,26 +12,26 @@ import { inspectDatabase } from "../storage/index.ts";
 import { impossibleUsers, type McpConfig, serversAsOwnUser } from "../mcp-servers/index.ts";
 import { type ModelConfig, readApiKey } from "../turns/index.ts";
 
-/** How long a host may take to say that it is one. */
+/** How long to wait for a running host to answer. */
 const healthMs = 2_000;
 
 /** One thing the doctor looked at. */
 export interface Finding {
   check: string;
   isOk: boolean;
-  /** True when a host runs like this, and somebody should know what it means. */
+  /** True when a host can run like this, but the operator should know about it. */
   isWarning?: boolean;
-  /** What was found and, when it is not fine, what to do. */
+  /** What was found and, if there is a problem, what to do. */
   says: string;
 }
 
-/** Looks at everything a host needs to start, and changes nothing. Every check runs, whatever the others find. */
+/** Checks everything that a host needs to start, and changes nothing. Every check runs, whatever the others find. */
 export async function examine(options: Parameters<typeof loadConfig>[0]): Promise<Finding[]> {
   let config: Config;
   try {
     config = loadConfig(options);
   } catch (error) {
-    return [bad("configuration", `${messageOf(error)} Correct it and ask again.`)];
+    return [bad("configuration", `${messageOf(error)} Correct it and try again.`)];
   }
   return [
     good("configuration", "fits the schema"),
@@ -62,7 +62,7 @@ async function checkPort(config: Config): Promise<Finding> {
   }
 }
 
-/** Whether what listens there says about itself what a host says. Whose certificate it shows is not asked. */
+/** Whether the listener on the port answers `/health` as a host does. Its certificate is not checked. */
 async function isHostAt({ listen: { host, port }, tls }: Config): Promise<boolean> {
   const where = { host, port, path: "/health", signal: AbortSignal.timeout(healthMs), agent: false };
   try {
@@ -78,7 +78,7 @@ async function isHostAt({ listen: { host, port }, tls }: Config): Promise<boolea
   }
 }
 
-/** Looks at the database as it is, and compares a server's clock with this machine's. */
+/** Inspects the database without changing it, and compares the clock of its server with this machine's. */
 async function checkDatabase({ database }: Config): Promise<Finding[]> {
   try {
     const found = await inspectDatabase(database);
@@ -138,11 +138,11 @@ function checkServers(mcp: McpConfig): Finding[] {
   ];
 }
 
-/** The key is looked at, not tried: that would cost money, and say that somebody is here. */
+/** Checks that the key is set. It is not tried, because that would cost money. */
 function checkModel(config: ModelConfig, env: NodeJS.ProcessEnv): Finding {
   try {
     const key = readApiKey(config, env);
-    return good("runtime", key === undefined ? "asks a model without a key" : `${config.apiKeyEnv} is set`);
+    return good("runtime", key === undefined ? "uses a model without a key" : `${config.apiKeyEnv} is set`);
   } catch (error) {
     return bad("runtime", messageOf(error));
   }

@@ -6,7 +6,7 @@ import { countAuditEvents, errorFacts, type Log, type Metrics, portErrorFacts } 
 import { messageTools, messageTransport } from "../messages/index.ts";
 import type { Stores } from "./stores.ts";
 
-/** What a host's kernel is made of. */
+/** The parts of a host's kernel. */
 export interface HostKernelOptions {
   stores: Stores;
   access: AccessGuard;
@@ -14,11 +14,11 @@ export interface HostKernelOptions {
   log: Log;
   tools: readonly ToolHandler[];
   providers: readonly ToolProvider[];
-  /** How long a call may take, and how much it may answer. */
+  /** How long a tool call may take, and how much it may return. */
   limits: Config["tools"];
 }
 
-/** The kernel on the host's stores, with all that the host brings to it; and the tool namespaces there are. */
+/** The kernel on the host's stores, with the host's own tools and resources; and the known tool namespaces. */
 export function createHostKernel({ stores, access, metrics, log, tools, providers, limits }: HostKernelOptions): {
   kernel: Kernel;
   toolNamespaces: string[];

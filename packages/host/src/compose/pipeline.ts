@@ -5,7 +5,7 @@ import { errorFacts, type Log, measureTurns, type Metrics } from "../observe/ind
 import { hideNamespaces } from "../tool-namespaces/index.ts";
 import { limitTurns, type TurnSlots } from "../turns/index.ts";
 
-/** What the layers around the service are made of. */
+/** What the layers around the service use. */
 export interface PipelineParts {
   access: HostAccessGuard;
   slots: TurnSlots;
@@ -16,12 +16,12 @@ export interface PipelineParts {
   onSlotError(error: unknown): void;
 }
 
-/** The service with everything that this host does around an operation. */
+/** The service with every layer that this host puts around an operation. */
 export function createPipeline(service: ServiceApi, parts: PipelineParts): ServiceApi {
   const { access, slots, replay, isHidden, metrics, log, onSlotError } = parts;
-  /** Outermost first: each sees a call before those below it. */
+  /** The outermost layer is first. Each layer sees a call before those below it. */
   const layers: readonly ((api: ServiceApi) => ServiceApi)[] = [
-    // Above replay, so that nobody is shown the result of a turn that they could not have started.
+    // Above replay protection, so that nobody is shown the result of a turn that they could not have started.
     (api) => limitSenders(api),
     (api) =>
       protectFromReplay(api, {
@@ -30,7 +30,7 @@ export function createPipeline(service: ServiceApi, parts: PipelineParts): Servi
         onStoreError: (error, { kind, id }) =>
           log.error({ kind, id, ...errorFacts(error) }, "result not kept for replay yet"),
       }),
-    // Below replay: a turn that finds no place leaves its id free, and one that is replayed needs no place.
+    // Below replay protection: a turn that finds no slot leaves its id free, and a replayed turn needs no slot.
     (api) =>
       limitTurns(api, {
         slots,

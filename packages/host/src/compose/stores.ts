@@ -8,7 +8,7 @@ import { createNamespaceSettingsStore, type NamespaceSettingsStore } from "../to
 import { createMessageStore, type MessageStore } from "../messages/index.ts";
 import { createReplayStore, createUsageStore, type HostUsageStore, type ReplayStore } from "../ledger/index.ts";
 
-/** Everything the host keeps. */
+/** All stores of the host. */
 export interface Stores {
   grants: GrantStore;
   usage: HostUsageStore;
@@ -21,7 +21,7 @@ export interface Stores {
   messages: MessageStore;
 }
 
-/** What the stores keep, and for how long. */
+/** The limits of the stores. */
 export interface StoreOptions {
   /** How long an escalation waits for an answer; a day unless given. */
   escalationMs?: number;
@@ -31,7 +31,7 @@ export interface StoreOptions {
   unreadMessages?: number;
 }
 
-/** Opens every store of a database; those that are read on every call share one cache. */
+/** Opens every store of a database. The stores that are read on every call share one cache. */
 export function openStores(database: Database, options: StoreOptions = {}): Stores {
   const { escalationMs = 86_400_000, openEscalations = 100, unreadMessages = 10_000 } = options;
   const revisions = createRevisions(database);

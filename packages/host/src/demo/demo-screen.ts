@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { DemoTokens } from "./demo-world.ts";
 
-/** What the demo prints when it runs: lines that work as they are pasted. */
+/** What the demo prints when it has started: commands that work as they are pasted. */
 export function demoScreen(url: string, operatorFlags: string, { assistant }: DemoTokens): string {
   const run = randomBytes(3).toString("hex");
   const now = new Date().toISOString();

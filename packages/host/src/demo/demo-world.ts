@@ -7,7 +7,7 @@ import type { FileStore } from "../files/index.ts";
 import type { GrantStore } from "../grants/index.ts";
 import type { NamespaceSettingsStore } from "../tool-namespaces/index.ts";
 
-/** Where the demo's world is kept. */
+/** The stores that the demo fills. */
 interface Stores {
   credentials: CredentialStore;
   files: FileStore;
@@ -15,7 +15,7 @@ interface Stores {
   settings: NamespaceSettingsStore;
 }
 
-/** The tokens of the demo, kept beside its database so that a restart shows the same ones. */
+/** The tokens of the demo. They are kept beside its database, so that a restart shows the same ones. */
 export interface DemoTokens {
   alice: string;
   assistant: string;
@@ -37,13 +37,13 @@ const mayRun: Capability = {
   actions: ["invoke"],
   scope: "exact",
 };
-const mayAsk: Capability = {
+const mayEscalate: Capability = {
   resource: { namespace: "service", path: ["escalation"] },
   actions: ["request"],
   scope: "exact",
 };
 
-/** Sending to somebody, and reading one's own inbox. */
+/** The capability to send to a principal, or to read their inbox. */
 function messaging(action: "send" | "receive", whose: PrincipalRef): Capability {
   const path = [whose.kind, principalId(whose)];
   return { resource: { namespace: "service.messaging", path }, actions: [action], scope: "exact" };
@@ -62,7 +62,7 @@ const grants: readonly Pick<Grant, "id" | "subject" | "capabilities">[] = [
     subject: assistant,
     capabilities: [messaging("receive", assistant), messaging("send", alice)],
   },
-  { id: "assistant-turns", subject: assistant, capabilities: [mayRun, mayAsk] },
+  { id: "assistant-turns", subject: assistant, capabilities: [mayRun, mayEscalate] },
   { id: "bob-shared", subject: bob, capabilities: [under(["shared"], ["read"])] },
 ];
 

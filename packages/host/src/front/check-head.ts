@@ -3,11 +3,11 @@ import type { WireLimits } from "./front-settings.ts";
 
 const knownMethods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-/** A name or an address, and maybe a port; HTTP allows an empty one. */
+/** A name or an address, with an optional port. HTTP also allows an empty Host. */
 const hostShape =
   /^((\[[0-9a-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]+)(:(\d{1,4}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5]))?)?$/;
 
-/** Headers that something here relies on: of two, one reader would take the first and another one the last. */
+/** Headers that the host relies on. Of two, one reader would take the first and another one the last, so both are refused. */
 const singleHeaders = [
   "authorization",
   "content-encoding",
@@ -42,7 +42,7 @@ const unknownMethod = {
   headers: { allow: [...knownMethods].join(", ") },
 };
 
-/** Refuses what proxies and servers are known to read differently; undefined for a plain request. */
+/** Refuses requests that proxies and servers are known to read differently; undefined for a plain request. */
 export function checkHead(
   { method = "", url = "", rawHeaders, headers }: IncomingMessage,
   limits: Pick<WireLimits, "headers">,

@@ -24,7 +24,7 @@ const WireLimitsSchema = z.strictObject(wireLimits);
 
 export type WireLimits = z.infer<typeof WireLimitsSchema>;
 
-/** Where the host listens, and what it takes there. */
+/** Where the host listens, and its limits there. */
 export interface FrontSettings {
   listen: z.infer<typeof ListenSchema>;
   tls?: z.infer<typeof TlsSchema> | undefined;

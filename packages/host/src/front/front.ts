@@ -14,15 +14,15 @@ import { bugFacts, errorFacts, type Log, type Metrics } from "../observe/index.t
 import { isOutage } from "../storage/index.ts";
 import type { ServedProtocol } from "./protocol.ts";
 
-/** What the front serves, and who is told of it. */
+/** What the front serves and reports to. */
 export interface FrontOptions {
-  /** The first one that owns a path serves it. */
+  /** The first protocol that owns a path serves it. */
   protocols: readonly ServedProtocol[];
   log: Log;
   metrics: Metrics;
 }
 
-/** Answers a request; its body is read through the second argument, which keeps to the limit. */
+/** Answers a request. The body is read through the second argument, which enforces the limit. */
 export type Front = (request: Request, body?: BodySource) => Promise<Response>;
 
 const unavailable = new ServiceHttpError(503, "authority_unavailable", "The stores cannot be reached right now.");
@@ -44,7 +44,7 @@ export function createFront({ protocols, log, metrics }: FrontOptions): Front {
     };
     const response = await serve().catch((error: unknown) => {
       const refusal = isOutage(error) ? unavailable : toHttpError(error, signal);
-      tell(log, error, refusal, requestId);
+      logError(log, error, refusal, requestId);
       return refuse(refusal, record);
     });
     const ms = performance.now() - started;
@@ -56,8 +56,8 @@ export function createFront({ protocols, log, metrics }: FrontOptions): Front {
   };
 }
 
-/** A refusal is the caller's business, an outage passes, and a bug is somebody's to find. */
-function tell(log: Log, error: unknown, { status, code }: ServiceHttpError, requestId: string): void {
+/** Logs a refusal as a warning and a failure as an error; only a bug is logged with its stack. */
+function logError(log: Log, error: unknown, { status, code }: ServiceHttpError, requestId: string): void {
   if (status < 500) log.warn({ requestId, ...errorFacts(error) }, "request refused");
   else log.error({ requestId, ...(code === "internal_error" ? bugFacts(error) : errorFacts(error)) }, "request failed");
 }
@@ -66,13 +66,13 @@ function refuse(error: ServiceHttpError, record: RequestRecord): Response {
   try {
     return complete(errorReply(error, record.requestId), record);
   } catch {
-    // Headers that HTTP cannot carry do not keep the caller from an answer.
+    // If the refusal has headers that HTTP cannot carry, it is sent without them.
     const { status, code, message } = error;
     return complete(errorReply({ status, code, message }, record.requestId), record);
   }
 }
 
-/** The answer with the headers that every one has, and those that were noted on the way. */
+/** The answer with the headers of every answer and those of the record. */
 function complete(answer: Reply | Response, { requestId, headers }: RequestRecord): Response {
   const added = { ...commonHeaders(requestId), ...Object.fromEntries(headers) };
   if (!(answer instanceof Response)) {

@@ -11,20 +11,20 @@ import { readLimited, tooLarge } from "./read-limited.ts";
 import { closeGracefully, refuse, refuseBroken, type Connection, type Exchange, type OnRefused } from "./refuse.ts";
 
 const longestTurnMs = 600_000;
-/** So many requests of one socket may wait for their answers; clients that pipeline send a handful. */
+/** How many requests of one socket may wait for their answers. Clients that pipeline send a handful. */
 const maxUnanswered = 64;
 
 /** A server that listens. */
 export interface RunningServer {
   url: string;
-  /** Stops accepting, lets running requests finish until the limit, then cuts what remains. */
+  /** Stops accepting, lets running requests finish until the limit, then closes the remaining sockets. */
   close(): Promise<void>;
 }
 
 /** Serves the front over sockets, within the limits. */
 export async function startServer(config: FrontSettings, front: Front, onRefused: OnRefused): Promise<RunningServer> {
   const { listen, tls, limits } = config;
-  // Node looks for requests that are too slow only so often, and refuses a missing Host in its own words.
+  // Node checks for slow requests at this interval. A missing Host is refused by us, not with Node's own answer.
   const options = {
     connectionsCheckingInterval: Math.min(1000, limits.headersMs),
     requireHostHeader: false,
@@ -35,9 +35,9 @@ export async function startServer(config: FrontSettings, front: Front, onRefused
   server.requestTimeout = limits.headersMs + limits.bodyMs;
   server.keepAliveTimeout = limits.idleMs;
   server.maxConnections = limits.sockets;
-  // Node would drop the headers beyond a count without a word; here they are all read, and too many are refused.
+  // By default Node silently drops headers beyond a count. Here all are read, and too many are refused.
   server.maxHeadersCount = 0;
-  // Nothing takes longer than the longest turn; whoever does not read for that long is gone.
+  // No request takes longer than the longest turn, so a socket that is silent for longer is closed.
   server.timeout = longestTurnMs + limits.headersMs;
   const sockets = new Set<Socket>();
   const connections = new WeakMap<Socket, Connection>();
@@ -50,12 +50,12 @@ export async function startServer(config: FrontSettings, front: Front, onRefused
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
-  // This is how Node ends a socket after its last answer.
+  // Node calls destroySoon to end a socket after its last answer.
   server.on(tls === undefined ? "connection" : "secureConnection", (socket: Socket) => {
     socket.destroySoon = () => closeGracefully(socket);
   });
   const running = new Set<Promise<void>>();
-  /** What follows a refused request on its socket may not be what it seems, so it is not looked at. */
+  /** Whatever follows a refused request on its socket cannot be trusted, so it is ignored. */
   const begin = (incoming: IncomingMessage, outgoing: ServerResponse): Exchange | undefined => {
     const connection = connectionOf(incoming.socket);
     if (connection.isEnding) return undefined;
@@ -64,12 +64,12 @@ export async function startServer(config: FrontSettings, front: Front, onRefused
     connection.unanswered.add(exchange);
     outgoing.once("close", () => connection.unanswered.delete(exchange));
     if (incoming.headers.upgrade !== undefined) {
-      // HTTP lets a server pass over this offer, but Node's parser loses bytes that follow it: nothing may follow.
+      // A server may ignore an upgrade, but Node's parser loses the bytes that follow it. So nothing may follow.
       outgoing.shouldKeepAlive = false;
       connection.isEnding = true;
     }
     if (connection.unanswered.size <= maxUnanswered) return exchange;
-    // One chunk of bytes can hold thousands of requests, and they all arrive in one turn of the event loop.
+    // One chunk can hold thousands of requests, which all arrive in one turn of the event loop.
     return void refuse(exchange, tooMany, onRefused);
   };
   const take = (incoming: IncomingMessage, outgoing: ServerResponse, onAccepted?: () => void): void => {
@@ -105,7 +105,7 @@ export async function startServer(config: FrontSettings, front: Front, onRefused
   };
 }
 
-/** INVARIANT: every request is answered once, by the front or by a refusal, and whoever answers it tells the log. */
+/** INVARIANT: every request is answered and logged once, either by the front or by a refusal. */
 async function serve(exchange: Exchange, front: Front, limits: WireLimits, onRefused: OnRefused): Promise<void> {
   const { incoming, outgoing } = exchange;
   const request = requestOf(incoming, outgoing);
@@ -117,7 +117,7 @@ async function serve(exchange: Exchange, front: Front, limits: WireLimits, onRef
     );
   } catch {
     if (!outgoing.headersSent && !outgoing.destroyed) return refuse(exchange, failed, onRefused);
-    // The caller went away, or a stream broke off: there is nobody to tell.
+    // The caller left, or a stream broke off. Nobody is left to answer.
     outgoing.destroy();
   }
 }
@@ -131,16 +131,16 @@ const failed = { status: 500, code: "internal_error", message: errorCodes.intern
 const unreadable = { status: 400, code: "invalid_request", message: "The target and the Host header make no URL." };
 const unexpected = { status: 417, code: "invalid_request", message: "Only 100-continue can be expected here." };
 
-/** Why the request is refused by its head alone; undefined when it is not. */
+/** Why a request is refused by its head; undefined when it is not. */
 function refusalOf(incoming: IncomingMessage, limits: WireLimits): Refusal | undefined {
   const length = Number(incoming.headers["content-length"] ?? 0);
   return checkHead(incoming, limits) ?? (length > limits.bodyBytes ? tooLarge(limits.bodyBytes) : undefined);
 }
 
-/** The request as the application sees it; undefined when it cannot be made into one. */
+/** The `Request` for the front; undefined when its URL is not valid. */
 function requestOf(incoming: IncomingMessage, outgoing: ServerResponse): Request | undefined {
   const request = new NodeRequest({ req: incoming, res: outgoing });
-  // The address is put together when it is first read: one that does not parse has to show while it can be refused.
+  // The URL is built when it is first read. It is checked here, while the request can still be refused.
   return URL.canParse(request.url) ? request : undefined;
 }
 
@@ -158,12 +158,12 @@ async function closeServer(
   server.closeIdleConnections();
   // Keep-alive connections become idle as their requests finish.
   const sweep = setInterval(() => server.closeIdleConnections(), 50);
-  const cut = setTimeout(() => {
+  const forceClose = setTimeout(() => {
     for (const socket of sockets) socket.destroy();
   }, graceMs);
   await closed;
   clearInterval(sweep);
-  clearTimeout(cut);
-  // What was cut off is cancelled, and gets a moment to record how it ended; a tool may ignore its signal.
+  clearTimeout(forceClose);
+  // Interrupted requests are cancelled, and get a moment to record how they ended. A tool may ignore its signal.
   await Promise.race([Promise.allSettled(running), new Promise((resolve) => setTimeout(resolve, 2000).unref())]);
 }

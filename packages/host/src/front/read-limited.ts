@@ -34,7 +34,7 @@ export function readLimited(
   });
 }
 
-/** The rest of such a body is not worth reading: the connection goes with it. */
+/** The rest of a body that is too large is not read, so the connection is closed. */
 export function tooLarge(limit: number): ServiceHttpError {
   const headers = { connection: "close" };
   return new ServiceHttpError(413, "payload_too_large", `A body has at most ${limit} bytes.`, { headers });

@@ -1,10 +1,10 @@
-/** An answer comes within two seconds, and nobody makes the database write more often than twice a second. */
+/** An answer comes within two seconds, and the database is written at most twice a second. */
 const deadlineMs = 1500;
 const rememberMs = 500;
 
 /**
- * Makes the check behind `/ready`: it rejects unless the database took a write just now. Anybody may ask, so all who
- * ask share one write, and a write that hangs is not followed by another one.
+ * Makes the check behind `/ready`. It rejects unless the database took a write just now. Anybody may request it, so all
+ * requests share one write, and a write that hangs is not followed by another one.
  */
 export function createReadiness(write: () => Promise<void>, clock = () => performance.now()): () => Promise<void> {
   let running: { result: Promise<void>; until: number } | undefined;

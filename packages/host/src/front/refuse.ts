@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { errorReply, requestIdOf, ServiceHttpError } from "turnpike/http";
 import type { Refusal } from "./check-head.ts";
 
-/** What the log has of a request that was refused before the application saw it. */
+/** The log line of a request that was refused before the front saw it. */
 export interface RefusalFacts {
   requestId: string;
   method?: string | undefined;
@@ -11,7 +11,7 @@ export interface RefusalFacts {
   code: string;
 }
 
-/** Told of every such request; the application tells of all others. */
+/** Called for every such request. The front logs all others. */
 export type OnRefused = (facts: RefusalFacts) => void;
 
 /** A request, and the answer to it. */
@@ -29,12 +29,12 @@ export interface Connection {
   unanswered: Set<Exchange>;
   /** The newest exchange, answered or not. */
   last: Exchange | undefined;
-  /** The socket ends with an answer that is due already, so nothing that follows is looked at. */
+  /** The socket ends with an answer that is already due, so whatever follows is ignored. */
   isEnding: boolean;
 }
 
-/** Answers a request that is not handed on. The connection goes with it. */
-export function refuse(exchange: Exchange, refusal: Refusal, tell: OnRefused): void {
+/** Refuses a request, and closes its connection after the answer. */
+export function refuse(exchange: Exchange, refusal: Refusal, onRefused: OnRefused): void {
   const { incoming, outgoing, connection } = exchange;
   const requestId = requestIdOf(singleValue(incoming.headers["x-request-id"]));
   connection.isEnding = true;
@@ -42,16 +42,16 @@ export function refuse(exchange: Exchange, refusal: Refusal, tell: OnRefused): v
   const { headers, body } = errorReply(refusal, requestId);
   outgoing.writeHead(refusal.status, { ...headers, ...refusalHeaders, "x-request-id": requestId });
   outgoing.end(body);
-  tell({ requestId, method: incoming.method, status: refusal.status, code: refusal.code });
+  onRefused({ requestId, method: incoming.method, status: refusal.status, code: refusal.code });
 }
 
 const refusalHeaders = { "content-type": "application/json", "cache-control": "no-store", connection: "close" };
-const lastWordsMs = 1000;
+const closeGraceMs = 1000;
 const maxDrainedBytes = 4_194_304;
 
 /**
- * Takes the socket away from HTTP's parser: what still arrives is dropped unread, and too much of it ends the socket.
- * Answers still go out.
+ * Detaches the socket from the HTTP parser. What still arrives is dropped, and too much of it ends the socket. Answers still
+ * go out.
  */
 function drain(socket: Socket): void {
   let left = maxDrainedBytes;
@@ -64,36 +64,36 @@ function drain(socket: Socket): void {
 }
 
 /**
- * Ends a socket after what was written to it. A socket that is closed with bytes unread resets the connection, and the
- * caller loses the answer: so the caller has a moment to read it and to stop sending.
+ * Ends a socket after everything that was written to it. Closing it with unread bytes would reset the connection and lose
+ * the answer, so the caller gets a moment to read it and to stop sending.
  */
 export function closeGracefully(socket: Socket): void {
   if (!socket.writable) return;
   socket.end();
   drain(socket);
-  const end = setTimeout(() => socket.destroy(), lastWordsMs);
+  const end = setTimeout(() => socket.destroy(), closeGraceMs);
   socket.once("close", () => clearTimeout(end));
 }
 
-/** For what never became a request, or not a whole one: bytes that are not HTTP, headers or a body too large or too slow. */
+/** Refuses what is not a whole request: bytes that are not HTTP, or headers or a body that are too large or too slow. */
 export function refuseBroken(
   error: { code?: string },
   socket: Socket,
   { unanswered, last }: Connection,
-  tell: OnRefused,
+  onRefused: OnRefused,
 ): void {
-  // A socket that was taken out of HTTP's hands has no listener left, and its reset would end the process.
+  // A detached socket has no error listener, and a reset would end the process.
   socket.on("error", () => socket.destroy());
   if (socket.destroyed) return;
   const [status, reason, code] = statusOf(error);
   const message = `${reason}.`;
   if (last !== undefined && unanswered.has(last)) {
-    // Every answer that is due goes out whole, in its order; nothing that would be read as another follows them.
+    // Every answer that is due is sent whole and in order. Nothing that could be read as another answer follows.
     last.connection.isEnding = true;
     last.outgoing.shouldKeepAlive = false;
     last.outgoing.once("close", () => closeGracefully(socket));
     drain(socket);
-    // Whoever serves half a request answers it and tells of it, so that it has one id and one line in the log.
+    // An incomplete request that is being served is answered and logged there, so that it has one id and one log line.
     if (!last.incoming.complete) last.broken.abort(new ServiceHttpError(status, code, message));
     return;
   }
@@ -103,11 +103,11 @@ export function refuseBroken(
   const headers = { ...refusalHeaders, "x-request-id": requestId, "content-length": Buffer.byteLength(body) };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.write(`HTTP/1.1 ${status} ${reason}\r\n${lines.join("")}\r\n${body}`);
-  tell({ requestId, status, code });
+  onRefused({ requestId, status, code });
   closeGracefully(socket);
 }
 
-/** Whether no other answer may follow the one that is out: it closed the connection, or was for half a request. */
+/** Whether no further answer may follow: the last one closed the connection, or answered an incomplete request. */
 function isFinalAnswer({ incoming, outgoing }: Exchange): boolean {
   return !(incoming.complete && outgoing.shouldKeepAlive);
 }

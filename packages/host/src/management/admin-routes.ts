@@ -48,7 +48,7 @@ export interface AdminRoute {
   response: z.ZodType;
 }
 
-/** Everything operators may do, by the name of the operation. */
+/** The route table of the operators, by the name of the operation. */
 export const adminRoutes = {
   createCredential: {
     method: "POST",
@@ -230,7 +230,7 @@ export const adminRoutes = {
 /** The operation that a route carries out. */
 export type AdminRouteName = keyof typeof adminRoutes;
 
-/** What an operation is handed: its parsed body or query. */
+/** The input of an operation: its parsed body or query. */
 export type AdminInput<Name extends AdminRouteName> = (typeof adminRoutes)[Name] extends {
   request: infer Body extends z.ZodType;
 }
@@ -239,5 +239,5 @@ export type AdminInput<Name extends AdminRouteName> = (typeof adminRoutes)[Name]
     ? z.output<Query>
     : never;
 
-/** What an operation answers. */
+/** The output of an operation. */
 export type AdminOutput<Name extends AdminRouteName> = z.infer<(typeof adminRoutes)[Name]["response"]>;

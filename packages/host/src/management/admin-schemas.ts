@@ -12,7 +12,7 @@ import {
 } from "turnpike/contracts";
 import { z } from "zod";
 
-/** A principal as `kind:id`, the way it is written in query strings. */
+/** A principal as `kind:id` in a query string. */
 export const PrincipalTextSchema = z
   .string()
   .transform((text, { addIssue }) => {
@@ -22,13 +22,13 @@ export const PrincipalTextSchema = z
   })
   .meta({ description: "`kind:id`, such as `human:alice`" });
 
-/** An instant in a query, as the UTC text that stored ones are compared with. */
+/** An instant in a query, as UTC text that can be compared with stored instants. */
 export const InstantSchema = TimestampSchema.transform((text) => {
   const instant = Math.max(firstInstant, Math.min(parseInstant(text) ?? 0, lastInstant));
   return new Date(instant).toISOString();
 });
 
-/** Years of four digits, which sort as text. */
+/** Years of four digits sort correctly as text. */
 const [firstInstant, lastInstant] = [Date.parse("0000-01-01T00:00:00Z"), Date.parse("9999-12-31T23:59:59.999Z")];
 
 const LimitSchema = z.coerce.number().int().min(1).max(500).default(50).meta({ description: "how many at most" });
@@ -47,7 +47,7 @@ export const GrantEntrySchema = z.strictObject({
   used: z.int().optional(),
 });
 
-/** A grant with what has become of it. */
+/** A grant with its current state. */
 export type GrantEntry = z.infer<typeof GrantEntrySchema>;
 
 export const EscalationAnswerSchema = z.strictObject({ ...tenant, id: IdentifierSchema, ask: IdentifierSchema });
@@ -60,7 +60,7 @@ export const SettingsSchema = z.strictObject({
   version: IdentifierSchema,
 });
 
-/** Which tool namespaces are on for an actor, which ones there are, and a name for this state of it. */
+/** The tool namespaces that are enabled for an actor, those that are known, and the version of these settings. */
 export type Settings = z.infer<typeof SettingsSchema>;
 
 const ConsideredGrantSchema = z.strictObject({
@@ -85,7 +85,7 @@ export const ExplanationSchema = z.strictObject({
   request: AuthorizationRequestSchema.optional(),
   policy: z.enum(["not-asked", "kept", "denied", "unavailable"]),
   grants: z.array(ConsideredGrantSchema),
-  /** The denial on the trail that is explained, when one was asked for. */
+  /** The recorded denial that is explained, if the request named one. */
   recorded: AuditEventSchema.optional(),
   /** The namespace of the tool that was called, when it is one of this host. */
   toolNamespace: IdentifierSchema.optional(),
@@ -95,7 +95,7 @@ export const ExplanationSchema = z.strictObject({
   obstacle: z.string().optional(),
 });
 
-/** A decision, what it rests on, and what would change it. */
+/** A decision, its reasons, and what would change it. */
 export type AdminExplanation = z.infer<typeof ExplanationSchema>;
 
 export const AccessSchema = z.strictObject({
@@ -115,7 +115,7 @@ const BreakSchema = z.strictObject({
   why: z.string(),
 });
 
-/** What holding rows against signed heads came to. */
+/** The result of comparing rows with signed heads. */
 const verdict = { isWhole: z.boolean(), broken: BreakSchema.optional() };
 
 export const HeadsVerdictSchema = z.strictObject(verdict);

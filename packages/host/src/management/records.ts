@@ -20,8 +20,8 @@ export const CredentialAccessSchema = z.strictObject({
 });
 
 /**
- * Who the bearer of a credential is and what it may declare. The first purpose is the default one; `senders` are those
- * whose messages it may start turns with, anybody's when absent.
+ * What the bearer of a credential may do. The first purpose is the default. `senders` are the principals whose messages may
+ * start turns; without it, anybody's may.
  */
 export type CredentialAccess = z.infer<typeof CredentialAccessSchema>;
 

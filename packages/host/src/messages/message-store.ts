@@ -3,13 +3,13 @@ import { principalKey, type MessageEnvelope, type PrincipalRef } from "turnpike/
 import { canonicalJson, columnText } from "../base/index.ts";
 import type { Database, Schema } from "../storage/index.ts";
 
-/** Whose messages: a receiver in a tenant. */
+/** The inbox of a receiver in a tenant. */
 export interface Inbox {
   namespaceId: string;
   receiver: PrincipalRef;
 }
 
-/** A message as its receiver finds it. Sequences count up, and none appears below one that was seen. */
+/** A message in an inbox. Sequence numbers only grow: none appears later below one that was read. */
 export interface ReceivedMessage {
   sequence: number;
   envelope: MessageEnvelope;
@@ -17,39 +17,39 @@ export interface ReceivedMessage {
   isAcknowledged: boolean;
 }
 
-/** What became of a delivery; `conflict` is another message of the same sender under the same id. */
+/** The outcome of a delivery. `conflict`: the sender has used the id for another message. */
 export type Delivery = "kept" | "full" | "conflict";
 
 /** The inboxes of every tenant. */
 export interface MessageStore {
-  /** Keeps a message; the same one again is kept already. */
+  /** Stores a message. Delivering the same message again changes nothing. */
   deliver(envelope: MessageEnvelope, namespaceId: string, at: string): Promise<Delivery>;
-  /** Messages behind the sequence `after`, in the order in which they were delivered; fewer when they are large. */
+  /** The messages after the sequence `after`, in the order of delivery. There are fewer when they are large. */
   inbox(
     inbox: Inbox,
     page: { after?: number; limit: number; includeAcknowledged?: boolean },
   ): Promise<ReceivedMessage[]>;
-  /** Acknowledges for each id the first message that still waits, and returns the ids that the inbox does not have. */
+  /** Acknowledges for each id the first unacknowledged message. Returns the ids that are not in the inbox. */
   acknowledge(inbox: Inbox, ids: readonly string[], at: string): Promise<string[]>;
-  /** Whether whose inbox it is received or sent a message of this id. */
+  /** Whether the owner of the inbox received or sent a message of this id. */
   knows(inbox: Inbox, id: string): Promise<boolean>;
-  /** Whether this very message lies in its receiver's inbox, so that its sender is who the message says. */
+  /** Whether exactly this message is in its receiver's inbox, so that its sender is verified. */
   holds(namespaceId: string, envelope: MessageEnvelope): Promise<boolean>;
   /** How many messages of all tenants wait to be acknowledged. */
   countUnacknowledged(): Promise<number>;
 }
 
-/** So many characters end a page, whatever its limit: a hundred large messages are not for one answer. */
+/** A page ends after so many characters, because many large messages would be too much for one answer. */
 const pageLength = 1_000_000;
 
-/** An inbox holds `maxUnacknowledged` messages that wait; what is delivered beyond that is refused. */
+/** An inbox holds up to `maxUnacknowledged` unacknowledged messages. Further deliveries are refused. */
 export function createMessageStore(
   { db, kind }: Database,
   { maxUnacknowledged = 10_000 }: { maxUnacknowledged?: number } = {},
 ): MessageStore {
   /**
-   * Locks an inbox until the transaction ends. INVARIANT: who writes to an inbox holds this lock, so sequences are
-   * committed in their order, and a reader never sees one before those below it.
+   * Locks an inbox until the transaction ends. INVARIANT: every write to an inbox holds this lock. So sequence numbers are
+   * committed in order, and a reader never sees one before those below it.
    */
   const lock = (transaction: Transaction<Schema>, mine: InboxColumns) => {
     const head = transaction
@@ -84,7 +84,7 @@ export function createMessageStore(
       .onConflict((conflict) => conflict.doNothing())
       .returning("sequence")
       .executeTakeFirst();
-    // Nobody else writes to this inbox now: the id was taken by a message to somebody else.
+    // Nobody else writes to this inbox now, so the id was used for a message to another receiver.
     if (kept === undefined) return "conflict";
     await transaction
       .updateTable("inboxes")
@@ -192,7 +192,7 @@ function senderColumns({ sender, id }: MessageEnvelope): Pick<Schema["messages"]
   return { sender: columnText(principalKey(sender)), id: columnText(id) };
 }
 
-/** What the sender sent under this id before, to whomever. */
+/** The message that the sender sent under this id before, to any receiver. */
 function sentUnder(
   db: Database["db"],
   namespaceId: string,
@@ -205,7 +205,7 @@ function sentUnder(
     .executeTakeFirst();
 }
 
-/** The last sequence of a page that begins no message once it is long enough. */
+/** The last sequence of a page. No further message is added once the page is long enough. */
 function endOfPage(sizes: readonly { sequence: number; length: number }[]): number | undefined {
   let [last, total]: [number | undefined, number] = [undefined, 0];
   for (const { sequence, length } of sizes) {
@@ -216,7 +216,7 @@ function endOfPage(sizes: readonly { sequence: number; length: number }[]): numb
   return last;
 }
 
-/** The same message sent again may say another time. */
+/** Whether it is the same message, sent again. The time of sending may differ. */
 function isSameMessage(content: string, { createdAt: _again, ...envelope }: MessageEnvelope): boolean {
   const { createdAt: _first, ...first } = JSON.parse(content) as MessageEnvelope;
   return canonicalJson(first) === canonicalJson(envelope);

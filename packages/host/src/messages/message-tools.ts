@@ -20,7 +20,7 @@ import { readCursor, writeCursor } from "./inbox-cursor.ts";
 import type { Inbox, MessageStore, ReceivedMessage } from "./message-store.ts";
 import { refusals } from "./message-transport.ts";
 
-/** Sending messages, and reading one's own inbox. */
+/** The tools that send messages and read the caller's own inbox. */
 export function messageTools(store: MessageStore): ToolHandler[] {
   return [sendTool(store), inboxTool(store)];
 }
@@ -30,7 +30,7 @@ const ReceiverSchema = z
   .describe("the receiver as kind:id, such as human:alice")
   .transform((text, { addIssue }) => {
     const receiver = parsePrincipal(text);
-    // Nobody can be granted a path that is none, so a receiver without one cannot be sent to.
+    // An id that is not a valid path segment cannot be granted, so nobody could send to it.
     if (receiver !== undefined && PathSegmentSchema.safeParse(principalId(receiver)).success) return receiver;
     addIssue("expected kind:id, the id without slash, backslash or control character");
     return z.NEVER;
@@ -115,7 +115,7 @@ function inboxTool(store: MessageStore): ToolHandler {
   });
 }
 
-/** The capability that sending to somebody needs, or reading somebody's inbox; without a principal, its ceiling. */
+/** The authority for sending to a principal or reading their inbox. Without a principal, it is the ceiling of the tool. */
 function messaging(action: "send" | "receive", whose?: PrincipalRef): AuthorizationRequest {
   const path = whose === undefined ? [] : [whose.kind, principalId(whose)];
   return { action, resource: { namespace: "service.messaging", path } };
@@ -125,7 +125,7 @@ function inboxOf({ namespaceId, actor }: AccessContext): Inbox {
   return { namespaceId, receiver: actor };
 }
 
-/** The same call has the same id, so that a call that is repeated is one message. */
+/** The message id follows from the call, so that a repeated call sends one message. */
 function messageIdOf({ actor, executionId, traceId }: AccessContext, { id }: ToolCall): string {
   const scope = executionId === undefined ? ["trace", traceId] : ["execution", executionId];
   return createHash("sha256")

@@ -2,7 +2,7 @@ import type { ErrorObject } from "turnpike/contracts";
 import { errorObject, type MessageTransport } from "turnpike/kernel";
 import type { Delivery, MessageStore } from "./message-store.ts";
 
-/** Delivers into the receiver's inbox: a message is accepted once it is kept. */
+/** Delivers into the receiver's inbox. A message is accepted once it is stored. */
 export function messageTransport(store: MessageStore): MessageTransport {
   return {
     async deliver({ namespaceId, now: timestamp }, envelope) {
@@ -14,7 +14,7 @@ export function messageTransport(store: MessageStore): MessageTransport {
   };
 }
 
-/** What a sender is told about a message that was not kept. */
+/** The errors for messages that were not stored. */
 export const refusals: Record<Exclude<Delivery, "kept">, ErrorObject> = {
   full: errorObject("quota_exceeded", "The receiver's inbox is full."),
   conflict: errorObject("invalid_request", "This id was used for another message."),

@@ -1,7 +1,7 @@
 import type { DiscoveryContext, NamespaceCatalog } from "turnpike/contracts";
 import type { ServiceApi } from "turnpike/http";
 
-/** The api without a word of the namespaces that are not there for whoever asks. */
+/** The same api, which lists no namespaces that are hidden from the caller. */
 export function hideNamespaces(
   api: ServiceApi,
   isHidden: (namespace: string, context: DiscoveryContext) => boolean,

@@ -6,7 +6,7 @@ import type { Database, ReadCache, Revisions } from "../storage/index.ts";
 /** Which tool namespaces are on, for each actor of each tenant. */
 export interface NamespaceSettingsStore extends ToolNamespaceSettingsStore {
   enabled(namespaceId: string, actor: PrincipalRef): Promise<readonly string[]>;
-  /** Applies a patch, unless the selection is another than the expected one: then nothing changes, and undefined. */
+  /** Applies a patch. When the selection is not the expected one, it changes nothing and returns undefined. */
   change(
     of: { namespaceId: string; actor: PrincipalRef },
     update: NamespaceUpdate,
@@ -14,10 +14,10 @@ export interface NamespaceSettingsStore extends ToolNamespaceSettingsStore {
   ): Promise<readonly string[] | undefined>;
 }
 
-/** As many as an access context holds. */
+/** An access context holds at most this many. */
 const maxEnabled = 256;
 
-/** Patches run one after the other for an actor: the first write of a patch locks its row. */
+/** Patches for one actor run one after the other, because the first write of a patch locks the actor's row. */
 export function createNamespaceSettingsStore(
   { db }: Database,
   cache: ReadCache,

@@ -1,6 +1,6 @@
 import { operatorsTenant } from "../../management/index.ts";
 import { principalKey } from "turnpike/contracts";
-import { freshCredentialId, isKept } from "../../access/index.ts";
+import { freshCredentialId, isStorable } from "../../access/index.ts";
 import { conflict, invalid, notFound, paginate, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
 /** Making, listing and revoking credentials. */
@@ -12,7 +12,7 @@ export function credentialOperations({
     async createCredential({ namespaceId, access, expiresAt }, operator) {
       if ((access.admin === true) !== (namespaceId === operatorsTenant))
         throw invalid(`/access/admin: expected true in the tenant ${operatorsTenant}, and only there.`);
-      if (!isKept(namespaceId)) throw invalid("/namespaceId: expected no NUL and no half of a character.");
+      if (!isStorable(namespaceId)) throw invalid("/namespaceId: expected no NUL and no half of a character.");
       const id = freshCredentialId();
       const { purposes, senders } = access;
       const metadata = {

@@ -15,12 +15,12 @@ const driver: TurnDriver = {
   manifest: { id: "scripted", version: "1" },
   open(turn) {
     const path = pathOf(turn);
-    const mayAsk = turn.tools.some(({ name }) => name === escalationToolName);
+    const mayEscalate = turn.tools.some(({ name }) => name === escalationToolName);
     return Promise.resolve({
       next(input) {
         if (input.type === "start") return Promise.resolve({ type: "tools", calls: [readCall(turn, path)] });
         const isDenied = input.results.some(({ status }) => status === "denied");
-        if (!isDenied || !mayAsk) return Promise.resolve({ type: "complete", output: input.results.map(summary) });
+        if (!isDenied || !mayEscalate) return Promise.resolve({ type: "complete", output: input.results.map(summary) });
         const requestedAuthority = { capabilities: [toRead(path)] };
         return Promise.resolve({ type: "escalate", reason: `I was asked to read ${path}.`, requestedAuthority });
       },

@@ -23,13 +23,13 @@ export function instructionsFor(
   { own, isSenderVerified }: InstructionOptions,
 ): string {
   const { agent, message, tools, reach } = turn;
-  const mayAsk = tools.some(({ name }) => name === escalationToolName);
+  const mayEscalate = tools.some(({ name }) => name === escalationToolName);
   return [
     own,
     `You are the agent ${quote(agent.agentId)}. You act for one purpose: ${quote(message.purpose)}. ` +
       senderOf(principalKey(message.sender), isSenderVerified),
     rules,
-    mayAsk &&
+    mayEscalate &&
       `When you cannot go on without being granted more, call ${names.toModel(escalationToolName)} and say why.`,
     placesIn(reach),
   ]

@@ -159,7 +159,7 @@ describe.each(databaseKinds)("grants on %s", (kind) => {
         { name: "after one of them", filter: { after: "b" }, ids: "cd" },
         { name: "after an id that is between two", filter: { after: "bb" }, ids: "cd" },
         { name: "after the last", filter: { after: "d" }, ids: "" },
-        { name: "of a subject after one that is not his", filter: { subject: bob, after: "a" }, ids: "bd" },
+        { name: "of a subject after one that is not theirs", filter: { subject: bob, after: "a" }, ids: "bd" },
       ];
     for (const { name, filter, ids } of rows) {
       test(name, async () => {

@@ -105,7 +105,7 @@ describe.each(databaseKinds)("credentials at the desk on %s", (kind) => {
       });
     }
 
-    test("an operator that an operator made is let in, and is named on the trail as himself", async () => {
+    test("an operator that an operator made is let in, and is named on the trail as themselves", async () => {
       const desk = await office();
       const { body } = await desk.post<Made>(path, { namespaceId: "operators", access: operators });
       const namespaceId = newTenant();
@@ -229,7 +229,7 @@ describe.each(databaseKinds)("credentials at the desk on %s", (kind) => {
       });
     }
 
-    test("his own credential shuts the operator out with his next request", async () => {
+    test("their own credential shuts operators out with their next request", async () => {
       const desk = await office();
       expect((await desk.post(`${path}/revoke`, { id: desk.operatorId })).status).toBe(200);
       expect((await desk.get(path)).status).toBe(401);

@@ -535,7 +535,7 @@ describe("two operators at once, on hosts that share a PostgreSQL", () => {
     expect(desks.flatMap(({ errors }) => errors)).toEqual([]);
   });
 
-  test("what is asked and approved through one is found by the agent on the other with his next call", async () => {
+  test("what is asked and approved through one is found by the agent on the other with its next call", async () => {
     const [here, there] = await Promise.all((await openPair()).map((database) => openOffice(database)));
     if (!here || !there) throw new Error("A desk is missing.");
     const own = context({ now: deskTime });

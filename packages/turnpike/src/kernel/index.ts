@@ -1,3 +1,4 @@
+export type { TurnAdmission, TurnToAdmit } from "./admit-turn.ts";
 export type { Inactivity } from "./active.ts";
 export { maxDelegationLinks, type ChainVerdict } from "./chain.ts";
 export { checkGrant, type GrantCheck, type GrantState } from "./check-grant.ts";
@@ -6,6 +7,7 @@ export type { Refusal } from "./decide.ts";
 export { deriveGrant, type Derivation, type GrantAsk } from "./derive.ts";
 export type { Condition } from "./diagnose.ts";
 export type { Explanation, GrantExplanation } from "./explain.ts";
+export type { EscalationOutcome } from "./escalate.ts";
 export { createKernel, type Kernel } from "./kernel.ts";
 export { errorObject, KernelError } from "./kernel-error.ts";
 export type { Mismatch } from "./match.ts";
@@ -26,6 +28,7 @@ export type {
   ToolProvider,
   UsageStore,
 } from "./ports.ts";
+export type { TurnBreak } from "./running-turn.ts";
 export { defineTool, ToolError, type ToolDefinition, type ToolRun } from "./tool.ts";
 export type { ShutReason } from "./turn-entry.ts";
-export type { EscalationOutcome, TurnAdmission, TurnBreak, TurnEnd, TurnScope, TurnToAdmit } from "./turn-scope.ts";
+export type { TurnEnd, TurnScope } from "./turn-scope.ts";

@@ -15,6 +15,7 @@ import type {
   ToolResult,
 } from "../contracts/index.ts";
 import { neverAborted } from "../internal/index.ts";
+import { admitTurn, type TurnAdmission, type TurnToAdmit } from "./admit-turn.ts";
 import { authorize, type Gate } from "./authorize.ts";
 import { loadAuthority } from "./authority.ts";
 import { covers, type RunningAct } from "./covers.ts";
@@ -28,7 +29,7 @@ import type { CallOptions, KernelOptions } from "./ports.ts";
 import { reach } from "./reach.ts";
 import { sendMessage } from "./send-message.ts";
 import { createToolRegistry, resolveCatalogFor } from "./tool-catalog.ts";
-import { admitTurn, recordTurnEnd, type TurnAdmission, type TurnEnd, type TurnToAdmit } from "./turn-scope.ts";
+import { recordTurnEnd, type TurnEnd } from "./turn-scope.ts";
 
 /** Decides and carries out every operation. An operation aborted before its effect rejects with the signal's reason. */
 export interface Kernel {

@@ -36,7 +36,8 @@ import {
   type ToolCall,
 } from "../contracts/index.ts";
 import type { GrantSource } from "./ports.ts";
-import type { TurnScope, TurnToAdmit } from "./turn-scope.ts";
+import type { TurnToAdmit } from "./admit-turn.ts";
+import type { TurnScope } from "./turn-scope.ts";
 
 const run = grantOf("run", { capabilities: [runAgent] });
 const { signal } = new AbortController();

@@ -1,0 +1,140 @@
+import {
+  samePrincipal,
+  type AccessContext,
+  type AgentRef,
+  type AuthorizationRequest,
+  type DiscoveryContext,
+  type ReasonCode,
+  type ToolDescriptor,
+} from "../contracts/index.ts";
+import { record } from "./audit.ts";
+import type { AuthorityView } from "./authority.ts";
+import { acceptRequest, authorizeEffect, type Gate } from "./authorize.ts";
+import { momentOf } from "./candidates.ts";
+import { acceptContext } from "./context.ts";
+import { visibleTools, type Listing, type Listings } from "./list-tools.ts";
+import { reachOf } from "./reach.ts";
+import { areAllValid, standing, type Standing } from "./standing.ts";
+import { resolveCatalog, type ToolCatalog, type ToolRegistry } from "./tool-catalog.ts";
+import { openScope, type TurnScope } from "./turn-scope.ts";
+
+/** A turn that asks to run. */
+export interface TurnToAdmit {
+  agent: AgentRef;
+  /** The tools to offer; those the context cannot use are left out. All visible ones when absent. */
+  tools?: readonly ToolDescriptor[] | undefined;
+}
+
+/** Whether the turn may run. */
+export type TurnAdmission =
+  | { kind: "admitted"; scope: TurnScope }
+  | { kind: "refused"; reason: Exclude<ReasonCode, "allowed"> };
+
+/** Everything a turn scope is made of. */
+export interface TurnSetting {
+  gate: Gate;
+  registry: ToolRegistry;
+  listings: Listings;
+}
+
+/** Consumes the capability to run the agent, and opens the scope of its turn. */
+export async function admitTurn(
+  { gate, registry, listings }: TurnSetting,
+  context: AccessContext,
+  turn: TurnToAdmit,
+  signal: AbortSignal,
+): Promise<TurnAdmission> {
+  signal.throwIfAborted();
+  const trusted = acceptContext(context);
+  if (trusted === undefined) return refused("invalid_context");
+  const view = await gate.view(trusted, signal);
+  const atAdmission: Gate = { ports: gate.ports, view: () => Promise.resolve(view) };
+  const request = acceptRequest(trusted, toRun(turn.agent));
+  const decision = await authorizeEffect(atAdmission, trusted, request, {}, signal);
+  if (decision.kind === "deny") return refused(decision.reason);
+
+  if (request === undefined || view === undefined) return refused("authority_unavailable");
+
+  const listing = listingOf(listings, turn.tools, trusted);
+  const catalog = listing?.catalog ?? (await resolveCatalog(registry, gate.ports, trusted, signal));
+  const moment = momentOf(trusted);
+  const judged = await standing(gate.ports, view, moment, signal);
+  const tools = toolsToOffer(turn.tools, listing, view, catalog, trusted, judged);
+  if (tools === undefined) return refused("authority_unavailable");
+  const reach = reachOf(view, moment, judged);
+  signal.throwIfAborted();
+  const started = await record(gate.ports, trusted, () => ({ type: "turn.started", outcome: "allowed" }), signal);
+  if (!started) return refused("audit_unavailable");
+  const excluded = new Set([...judged.invalid, ...judged.unknown.keys()]);
+  const admitted = { authority: view.current, moment, excluded };
+  const basis = { request, grant: decision.grant, admitted };
+  const running = {
+    gate,
+    context: trusted,
+    basis,
+    catalog,
+    isOpen: true,
+    mayHaveTakenEffect: false,
+    mustEnd: undefined,
+  };
+  return { kind: "admitted", scope: openScope(running, tools, reach) };
+}
+
+/** What a list was made of, when it was made for this very access. */
+function listingOf(
+  listings: Listings,
+  tools: readonly ToolDescriptor[] | undefined,
+  context: AccessContext,
+): Listing | undefined {
+  const known = tools && listings.get(tools);
+  return known !== undefined && isSameAccess(known.context, context) ? known : undefined;
+}
+
+/**
+ * The visible tools, of those that were asked for; undefined when they cannot be established. A list that was made of the
+ * same grants at the same moment is all visible when each of these grants is valid.
+ */
+function toolsToOffer(
+  asked: readonly ToolDescriptor[] | undefined,
+  listing: Listing | undefined,
+  view: AuthorityView,
+  catalog: ToolCatalog,
+  context: AccessContext,
+  judged: Standing,
+): readonly ToolDescriptor[] | undefined {
+  const isStillTrue = listing?.authority === view.current && listing.context.now === context.now && areAllValid(judged);
+  if (isStillTrue) return asked;
+  const visible = visibleTools(view, catalog, context, judged);
+  return visible && asked ? offered(visible, asked) : visible;
+}
+
+function isSameAccess(one: DiscoveryContext, other: DiscoveryContext): boolean {
+  return (
+    one.namespaceId === other.namespaceId &&
+    one.purpose === other.purpose &&
+    one.traceId === other.traceId &&
+    samePrincipal(one.actor, other.actor) &&
+    samePrincipal(one.owner, other.owner) &&
+    one.authority !== undefined &&
+    other.authority !== undefined &&
+    samePrincipal(one.authority, other.authority) &&
+    areEqual(one.enabledToolNamespaces, other.enabledToolNamespaces)
+  );
+}
+
+function areEqual(one: readonly string[], other: readonly string[]): boolean {
+  return one === other || (one.length === other.length && one.every((name, place) => name === other[place]));
+}
+
+function refused(reason: Exclude<ReasonCode, "allowed">): TurnAdmission {
+  return { kind: "refused", reason };
+}
+
+function toRun({ agentId }: AgentRef): AuthorizationRequest {
+  return { action: "invoke", resource: { namespace: "service.execution", path: ["agent", agentId] } };
+}
+
+function offered(visible: readonly ToolDescriptor[], asked: readonly ToolDescriptor[]): readonly ToolDescriptor[] {
+  const names = new Set(asked.map((tool) => tool.name));
+  return Object.freeze(visible.filter((tool) => names.has(tool.name)));
+}

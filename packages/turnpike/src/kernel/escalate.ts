@@ -1,0 +1,105 @@
+import type { AccessContext, AuthorizationRequest, Escalation, EscalationAsk } from "../contracts/index.ts";
+import { deepFreeze } from "../internal/index.ts";
+import { record, recordOutcome, type AuditFacts } from "./audit.ts";
+import { authorizeEffect, namesContextOwner } from "./authorize.ts";
+import { reportPortError, type Ports } from "./call-port.ts";
+import { carryOutEffect } from "./effect.ts";
+import { mintAuthorityRequest } from "./required-authority.ts";
+import { enterTurn, gateOf, type RunningTurn } from "./running-turn.ts";
+import type { ShutReason } from "./turn-entry.ts";
+
+/** What became of the wish to escalate. */
+export type EscalationOutcome =
+  | { kind: "pending"; escalation: Escalation }
+  | { kind: "refused"; reason: ShutReason | NotKeptReason | "tool_unavailable" };
+
+/** Why an escalation that was allowed is not in the queue. */
+type NotKeptReason = "escalation_unavailable" | "too_many_escalations";
+
+const toEscalate: AuthorizationRequest = deepFreeze({
+  action: "request",
+  resource: { namespace: "service", path: ["escalation"] },
+});
+/** The tool namespace of the affordance to escalate. */
+const escalationNamespace = "service";
+
+/**
+ * Consumes the capability to escalate, and puts the escalation to the owner into the queue. Nothing is thrown once the
+ * queue was asked to keep it, because it may have.
+ */
+export async function escalate(
+  turn: RunningTurn,
+  moment: AccessContext,
+  { reason, requestedAuthority: wanted }: EscalationAsk,
+  signal: AbortSignal,
+): Promise<EscalationOutcome> {
+  const { ports } = turn.gate;
+  signal.throwIfAborted();
+  if (!turn.isOpen) return refused("tool_unavailable");
+  const entry = await enterTurn(turn, moment, signal);
+  if (entry.kind === "shut") return refused(entry.reason);
+  if (isSwitchedOff(escalationNamespace, turn.context, entry.context)) {
+    const hidden: AuditFacts = { type: "authorization.checked", outcome: "denied", reason: "tool_unavailable" };
+    const metadata = { hidden: "namespace-disabled" };
+    await recordOutcome(ports, moment, () => ({ ...hidden, ...toEscalate, metadata }), signal);
+    return refused("tool_unavailable");
+  }
+  const isOwners = wanted?.capabilities.every(({ resource }) => namesContextOwner(resource, moment)) ?? true;
+  const decision = await authorizeEffect(
+    gateOf(turn, entry.view),
+    moment,
+    isOwners ? toEscalate : undefined,
+    {},
+    signal,
+  );
+  if (decision.kind === "deny") return refused(decision.reason);
+
+  const requestedAuthority = wanted && mintAuthorityRequest(moment, wanted);
+  const { owner: reviewer, now: requestedAt } = moment;
+  const requested: AuditFacts = {
+    type: "escalation.requested",
+    outcome: "escalated",
+    receiver: reviewer,
+    ...(requestedAuthority && { metadata: { authorityRequestId: requestedAuthority.id } }),
+  };
+  signal.throwIfAborted();
+  if (!(await record(ports, moment, () => requested, signal))) return refused("audit_unavailable");
+  const pending: Escalation = { status: "pending", reason, requestedAt, reviewer };
+  const escalation = { ...pending, ...(requestedAuthority && { requestedAuthority }) };
+  const notKept = await enqueue(ports, moment, escalation, signal);
+  if (notKept === undefined) return { kind: "pending", escalation };
+  turn.mayHaveTakenEffect ||= notKept.mayBeKept;
+  // The trail says that the owner was asked, which has to be taken back.
+  await recordOutcome(ports, moment, () => ({ ...requested, outcome: "failed", reason: notKept.reason }), signal);
+  return refused(notKept.reason);
+}
+
+/** An escalation that is not in the queue, as far as anybody knows: a queue that was too slow may have it after all. */
+interface NotKept {
+  reason: NotKeptReason;
+  mayBeKept: boolean;
+}
+
+/** Adds to the queue like any effect: a caller that goes leaves the queue a moment to say whether it kept it. */
+async function enqueue(
+  ports: Ports,
+  context: AccessContext,
+  escalation: Escalation,
+  signal: AbortSignal,
+): Promise<NotKept | undefined> {
+  const { escalations } = ports;
+  if (escalations === undefined) return undefined;
+  const end = await carryOutEffect(ports, { signal }, () => escalations.add(context, escalation));
+  if (end.kind === "returned")
+    return end.value === "full" ? { reason: "too_many_escalations", mayBeKept: false } : undefined;
+  reportPortError(ports, end.error, { port: "escalations" });
+  return { reason: "escalation_unavailable", mayBeKept: end.isLate };
+}
+
+function refused(reason: (EscalationOutcome & { kind: "refused" })["reason"]): EscalationOutcome {
+  return { kind: "refused", reason };
+}
+
+function isSwitchedOff(namespace: string, admitted: AccessContext, now: AccessContext): boolean {
+  return admitted.enabledToolNamespaces.includes(namespace) && !now.enabledToolNamespaces.includes(namespace);
+}

@@ -3,7 +3,7 @@ import type {
   AccessContext,
   AgentRef,
   AuditEvent,
-  AuthorityAsk,
+  AuthorityRequestInput,
   AuthorityRequest,
   AuthorizationDecision,
   AuthorizationRequest,
@@ -12,7 +12,7 @@ import type {
   DiscoveryContext,
   ErrorObject,
   Escalation,
-  EscalationAsk,
+  EscalationInput,
   Grant,
   Health,
   JsonObject,
@@ -170,7 +170,7 @@ export const grant: fc.Arbitrary<Grant> = shape(
   { revokedAt: timestamp, parentId: identifier, metadata: jsonObject },
 );
 
-export const authorityAsk: fc.Arbitrary<AuthorityAsk> = shape({ capabilities }, { constraints, metadata: jsonObject });
+export const authorityAsk: fc.Arbitrary<AuthorityRequestInput> = shape({ capabilities }, { constraints, metadata: jsonObject });
 export const authorityRequest: fc.Arbitrary<AuthorityRequest> = shape(
   {
     id: identifier,
@@ -376,7 +376,7 @@ export const turnEvent: fc.Arbitrary<TurnEvent> = shape({
   data: jsonValue,
   occurredAt: timestamp,
 });
-export const escalationAsk: fc.Arbitrary<EscalationAsk> = shape(
+export const escalationAsk: fc.Arbitrary<EscalationInput> = shape(
   { reason: text(1, 4096) },
   { requestedAuthority: authorityAsk },
 );

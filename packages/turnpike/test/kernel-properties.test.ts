@@ -11,7 +11,7 @@ import {
   type PrincipalRef,
   type ReachEntry,
 } from "../src/contracts/index.ts";
-import { checkGrant, createKernel, deriveGrant, type GrantAsk, type GrantSource } from "../src/kernel/index.ts";
+import { checkGrant, createKernel, deriveGrant, type GrantInput, type GrantSource } from "../src/kernel/index.ts";
 import { memoryGrants, memoryResources, memoryUsage } from "../src/testing/index.ts";
 import { instant, isActive, isLinkSound } from "./differential/naive-authorizer.ts";
 import { createRandom, type Random } from "./random.ts";
@@ -248,7 +248,7 @@ describe("delegation", () => {
   test("deriveGrant refuses the seventeenth link and makes the sixteenth", () => {
     const root = required(soundChain(createRandom(1), 0).chain[0]);
     const parent: Grant = { ...root, constraints: { delegationDepth: 40 }, revokedAt: "2027-01-01T00:00:00Z" };
-    const ask: GrantAsk = { id: "child", subject: root.issuer, capabilities: root.capabilities, issuedAt: now };
+    const ask: GrantInput = { id: "child", subject: root.issuer, capabilities: root.capabilities, issuedAt: now };
     expect(deriveGrant(parent, ask, 15)).toMatchObject({ ok: true });
     expect(deriveGrant(parent, ask, 16)).toMatchObject({ ok: false });
   });
@@ -268,7 +268,7 @@ async function allowsAlone(
 }
 
 /** What a holder may ask to pass on: often narrower, sometimes wider in one way. */
-function askOf(random: Random, parent: Grant): GrantAsk {
+function askOf(random: Random, parent: Grant): GrantInput {
   const capabilities = random.some(parent.capabilities).map((capability) => {
     const wider = random.chance(0.1);
     return {
@@ -308,7 +308,7 @@ function aged(random: Random, grant: Grant): Grant {
 }
 
 /** The child as the architecture describes it: what is not restated is inherited. */
-function naiveChild(parent: Grant, { constraints = {}, ...ask }: GrantAsk): Grant {
+function naiveChild(parent: Grant, { constraints = {}, ...ask }: GrantInput): Grant {
   const { delegationDepth = 0, ...inherited } = parent.constraints;
   return {
     ...ask,

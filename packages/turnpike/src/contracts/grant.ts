@@ -60,14 +60,14 @@ export const GrantSchema = strictObject({
 /** The only authority there is. */
 export type Grant = z.infer<typeof GrantSchema>;
 
-export const AuthorityAskSchema = strictObject({
+export const AuthorityRequestInputSchema = strictObject({
   capabilities: CapabilitiesSchema,
   constraints: ConstraintsSchema.optional(),
   metadata: JsonObjectSchema.optional(),
 });
 
 /** What somebody would like to be granted. Who asks, for whom and why is never the asker's to say. */
-export type AuthorityAsk = z.infer<typeof AuthorityAskSchema>;
+export type AuthorityRequestInput = z.infer<typeof AuthorityRequestInputSchema>;
 
 export const AuthorityRequestSchema = strictObject({
   id: IdentifierSchema,
@@ -76,7 +76,7 @@ export const AuthorityRequestSchema = strictObject({
   requester: PrincipalRefSchema,
   purpose: PurposeSchema,
   requestedAt: TimestampSchema,
-  ...AuthorityAskSchema.shape,
+  ...AuthorityRequestInputSchema.shape,
 });
 
 /** Something to approve: it asks for authority and is none. */

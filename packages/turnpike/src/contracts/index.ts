@@ -34,13 +34,13 @@ export {
 } from "./error-codes.ts";
 export { ErrorObjectSchema, RequestErrorSchema, type ErrorObject, type RequestError } from "./errors.ts";
 export {
-  AuthorityAskSchema,
+  AuthorityRequestInputSchema,
   AuthorityRequestSchema,
   CapabilitySchema,
   ConstraintsSchema,
   GrantSchema,
   ScopeSchema,
-  type AuthorityAsk,
+  type AuthorityRequestInput,
   type AuthorityRequest,
   type Capability,
   type Constraints,
@@ -106,7 +106,7 @@ export {
   type ToolResult,
 } from "./tool.ts";
 export {
-  EscalationAskSchema,
+  EscalationInputSchema,
   EscalationSchema,
   TurnEventSchema,
   TurnEventTypeSchema,
@@ -114,7 +114,7 @@ export {
   TurnRequestSchema,
   TurnResultSchema,
   type Escalation,
-  type EscalationAsk,
+  type EscalationInput,
   type TurnEvent,
   type TurnEventType,
   type TurnOptions,

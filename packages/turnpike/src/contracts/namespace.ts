@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { boundedArray, isSortedSet, strictObject } from "../internal/index.ts";
-import { IdentifierSchema } from "./scalars.ts";
+import { boundedArray, strictObject } from "../internal/index.ts";
+import { IdentifierSchema, isSortedSet } from "./scalars.ts";
 
 const count = z.int().min(0);
 

@@ -31,3 +31,8 @@ export const PathSegmentSchema = boundedText({ min: 1, max: 256 }).regex(
   "expected a path segment: no slash, backslash or control character, not . or ..",
 );
 export const PathSchema = boundedArray(PathSegmentSchema, { max: 64 });
+
+/** True when the names are in ascending order of their code units and none stands twice. */
+export function isSortedSet(names: readonly string[]): boolean {
+  return names.every((name, index) => index === 0 || (names[index - 1] ?? "") < name);
+}

@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { boundedArray, isSortedSet, strictObject } from "../internal/index.ts";
+import { boundedArray, strictObject } from "../internal/index.ts";
 import { AuthorizationRequestSchema } from "./access.ts";
 import { ErrorObjectSchema } from "./errors.ts";
 import { JsonObjectSchema, JsonValueSchema } from "./json.ts";
-import { IdentifierSchema, TimestampSchema, boundedText } from "./scalars.ts";
+import { boundedText, IdentifierSchema, isSortedSet, TimestampSchema } from "./scalars.ts";
 
 export const ToolAnnotationsSchema = strictObject({
   readOnly: z.boolean().optional(),

@@ -1,7 +1,7 @@
 import { shapeRows, testContract } from "../../test/contract-rows.ts";
 import * as valid from "../../test/valid-objects.ts";
 import {
-  EscalationAskSchema,
+  EscalationInputSchema,
   EscalationSchema,
   TurnEventSchema,
   TurnOptionsSchema,
@@ -78,7 +78,7 @@ testContract("a turn event", TurnEventSchema, [
   { name: "with null for data", value: { ...valid.turnEvent, data: null } },
 ]);
 
-testContract("an escalation's ask", EscalationAskSchema, [
+testContract("an escalation's ask", EscalationInputSchema, [
   ...shapeRows(
     {
       reason: "The report needs a signature.",

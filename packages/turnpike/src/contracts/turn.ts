@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { boundedArray, strictObject } from "../internal/index.ts";
 import { ErrorObjectSchema } from "./errors.ts";
-import { AuthorityAskSchema, AuthorityRequestSchema } from "./grant.ts";
+import { AuthorityRequestInputSchema, AuthorityRequestSchema } from "./grant.ts";
 import { JsonObjectSchema, JsonValueSchema } from "./json.ts";
 import { MessageEnvelopeSchema } from "./message.ts";
 import { AgentRefSchema, PrincipalRefSchema } from "./principal.ts";
@@ -56,13 +56,13 @@ export const TurnEventSchema = strictObject({
 /** One thing that happened in a turn; `sequence` counts from 0 without gaps. */
 export type TurnEvent = z.infer<typeof TurnEventSchema>;
 
-export const EscalationAskSchema = strictObject({
+export const EscalationInputSchema = strictObject({
   reason: boundedText({ min: 1, max: 4096 }),
-  requestedAuthority: AuthorityAskSchema.optional(),
+  requestedAuthority: AuthorityRequestInputSchema.optional(),
 });
 
 /** What a turn says when it escalates; the rest of the escalation is the service's to say. */
-export type EscalationAsk = z.infer<typeof EscalationAskSchema>;
+export type EscalationInput = z.infer<typeof EscalationInputSchema>;
 
 export const EscalationSchema = strictObject({
   status: z.literal("pending"),
@@ -72,7 +72,7 @@ export const EscalationSchema = strictObject({
   requestedAuthority: AuthorityRequestSchema.optional(),
 });
 
-/** A question to the owner that a turn ended with; nothing inside a turn can answer it. */
+/** A request to the owner that a turn ended with; nothing inside a turn can answer it. */
 export type Escalation = z.infer<typeof EscalationSchema>;
 
 const common = {

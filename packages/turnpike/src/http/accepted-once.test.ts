@@ -150,7 +150,7 @@ test("an accepted request that somebody spreads and changes is checked anew", as
 for (const row of [
   {
     name: "an escalation of a driver",
-    schema: "AuthorityAskSchema",
+    schema: "AuthorityRequestInputSchema",
     decision: { type: "escalate", reason: "May I?", requestedAuthority: { capabilities: [runAgent] } },
     ends: "escalated",
   },

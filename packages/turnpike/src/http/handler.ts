@@ -1,8 +1,7 @@
 import { DiscoveryContextSchema, type AccessContext, type DiscoveryContext } from "../contracts/index.ts";
 import { accept } from "../internal/index.ts";
 import { readBody } from "./read-body.ts";
-import { errorReply, toResponse, type Reply } from "./reply.ts";
-import { requestIdOf } from "./request-id.ts";
+import { errorReply, requestIdOf, toResponse, type Reply } from "./reply.ts";
 import { createRouter, pathOf, type Router } from "./router.ts";
 import type { ServiceApi } from "./service-api.ts";
 import { ServiceHttpError } from "./service-http-error.ts";

@@ -2,8 +2,7 @@ export { fromHeaderValue, jsonSchemasOf, toHeaderValue } from "../internal/index
 export { acceptContext, createServiceHandler, type ServiceHandlerOptions } from "./handler.ts";
 export { openApiDocument, type OpenApiOptions } from "./openapi.ts";
 export { readBody, readJsonBody, type BodySource } from "./read-body.ts";
-export { commonHeaders, errorReply, jsonReply, toResponse, type Reply } from "./reply.ts";
-export { requestIdOf } from "./request-id.ts";
+export { commonHeaders, errorReply, jsonReply, requestIdOf, toResponse, type Reply } from "./reply.ts";
 export { createRouter, pathOf, type Router, type RouteRow } from "./router.ts";
 export {
   createServiceApi,

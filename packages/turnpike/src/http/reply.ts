@@ -53,6 +53,11 @@ export function errorReply(
   return { status, headers: { ...headers, ...json }, body: JSON.stringify({ error: { code, message, requestId } }) };
 }
 
+/** The id of a request: what was sent when it is 1-128 visible ASCII characters, else a fresh one. */
+export function requestIdOf(sent: string | null): string {
+  return sent !== null && /^[\x21-\x7e]{1,128}$/.test(sent) ? sent : crypto.randomUUID();
+}
+
 /** The headers that every answer has. */
 export function commonHeaders(requestId: string): Record<string, string> {
   return { "cache-control": "no-store", "x-request-id": requestId };

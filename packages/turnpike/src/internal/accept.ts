@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { describeIssues } from "./describe-issues.ts";
-import { Given } from "./given.ts";
+import { ReturnOverride } from "./return-override.ts";
 import { isReadJson } from "./json.ts";
 
 /** A value that fits its contract, or the one-line reason why it does not; `cause` is what reading it threw, if it did. */
@@ -27,7 +27,7 @@ function read<T>(schema: z.ZodType<T>, value: unknown, keep: (schema: z.ZodType<
 }
 
 /** A mark that nobody can forge, copy or see: a private field on the accepted object itself. A tenth of a WeakMap's cost. */
-class AcceptanceMark extends Given {
+class AcceptanceMark extends ReturnOverride {
   #schema: z.ZodType;
 
   constructor(value: object, schema: z.ZodType) {

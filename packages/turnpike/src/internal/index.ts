@@ -11,4 +11,3 @@ export { fitsInBytes } from "./json-size.ts";
 export { readJson, type JsonObject, type JsonValue } from "./json.ts";
 export { quietly } from "./quietly.ts";
 export { sha256 } from "./sha256.ts";
-export { isSortedSet } from "./sorted.ts";

@@ -1,4 +1,4 @@
-import { Given } from "./given.ts";
+import { ReturnOverride } from "./return-override.ts";
 
 /** Any value that JSON can say. */
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject;
@@ -27,7 +27,7 @@ export const jsonLimits: { depth: number; nodes: number; tooDeep: string; tooMan
 };
 
 /** A mark on what `readJson` made, which nobody else can put on anything. */
-class ReadMark extends Given {
+class ReadMark extends ReturnOverride {
   #mostBytes: number;
 
   constructor(copy: object, mostBytes: number) {

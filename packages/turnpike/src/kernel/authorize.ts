@@ -37,13 +37,13 @@ export async function authorize(
   signal.throwIfAborted();
   const trusted = acceptContext(context);
   if (trusted === undefined) return { allowed: false, reasonCode: "invalid_context" };
-  const asked = acceptRequest(trusted, request);
-  const decision = await decideAndRecord(gate, trusted, asked, peek, {}, signal);
+  const accepted = acceptRequest(trusted, request);
+  const decision = await decideAndRecord(gate, trusted, accepted, peek, {}, signal);
   if (decision.kind === "allow") {
     return { allowed: true, reasonCode: "allowed", matchedGrantId: decision.grant.grant.id };
   }
   const { reason, metadata } = decision;
-  const required = reason === "no_matching_grant" && asked ? requiredAuthority(trusted, asked) : undefined;
+  const required = reason === "no_matching_grant" && accepted ? requiredAuthority(trusted, accepted) : undefined;
   return {
     allowed: false,
     reasonCode: reason,

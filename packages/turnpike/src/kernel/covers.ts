@@ -10,7 +10,7 @@ import { nearestMismatch } from "./match.ts";
 export type RunningAct = ToolCall | ResourceOperation;
 
 /** What an act was allowed on. */
-interface Footing {
+interface DecisionBasis {
   /** Those of the kernel that allowed it: another kernel knows nothing of the act. */
   ports: Ports;
   context: AccessContext;
@@ -18,11 +18,11 @@ interface Footing {
   view: AuthorityView;
 }
 
-const footings = new WeakMap<RunningAct, Footing>();
+const bases = new WeakMap<RunningAct, DecisionBasis>();
 
 /** Remembers what an act was allowed on, for as long as somebody holds the act. */
-export function standOn(act: RunningAct, footing: Footing): void {
-  footings.set(act, footing);
+export function rememberBasis(act: RunningAct, basis: DecisionBasis): void {
+  bases.set(act, basis);
 }
 
 /**
@@ -36,17 +36,17 @@ export async function covers(
   signal: AbortSignal,
 ): Promise<boolean> {
   signal.throwIfAborted();
-  const footing = footings.get(act);
-  if (footing?.ports !== ports) return false;
-  const { context, grant, view } = footing;
-  const asked = acceptRequest(context, request);
-  if (asked === undefined) return false;
-  const isByItself = nearestMismatch(grant.grant.capabilities, asked, context.owner) === undefined;
+  const basis = bases.get(act);
+  if (basis?.ports !== ports) return false;
+  const { context, grant, view } = basis;
+  const accepted = acceptRequest(context, request);
+  if (accepted === undefined) return false;
+  const isByItself = nearestMismatch(grant.grant.capabilities, accepted, context.owner) === undefined;
   // Inside a turn the grant may have been more at this moment than at the admission: that is for the decision to see.
   if (isByItself && ports.policy === undefined && view.admitted === undefined) return true;
   const spend: Spend = (all, one, until) =>
     one.grant.id === grant.grant.id ? Promise.resolve(undefined) : peek(all, one, until);
-  const decision = await decideOn(ports, context, asked, view, spend, signal);
+  const decision = await decideOn(ports, context, accepted, view, spend, signal);
   signal.throwIfAborted();
   return decision.kind === "allow";
 }

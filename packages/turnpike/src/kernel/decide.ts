@@ -42,8 +42,8 @@ export type Decision = { findings: ReadonlyMap<CompiledGrant, Finding>; policy?:
 /** Takes a use of a bounded grant, or only looks whether one is left. */
 export type Spend = (ports: Ports, grant: CompiledGrant, signal: AbortSignal) => Promise<Refusal | undefined>;
 
-/** One question to the authority. */
-export interface Question {
+/** What a decision is made of. */
+export interface DecisionInput {
   ports: Ports;
   view: AuthorityView;
   context: AccessContext;
@@ -53,8 +53,8 @@ export interface Question {
   signal: AbortSignal;
 }
 
-/** Most telling first. */
-const telling: readonly Refusal[] = [
+/** Of several refusals the first of these is the reason. */
+const refusalOrder: readonly Refusal[] = [
   "usage_store_unavailable",
   "host_policy_unavailable",
   "delegation_chain_unverified",
@@ -71,36 +71,34 @@ export function deny(reason: Exclude<ReasonCode, "allowed">): Decision {
 }
 
 /** Tries the candidates in order: chain, policy, uses. The first that survives carries the act. */
-export function decide(question: Question): Decision | Promise<Decision> {
-  const { ports, view, request, moment } = question;
+export function decide(input: DecisionInput): Decision | Promise<Decision> {
+  const { ports, view, request, moment } = input;
   const covering = candidates(view, request, moment);
   const [first] = covering;
   if (first === undefined) return deny("no_matching_grant");
   if (ports.policy === undefined && isUnconditional(first))
     return { kind: "allow", grant: first, view, findings: noFindings };
-  return tryEach(question, covering);
+  return tryEach(input, covering);
 }
 
-async function tryEach(question: Question, covering: readonly CompiledGrant[]): Promise<Decision> {
-  const { ports, view, moment } = question;
+async function tryEach(input: DecisionInput, covering: readonly CompiledGrant[]): Promise<Decision> {
+  const { ports, view, moment } = input;
   const findings = new Map<CompiledGrant, Finding>();
   let policy: PolicyVerdict | undefined;
   for (const grant of covering) {
-    const chain =
-      grant.grant.parentId === undefined ? undefined : await walkChain(ports, grant, moment, question.signal);
+    const chain = grant.grant.parentId === undefined ? undefined : await walkChain(ports, grant, moment, input.signal);
     let refusal = chainRefusal(chain);
     if (refusal === undefined) {
-      policy ??= askPolicy(question);
+      policy ??= askPolicy(input);
       refusal = policyRefusal(policy);
     }
-    if (refusal === undefined && grant.maxUses !== undefined)
-      refusal = await question.spend(ports, grant, question.signal);
+    if (refusal === undefined && grant.maxUses !== undefined) refusal = await input.spend(ports, grant, input.signal);
     findings.set(grant, { ...(chain && { chain }), ...(refusal && { refusal }) });
     if (refusal === undefined) return { kind: "allow", grant, view, findings, ...(policy && { policy }) };
   }
 
   const reason =
-    telling.find((one) => [...findings.values()].some(({ refusal }) => refusal === one)) ?? "no_matching_grant";
+    refusalOrder.find((one) => [...findings.values()].some(({ refusal }) => refusal === one)) ?? "no_matching_grant";
   const metadata = reason === "host_policy_denied" && policy?.kind === "denied" ? policy.metadata : undefined;
   return { kind: "deny", reason, findings, ...(policy && { policy }), ...(metadata && { metadata }) };
 }
@@ -120,7 +118,7 @@ function policyRefusal(verdict: PolicyVerdict): Refusal | undefined {
   return verdict.kind === "denied" ? "host_policy_denied" : "host_policy_unavailable";
 }
 
-function askPolicy({ ports, request, context }: Question): PolicyVerdict {
+function askPolicy({ ports, request, context }: DecisionInput): PolicyVerdict {
   if (ports.policy === undefined) return { kind: "kept" };
   try {
     const answer: unknown = ports.policy.narrow(request, context);
@@ -169,13 +167,13 @@ async function askUsage<T>(
   ports: Ports,
   grantId: string,
   signal: AbortSignal,
-  ask: (usage: NonNullable<Ports["usage"]>) => Promise<T>,
+  call: (usage: NonNullable<Ports["usage"]>) => Promise<T>,
   isAnswer: (value: unknown) => boolean,
 ): Promise<T | undefined> {
   const { usage } = ports;
   if (usage === undefined) return undefined;
   const answer = await callPort(ports, { port: "usage", id: grantId }, signal, async () => {
-    const value = await ask(usage);
+    const value = await call(usage);
     if (!isAnswer(value)) throw new TypeError("The usage store gave no usable answer.");
     return value;
   });

@@ -14,9 +14,9 @@ import {
   world,
 } from "../../test/decisions.ts";
 import { GrantSchema, type Constraints, type Grant } from "../contracts/index.ts";
-import { deriveGrant, type GrantAsk } from "./derive.ts";
+import { deriveGrant, type GrantInput } from "./derive.ts";
 
-function childAsk(changes: Partial<GrantAsk> = {}): GrantAsk {
+function childAsk(changes: Partial<GrantInput> = {}): GrantInput {
   return { id: "child", subject: assistant, capabilities: [capability()], issuedAt: now, ...changes };
 }
 
@@ -28,10 +28,10 @@ function constrained(constraints: Constraints): Grant {
 interface RefusalRow {
   name: string;
   parent?: Grant;
-  ask?: Partial<GrantAsk>;
+  ask?: Partial<GrantInput>;
   reason: string;
   /** The same with the least change that makes it right. */
-  twin: { parent?: Grant; ask?: Partial<GrantAsk> };
+  twin: { parent?: Grant; ask?: Partial<GrantInput> };
 }
 
 const refusals: RefusalRow[] = [
@@ -341,7 +341,7 @@ describe("a derived grant", () => {
   });
 });
 
-function derived(from: Grant, asked: GrantAsk, links?: number): Grant {
+function derived(from: Grant, asked: GrantInput, links?: number): Grant {
   const result = deriveGrant(from, asked, links);
   if (!result.ok) throw new Error(`The derivation was refused: ${result.reason}`);
   return result.grant;

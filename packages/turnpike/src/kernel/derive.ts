@@ -4,7 +4,7 @@ import { compileGrant, inactivity, type CompiledGrant } from "./active.ts";
 import { brokenLink, maxDelegationLinks } from "./chain.ts";
 
 /** What a holder passes on; constraints that are not restated are the parent's. */
-export type GrantAsk = Pick<Grant, "id" | "subject" | "capabilities" | "issuedAt"> &
+export type GrantInput = Pick<Grant, "id" | "subject" | "capabilities" | "issuedAt"> &
   Partial<Pick<Grant, "constraints" | "metadata">>;
 
 /** A narrower child, or the one rule that stands against it. */
@@ -17,11 +17,11 @@ const knownLinks = new WeakMap<Grant, number>();
  * Makes a grant that is no wider than its parent, or refuses; it never clamps.
  * `parentLinks` is how many parents the parent stands on, for a derived parent that comes out of a store.
  */
-export function deriveGrant(parent: Grant, ask: GrantAsk, parentLinks: number = linksOf(parent)): Derivation {
+export function deriveGrant(parent: Grant, input: GrantInput, parentLinks: number = linksOf(parent)): Derivation {
   const compiledParent = compileGrant(parent);
   if (compiledParent === undefined) return refuse("invalid_parent");
   if (!(parentLinks < maxDelegationLinks)) return refuse("chain_too_long");
-  const asked = accept(GrantSchema, childOf(compiledParent.grant, ask));
+  const asked = accept(GrantSchema, childOf(compiledParent.grant, input));
   if (!asked.ok || asked.value.id === parent.id) return refuse("invalid_ask");
 
   const constraints = { ...inheritedFrom(compiledParent.grant), ...stated(asked.value.constraints) };
@@ -40,9 +40,9 @@ function refuse(reason: DelegationRule): Derivation {
   return { ok: false, reason };
 }
 
-/** The child with no constraints but those the ask states. */
-function childOf({ namespaceId, subject: issuer, id: parentId }: Grant, ask: Partial<GrantAsk> | null): unknown {
-  const { id, subject, capabilities, issuedAt, metadata, constraints = {} } = ask ?? {};
+/** The child with no constraints but those that the input states. */
+function childOf({ namespaceId, subject: issuer, id: parentId }: Grant, input: Partial<GrantInput> | null): unknown {
+  const { id, subject, capabilities, issuedAt, metadata, constraints = {} } = input ?? {};
   const child = { id, namespaceId, subject, issuer, capabilities, constraints, issuedAt, parentId };
   return metadata === undefined ? child : { ...child, metadata };
 }

@@ -1,4 +1,4 @@
-import type { AccessContext, AuthorizationRequest, Escalation, EscalationAsk } from "../contracts/index.ts";
+import type { AccessContext, AuthorizationRequest, Escalation, EscalationInput } from "../contracts/index.ts";
 import { deepFreeze } from "../internal/index.ts";
 import { record, recordOutcome, type AuditFacts } from "./audit.ts";
 import { authorizeEffect, namesContextOwner } from "./authorize.ts";
@@ -30,7 +30,7 @@ const escalationNamespace = "service";
 export async function escalate(
   turn: RunningTurn,
   moment: AccessContext,
-  { reason, requestedAuthority: wanted }: EscalationAsk,
+  { reason, requestedAuthority: wanted }: EscalationInput,
   signal: AbortSignal,
 ): Promise<EscalationOutcome> {
   const { ports } = turn.gate;

@@ -4,7 +4,7 @@ export { maxDelegationLinks, type ChainVerdict } from "./chain.ts";
 export { checkGrant, type GrantCheck, type GrantState } from "./check-grant.ts";
 export type { RunningAct } from "./covers.ts";
 export type { Refusal } from "./decide.ts";
-export { deriveGrant, type Derivation, type GrantAsk } from "./derive.ts";
+export { deriveGrant, type Derivation, type GrantInput } from "./derive.ts";
 export type { Condition } from "./diagnose.ts";
 export type { Explanation, GrantExplanation } from "./explain.ts";
 export type { EscalationOutcome } from "./escalate.ts";

@@ -12,7 +12,7 @@ import { recordOutcome, type AuditFacts } from "./audit.ts";
 import { authorizeEffect, namesContextOwner, type Gate } from "./authorize.ts";
 import { acceptContext } from "./context.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
-import { standOn } from "./covers.ts";
+import { rememberBasis } from "./covers.ts";
 import { carryOutEffect, readResult, type EffectOptions } from "./effect.ts";
 import { errorObject } from "./kernel-error.ts";
 import type { ResourceProvider } from "./ports.ts";
@@ -86,7 +86,7 @@ async function carryOut(
   const provider = registry.get(resource.namespace);
   if (provider === undefined) return failed(request, context, "resource_provider_not_found");
   const operation = Object.freeze({ ...request, resource: owned, context });
-  standOn(operation, { ports: gate.ports, context, grant: decision.grant, view: decision.view });
+  rememberBasis(operation, { ports: gate.ports, context, grant: decision.grant, view: decision.view });
   return run(gate.ports, provider, operation, options);
 }
 

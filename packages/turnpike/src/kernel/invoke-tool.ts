@@ -17,14 +17,14 @@ import { authorizeEffect, type Gate } from "./authorize.ts";
 import { acceptContext } from "./context.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
 import { momentOf } from "./candidates.ts";
-import { standOn } from "./covers.ts";
+import { rememberBasis } from "./covers.ts";
 import { deny } from "./decide.ts";
 import { denialMetadata } from "./diagnose.ts";
 import { carryOutEffect, readResult, type EffectOptions } from "./effect.ts";
 import { errorObject } from "./kernel-error.ts";
 import { hiddenBecause } from "./list-tools.ts";
 import { isWithinCeiling } from "./match.ts";
-import { InvalidToolOutput, ToolError } from "./tool.ts";
+import { InvalidToolOutputError, ToolError } from "./tool.ts";
 import { isUnavailable, type Tool, type ToolCatalog } from "./tool-catalog.ts";
 
 /** Where tools are called: the gate, and the tools there are. */
@@ -128,7 +128,7 @@ async function carryOut(
   signal.throwIfAborted();
   const tooLate = gate.begin?.(tool.descriptor);
   if (tooLate !== undefined) return { result: denied(call, context, tooLate) };
-  standOn(prepared.call, { ports: gate.ports, context, grant: decision.grant, view: decision.view });
+  rememberBasis(prepared.call, { ports: gate.ports, context, grant: decision.grant, view: decision.view });
   return { result: await run(gate.ports, tool, context, prepared.call, options) };
 }
 
@@ -195,7 +195,7 @@ async function run(
   try {
     if (error instanceof ToolError) return checkResult(ports, call, context, error.toResult(call));
     reportPortError(ports, error, { port: "tools", id: call.tool });
-    if (error instanceof InvalidToolOutput) return failed(call, context, "invalid_tool_result");
+    if (error instanceof InvalidToolOutputError) return failed(call, context, "invalid_tool_result");
   } catch (unreadable) {
     reportPortError(ports, unreadable, { port: "tools", id: call.tool });
   }

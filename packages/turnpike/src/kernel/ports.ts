@@ -92,10 +92,10 @@ export interface MessageTransport {
   deliver(context: AccessContext, envelope: MessageEnvelope, signal: AbortSignal): Promise<MessageResult>;
 }
 
-/** Keeps the questions that turns ended with until somebody answers them. */
+/** Keeps the escalations that turns ended with until somebody answers them. */
 export interface EscalationQueue {
   /**
-   * Resolves when the question is kept, and with `"full"` when the actor has as many open ones as it may have. Throw
+   * Resolves when the escalation is kept, and with `"full"` when the actor has as many open ones as it may have. Throw
    * when it could not be kept: the turn then fails instead of asking nobody.
    */
   add(context: AccessContext, escalation: Escalation): Promise<void | "full">;
@@ -142,7 +142,7 @@ export interface KernelOptions {
   resources?: readonly ResourceProvider[];
   namespaceSettings?: ToolNamespaceSettingsStore;
   messages?: MessageTransport;
-  /** Without it a question is only in the turn's result. */
+  /** Without it an escalation is only in the turn's result. */
   escalations?: EscalationQueue;
   /** Asked before each call of a turn. Without it, what was admitted stands until the turn ends. */
   access?: AccessGuard;

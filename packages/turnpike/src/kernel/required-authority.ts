@@ -1,7 +1,12 @@
-import type { AccessContext, AuthorityAsk, AuthorityRequest, AuthorizationRequest } from "../contracts/index.ts";
+import type {
+  AccessContext,
+  AuthorityRequestInput,
+  AuthorityRequest,
+  AuthorizationRequest,
+} from "../contracts/index.ts";
 import { canonicalJson, sha256 } from "../internal/index.ts";
 
-/** The ask that a denial restates: exactly what was asked, and nothing of what exists. */
+/** The authority request that a denial restates: exactly what was asked for, and nothing of what exists. */
 export function requiredAuthority(
   context: AccessContext,
   { action, resource }: AuthorizationRequest,
@@ -9,10 +14,10 @@ export function requiredAuthority(
   return mintAuthorityRequest(context, { capabilities: [{ resource, actions: [action], scope: "exact" }] });
 }
 
-/** An authority request whose identity comes from the trusted context. The same ask has the same id at any time. */
-export function mintAuthorityRequest(context: AccessContext, ask: AuthorityAsk): AuthorityRequest {
+/** An authority request whose identity comes from the trusted context. The same input has the same id at any time. */
+export function mintAuthorityRequest(context: AccessContext, input: AuthorityRequestInput): AuthorityRequest {
   const { namespaceId, owner, actor: requester, purpose, now: requestedAt } = context;
-  const { capabilities, constraints, metadata } = ask;
+  const { capabilities, constraints, metadata } = input;
   const identity = { namespaceId, owner, requester, purpose, capabilities, constraints };
   return {
     id: sha256(canonicalJson(identity)),

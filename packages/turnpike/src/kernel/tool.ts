@@ -36,8 +36,8 @@ export class ToolError extends Error {
 }
 
 /** Thrown by a tool whose output does not fit its own schema. */
-export class InvalidToolOutput extends Error {
-  override readonly name = "InvalidToolOutput";
+export class InvalidToolOutputError extends Error {
+  override readonly name = "InvalidToolOutputError";
 }
 
 /** What a tool's `run` knows besides its arguments. */
@@ -83,7 +83,8 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType = z
     async invoke(context, call, signal): Promise<ToolResult> {
       const returned = await definition.run(call.arguments as z.output<Input>, { context, call, signal });
       const taken = check(JsonValueSchema, output === undefined ? returned : checkOutput(output, returned));
-      if (!taken.ok) throw new InvalidToolOutput(taken.message, "cause" in taken ? { cause: taken.cause } : undefined);
+      if (!taken.ok)
+        throw new InvalidToolOutputError(taken.message, "cause" in taken ? { cause: taken.cause } : undefined);
       const { id: callId, tool } = call;
       const result = {
         status: "succeeded",
@@ -126,7 +127,7 @@ function checkOutput(output: z.ZodType, returned: unknown): unknown {
     if (parsed.success) return parsed.data;
     message = describeIssues(parsed.error.issues);
   } catch (cause) {
-    throw new InvalidToolOutput("The output cannot be read.", { cause });
+    throw new InvalidToolOutputError("The output cannot be read.", { cause });
   }
-  throw new InvalidToolOutput(message);
+  throw new InvalidToolOutputError(message);
 }

@@ -30,7 +30,7 @@ import {
   ToolResultSchema,
   type AccessContext,
   type AuditEvent,
-  type AuthorityAsk,
+  type AuthorityRequestInput,
   type DiscoveryContext,
   type Grant,
   type ToolCall,
@@ -660,12 +660,15 @@ for (const code of [
 const toEscalate = grantOf("escalate", {
   capabilities: [capability("service", ["escalation"], "request", { scope: "exact" })],
 });
-const ask: AuthorityAsk = { capabilities: [capability("files", ["private"], "read")], constraints: { maxUses: 1 } };
+const ask: AuthorityRequestInput = {
+  capabilities: [capability("files", ["private"], "read")],
+  constraints: { maxUses: 1 },
+};
 
 test("an escalation is a pending question to the owner whose identity comes from the context, whatever the ask says", async () => {
   const world = worldOf({ grants: [run, toEscalate] });
   const scope = await admit(world);
-  const forged = untyped<AuthorityAsk>({
+  const forged = untyped<AuthorityRequestInput>({
     ...ask,
     metadata: { note: "please" },
     id: "forged",
@@ -712,7 +715,7 @@ test("an escalation is a pending question to the owner whose identity comes from
 
 test("the same ask has the same id at any time, another ask another", async () => {
   const scope = await admit(worldOf({ grants: [run, toEscalate] }));
-  const idOf = async (one: AuthorityAsk, at: string): Promise<string | undefined> => {
+  const idOf = async (one: AuthorityRequestInput, at: string): Promise<string | undefined> => {
     const outcome = await scope.escalate({ reason: "May I?", requestedAuthority: one }, at, signal);
     return outcome.kind === "pending" ? outcome.escalation.requestedAuthority?.id : undefined;
   };
@@ -732,7 +735,7 @@ test("an escalation without an ask asks for nothing, and none resolves anything:
   expect((await scope.invokeTool(read("diary"), later, signal)).status).toBe("denied");
 });
 
-const asOthers: AuthorityAsk = { capabilities: [capability("files", ["private"], "read", { owner: bob })] };
+const asOthers: AuthorityRequestInput = { capabilities: [capability("files", ["private"], "read", { owner: bob })] };
 
 for (const row of [
   { name: "without a grant to escalate", world: { grants: [run] }, ask, reason: "no_matching_grant" },

@@ -2,7 +2,7 @@ import type {
   AccessContext,
   AuditOutcome,
   ErrorCode,
-  EscalationAsk,
+  EscalationInput,
   ReachResult,
   ToolCall,
   ToolDescriptor,
@@ -47,7 +47,7 @@ export interface TurnScope {
    * Consumes the capability to escalate, and makes the escalation from the trusted context. Nothing is thrown once the
    * queue has been asked to keep it, because it may have.
    */
-  escalate(input: EscalationAsk, now: string, signal: AbortSignal): Promise<EscalationOutcome>;
+  escalate(input: EscalationInput, now: string, signal: AbortSignal): Promise<EscalationOutcome>;
   /** Puts the turn's end on the trail and refuses every later call. */
   end(end: TurnEnd, now: string): Promise<void>;
 }

@@ -32,7 +32,7 @@ import {
 import {
   ToolDescriptorSchema,
   type AccessContext,
-  type AuthorityAsk,
+  type AuthorityRequestInput,
   type Escalation,
   type JsonObject,
   type TurnResult,
@@ -41,7 +41,10 @@ import { escalationTool, escalationToolName } from "./escalate.ts";
 import type { RuntimePlugin } from "./plugin.ts";
 import { standardRuntime, type DriverDecision } from "./standard.ts";
 
-const ask: AuthorityAsk = { capabilities: [capability("files", ["private"], "read")], constraints: { maxUses: 1 } };
+const ask: AuthorityRequestInput = {
+  capabilities: [capability("files", ["private"], "read")],
+  constraints: { maxUses: 1 },
+};
 const escalating: RuntimePlugin["run"] = () => Promise.resolve({ type: "escalate", reason: "May I?" });
 
 /** Escalates with an ask, which may claim anything. */
@@ -50,7 +53,7 @@ function asking(requestedAuthority: unknown): RuntimePlugin["run"] {
     Promise.resolve({
       type: "escalate",
       reason: "May I?",
-      requestedAuthority: untyped<AuthorityAsk>(requestedAuthority),
+      requestedAuthority: untyped<AuthorityRequestInput>(requestedAuthority),
     });
 }
 
@@ -189,7 +192,7 @@ describe("an escalation has to be offered", () => {
   });
 });
 
-async function idOf(asked: AuthorityAsk, now?: string): Promise<string | undefined> {
+async function idOf(asked: AuthorityRequestInput, now?: string): Promise<string | undefined> {
   const world = turnWorldOf(asking(asked));
   if (now !== undefined) world.time.now = now;
   const result = await world.run();

@@ -1,4 +1,4 @@
-import { EscalationAskSchema } from "../contracts/index.ts";
+import { EscalationInputSchema } from "../contracts/index.ts";
 import { defineTool, ToolError, type ToolHandler } from "../kernel/index.ts";
 
 /** The tool whose presence in the catalog allows a turn to escalate. */
@@ -16,7 +16,7 @@ export function escalationTool(): ToolHandler {
     source: "turnpike",
     readWrite: "write",
     annotations: { idempotent: true },
-    input: EscalationAskSchema,
+    input: EscalationInputSchema,
     requires: { action: "request", resource: { namespace: "service", path: ["escalation"] } },
     run() {
       throw new ToolError(

@@ -28,7 +28,7 @@ import {
 import type { Kernel, TurnBreak, TurnScope } from "../kernel/index.ts";
 import { escalationToolName } from "./escalate.ts";
 import type { RuntimePlugin, TurnLimits } from "./plugin.ts";
-import { DriverFailure } from "./plugin.ts";
+import { DriverError } from "./plugin.ts";
 import { endWith, readOutcome, terminalEvents, withTruthfulRetry, type Ending } from "./settle.ts";
 import { openTurnEvents, type TurnEvents, type TurnTools } from "./turn-events.ts";
 import { createTurnHost } from "./turn-host.ts";
@@ -212,7 +212,7 @@ async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Prom
   } catch (error) {
     signal.throwIfAborted();
     if (scope.mustEnd !== undefined) return breakOff(scope.mustEnd);
-    const isDriver = error instanceof DriverFailure;
+    const isDriver = error instanceof DriverError;
     executor.reportError(isDriver ? error.cause : error, request.executionId);
     return endWith("failed", isDriver ? "driver_failed" : "runtime_failed");
   }
@@ -221,14 +221,14 @@ async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Prom
   if (read.kind === "ending") return read.ending;
   if (!scope.tools.some(({ name }) => name === escalationToolName)) return endWith("failed", "tool_unavailable");
 
-  const { ask, metadata } = read;
-  // It follows the signal by itself until the question may be in the queue, whose outcome then counts.
-  const asked = await scope.escalate(ask, clock(), signal);
-  if (asked.kind === "pending")
-    return { status: "escalated", escalation: asked.escalation, ...(metadata && { metadata }) };
-  if (asked.reason === "credential_revoked") return breakOff(asked.reason);
-  if (asked.reason === "invalid_request") return endWith("failed", "invalid_runtime_outcome");
-  const { reason } = asked;
+  const { input, metadata } = read;
+  // It follows the signal by itself until the escalation may be in the queue, whose outcome then counts.
+  const escalated = await scope.escalate(input, clock(), signal);
+  if (escalated.kind === "pending")
+    return { status: "escalated", escalation: escalated.escalation, ...(metadata && { metadata }) };
+  if (escalated.reason === "credential_revoked") return breakOff(escalated.reason);
+  if (escalated.reason === "invalid_request") return endWith("failed", "invalid_runtime_outcome");
+  const { reason } = escalated;
   const isOwn =
     reason === "audit_unavailable" || reason === "escalation_unavailable" || reason === "too_many_escalations";
   return endWith("failed", isOwn ? reason : "tool_unavailable");

@@ -7,7 +7,7 @@ export {
   type TurnToExecute,
 } from "./executor.ts";
 export {
-  DriverFailure,
+  DriverError,
   type RuntimeHost,
   type RuntimeOutcome,
   type RuntimePlugin,

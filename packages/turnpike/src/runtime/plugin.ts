@@ -1,5 +1,5 @@
 import type {
-  AuthorityAsk,
+  AuthorityRequestInput,
   ErrorObject,
   JsonObject,
   JsonValue,
@@ -39,11 +39,11 @@ export interface RuntimeHost {
   emit(event: { type: string; data: JsonValue }): void;
 }
 
-/** How a plugin ends a turn. Of a requested authority only the ask counts; whoever it says is asking is not believed. */
+/** How a plugin ends a turn. Of a requested authority only what is wanted counts; whoever it names as asking is not believed. */
 export type RuntimeOutcome =
   | { type: "complete"; output: JsonValue; metadata?: JsonObject }
   | { type: "fail"; error: ErrorObject; metadata?: JsonObject }
-  | { type: "escalate"; reason: string; requestedAuthority?: AuthorityAsk | undefined; metadata?: JsonObject };
+  | { type: "escalate"; reason: string; requestedAuthority?: AuthorityRequestInput | undefined; metadata?: JsonObject };
 
 /** What thinks inside a turn. One instance runs any number of turns at once. */
 export interface RuntimePlugin {
@@ -53,8 +53,8 @@ export interface RuntimePlugin {
 }
 
 /** Thrown by a runtime whose driver failed: the turn ends `driver_failed`, and `onTurnError` gets the cause. */
-export class DriverFailure extends Error {
-  override readonly name = "DriverFailure";
+export class DriverError extends Error {
+  override readonly name = "DriverError";
 
   constructor(cause: unknown) {
     super("The driver failed.", { cause });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { runAgent } from "../../test/deployment.ts";
-import { endWith, readEscalationAsk, readOutcome, terminalEvents, withTruthfulRetry, type Ending } from "./settle.ts";
+import { endWith, readEscalationInput, readOutcome, terminalEvents, withTruthfulRetry, type Ending } from "./settle.ts";
 
 const nonsense = {
   kind: "ending",
@@ -47,12 +47,12 @@ describe("a plugin's outcome", () => {
     {
       name: "escalate",
       outcome: { type: "escalate", reason: "May I?" },
-      read: { kind: "escalate", ask: { reason: "May I?" } },
+      read: { kind: "escalate", input: { reason: "May I?" } },
     },
     {
       name: "escalate with an ask and metadata",
       outcome: { type: "escalate", reason: "May I?", requestedAuthority: ask, metadata: { cost: 2 } },
-      read: { kind: "escalate", ask: { reason: "May I?", requestedAuthority: ask }, metadata: { cost: 2 } },
+      read: { kind: "escalate", input: { reason: "May I?", requestedAuthority: ask }, metadata: { cost: 2 } },
     },
     {
       name: "an outcome with keys of its own, which say nothing",
@@ -118,7 +118,7 @@ test("of an ask only capabilities, constraints and metadata are kept, whoever it
     requestedAt: "1999",
     grants: [],
   };
-  expect(readEscalationAsk({ reason: "May I?", requestedAuthority: { ...ask, ...claims } })).toStrictEqual({
+  expect(readEscalationInput({ reason: "May I?", requestedAuthority: { ...ask, ...claims } })).toStrictEqual({
     reason: "May I?",
     requestedAuthority: ask,
   });

@@ -1,13 +1,13 @@
 import {
-  AuthorityAskSchema,
+  AuthorityRequestInputSchema,
   ErrorObjectSchema,
-  EscalationAskSchema,
+  EscalationInputSchema,
   JsonObjectSchema,
   JsonValueSchema,
   type ErrorCode,
   type ErrorObject,
   type Escalation,
-  type EscalationAsk,
+  type EscalationInput,
   type JsonObject,
   type JsonValue,
   type TurnEventType,
@@ -24,7 +24,7 @@ export type Ending =
 /** A plugin's outcome that was checked: it ends the turn, or it asks for the escalation it may not have. */
 export type ReadOutcome =
   | { kind: "ending"; ending: Ending }
-  | { kind: "escalate"; ask: EscalationAsk; metadata?: JsonObject };
+  | { kind: "escalate"; input: EscalationInput; metadata?: JsonObject };
 
 /** The terminal event of each ending. */
 export const terminalEvents: Record<Ending["status"], TurnEventType> = {
@@ -40,39 +40,41 @@ export function endWith(status: "denied" | "failed" | "cancelled", code: ErrorCo
   return { status, error: errorObject(code) };
 }
 
-/** What the plugin's outcome means. Nonsense is an ending too, and so is what throws when it is looked at. */
+/** What the plugin's outcome means. An invalid one is an ending too, and so is what throws when it is looked at. */
 export function readOutcome(outcome: unknown): ReadOutcome {
   try {
     return meaningOf(outcome);
   } catch {
-    return nonsense;
+    return invalidOutcome;
   }
 }
 
 function meaningOf(outcome: unknown): ReadOutcome {
   const parts = partsOf(outcome);
   const metadata = parts.metadata === undefined ? undefined : check(JsonObjectSchema, parts.metadata);
-  if (metadata?.ok === false) return nonsense;
+  if (metadata?.ok === false) return invalidOutcome;
   const extra = metadata && { metadata: metadata.value };
   switch (parts.type) {
     case "complete": {
       const output = check(JsonValueSchema, parts.output);
-      return output.ok ? { kind: "ending", ending: { status: "succeeded", output: output.value, ...extra } } : nonsense;
+      return output.ok
+        ? { kind: "ending", ending: { status: "succeeded", output: output.value, ...extra } }
+        : invalidOutcome;
     }
     case "fail": {
       const error = accept(ErrorObjectSchema, parts.error);
-      return error.ok ? { kind: "ending", ending: { status: "failed", error: error.value, ...extra } } : nonsense;
+      return error.ok ? { kind: "ending", ending: { status: "failed", error: error.value, ...extra } } : invalidOutcome;
     }
     case "escalate": {
-      const ask = readEscalationAsk(parts);
-      return ask === undefined ? nonsense : { kind: "escalate", ask, ...extra };
+      const input = readEscalationInput(parts);
+      return input === undefined ? invalidOutcome : { kind: "escalate", input, ...extra };
     }
     default:
-      return nonsense;
+      return invalidOutcome;
   }
 }
 
-const nonsense: ReadOutcome = { kind: "ending", ending: endWith("failed", "invalid_runtime_outcome") };
+const invalidOutcome: ReadOutcome = { kind: "ending", ending: endWith("failed", "invalid_runtime_outcome") };
 
 type Part = "type" | "output" | "error" | "reason" | "requestedAuthority" | "metadata" | "capabilities" | "constraints";
 type Parts = Partial<Record<Part, unknown>>;
@@ -81,18 +83,18 @@ function partsOf(outcome: unknown): Parts {
   return typeof outcome === "object" && outcome !== null ? (outcome as Parts) : {};
 }
 
-/** The ask of an escalation without any identity it claims; undefined when it does not fit the contract. */
-export function readEscalationAsk({ reason, requestedAuthority }: Parts): EscalationAsk | undefined {
-  const said = check(EscalationAskSchema.shape.reason, reason);
+/** What an escalation says, without any identity it claims; undefined when it does not fit the contract. */
+export function readEscalationInput({ reason, requestedAuthority }: Parts): EscalationInput | undefined {
+  const said = check(EscalationInputSchema.shape.reason, reason);
   if (!said.ok) return undefined;
   if (requestedAuthority === undefined) return { reason: said.value };
-  const ask = accept(AuthorityAskSchema, withoutIdentity(requestedAuthority));
-  return ask.ok ? { reason: said.value, requestedAuthority: ask.value } : undefined;
+  const wanted = accept(AuthorityRequestInputSchema, withoutIdentity(requestedAuthority));
+  return wanted.ok ? { reason: said.value, requestedAuthority: wanted.value } : undefined;
 }
 
 /** What a driver asked for, and the reference runtime accepted, comes here again as it is. */
 function withoutIdentity(requested: unknown): unknown {
-  if (isAccepted(AuthorityAskSchema, requested)) return requested;
+  if (isAccepted(AuthorityRequestInputSchema, requested)) return requested;
   const { capabilities, constraints, metadata } = partsOf(requested);
   return { capabilities, constraints, metadata };
 }

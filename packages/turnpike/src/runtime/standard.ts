@@ -5,7 +5,7 @@ import {
   ToolCallSchema,
   type ErrorCode,
   type ErrorObject,
-  type EscalationAsk,
+  type EscalationInput,
   type JsonObject,
   type JsonValue,
   type ToolCall,
@@ -14,14 +14,8 @@ import {
 import { accept, check, orAbort } from "../internal/index.ts";
 import { errorObject } from "../kernel/index.ts";
 import { escalationToolName } from "./escalate.ts";
-import { readEscalationAsk } from "./settle.ts";
-import {
-  DriverFailure,
-  type RuntimeHost,
-  type RuntimeOutcome,
-  type RuntimePlugin,
-  type RuntimeTurn,
-} from "./plugin.ts";
+import { readEscalationInput } from "./settle.ts";
+import { DriverError, type RuntimeHost, type RuntimeOutcome, type RuntimePlugin, type RuntimeTurn } from "./plugin.ts";
 
 /** What a driver is told: that the turn begins, or what became of the calls it asked for, in their order. */
 export type DriverInput = { type: "start" } | { type: "tool_results"; results: ToolResult[] };
@@ -31,7 +25,7 @@ export type DriverDecision =
   | { type: "tools"; calls: ToolCall[] }
   | { type: "complete"; output: JsonValue }
   | { type: "fail"; error: ErrorObject }
-  | ({ type: "escalate" } & EscalationAsk);
+  | ({ type: "escalate" } & EscalationInput);
 
 /** One turn's conversation with whatever decides. */
 export interface TurnSession {
@@ -61,7 +55,7 @@ export function standardRuntime(driver: TurnDriver): RuntimePlugin {
         session = await orAbort(opening, signal);
       } catch (error) {
         void opening.then(closeSession, () => {});
-        throw new DriverFailure(error);
+        throw new DriverError(error);
       }
       try {
         return withMetadata(await converse(session, turn, host, signal), session);
@@ -87,7 +81,7 @@ async function converse(
       signal.throwIfAborted();
       decision = await orAbort(session.next(input, signal), signal);
     } catch (error) {
-      throw new DriverFailure(error);
+      throw new DriverError(error);
     }
     const read = readDecision(decision);
     if (read.type !== "tools") return read;
@@ -135,9 +129,9 @@ function decidedBy(decision: DriverDecision): Decided | undefined {
   }
 }
 
-function escalationOf(asked: { reason?: unknown; requestedAuthority?: unknown }): RuntimeOutcome {
-  const ask = readEscalationAsk(asked);
-  return ask === undefined ? fail("invalid_driver_decision") : { type: "escalate", ...ask };
+function escalationOf(said: { reason?: unknown; requestedAuthority?: unknown }): RuntimeOutcome {
+  const input = readEscalationInput(said);
+  return input === undefined ? fail("invalid_driver_decision") : { type: "escalate", ...input };
 }
 
 function withMetadata(outcome: RuntimeOutcome, session: TurnSession): RuntimeOutcome {
@@ -146,7 +140,7 @@ function withMetadata(outcome: RuntimeOutcome, session: TurnSession): RuntimeOut
     const metadata = check(JsonObjectSchema, session.metadata());
     return metadata.ok ? { ...outcome, metadata: metadata.value } : fail("invalid_driver_decision");
   } catch (error) {
-    throw new DriverFailure(error);
+    throw new DriverError(error);
   }
 }
 

@@ -81,9 +81,9 @@ export function createTurnHost(envelope: Envelope): RuntimeHost {
   return Object.freeze({
     limits,
     invokeTool(call: ToolCall, options?: { step?: number }): Promise<ToolResult> {
-      return evenIfNobodyWaits(invoke(call, options?.step ?? 0));
+      return withoutUnhandledRejection(invoke(call, options?.step ?? 0));
     },
-    beginStep: () => evenIfNobodyWaits(beginStep()),
+    beginStep: () => withoutUnhandledRejection(beginStep()),
     emit(event: { type: string; data: unknown }): void {
       const { type, data } = event;
       if (signal.aborted) return;
@@ -97,7 +97,7 @@ export function createTurnHost(envelope: Envelope): RuntimeHost {
 }
 
 /** A plugin that does not wait must not bring the process down when the turn ends first. */
-function evenIfNobodyWaits<T>(running: Promise<T>): Promise<T> {
+function withoutUnhandledRejection<T>(running: Promise<T>): Promise<T> {
   running.catch(() => {});
   return running;
 }

@@ -10,7 +10,7 @@ export interface MemoryGrants extends GrantSource {
   revoke(namespaceId: string, grantId: string, at: string): void;
 }
 
-/** Keeps grants in memory. The same question gets the same frozen array until something changes. */
+/** Keeps grants in memory. The same scope gets the same frozen array until something changes. */
 export function memoryGrants(initial: readonly Grant[] = []): MemoryGrants {
   const grants = new Map<string, Grant>();
   const answers = new Map<string, readonly Grant[]>();

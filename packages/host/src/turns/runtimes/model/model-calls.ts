@@ -1,6 +1,6 @@
 import {
   describeIssues,
-  EscalationAskSchema,
+  EscalationInputSchema,
   IdentifierSchema,
   JsonObjectSchema,
   type ErrorObject,
@@ -58,7 +58,7 @@ function readArguments(
   // A valid escalation ends the turn. The turn goes on when escalating is not offered or its arguments are not valid.
   const isOffered = turn.tools.some(({ name }) => name === escalationToolName);
   if (!isOffered) return { error: errorObject("tool_unavailable") };
-  const escalation = EscalationAskSchema.safeParse(read.data);
+  const escalation = EscalationInputSchema.safeParse(read.data);
   if (escalation.success) return { value: read.data };
   return { error: errorObject("invalid_tool_arguments", describeIssues(escalation.error.issues)) };
 }

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
 import { databaseKinds } from "../../packages/host/test/databases.ts";
 import { effectsIn, makeEffectTenant, openGate, placeFor, startEffectHost } from "../support/effect-host.ts";
-import { ask, eventually } from "../../packages/host/test/host-calls.ts";
+import { ask, eventually, type Answer } from "../../packages/host/test/host-calls.ts";
 import { makeFolder, runTurnpike, startHostProcess, type HostProcess } from "../support/host-process.ts";
 import { makeCredential, makeTenant, turn } from "../support/host-world.ts";
 import { exchange, open } from "../../packages/host/test/raw-http.ts";
@@ -67,13 +67,24 @@ describe("bodies", () => {
 test("more requests than a credential may send answer 429, for that credential alone", async () => {
   const folder = makeFolder();
   const before = await startEffectHost(folder);
-  const [eager, calm] = [await makeEffectTenant(before), await makeEffectTenant(before, { tenant: "globex" })];
+  const calm = await makeEffectTenant(before);
+  const tokens: string[] = [];
+  for (let made = 0; made < 10; made += 1) tokens.push((await makeCredential(before)).token);
   await before.stop();
   const host = await startEffectHost(folder, { "limits.requestsPerSecond": "1", "limits.burst": "5" });
   const reach = (token: string) => ask(host.url, "/v1/reach", { token });
-  await reach(eager);
-  const answers = [];
-  for (let sent = 0; sent < 7; sent += 1) answers.push(await reach(eager));
+  // A second gives one request back, so seven behind the first have to come within one: a busy machine tries again.
+  const burst = async (eager: string) => {
+    const start = performance.now();
+    await reach(eager);
+    const answers: Answer[] = [];
+    for (let sent = 0; sent < 7; sent += 1) answers.push(await reach(eager));
+    return performance.now() - start < 1000 ? { eager, answers } : undefined;
+  };
+  let sent: Awaited<ReturnType<typeof burst>>;
+  for (const token of tokens) sent ??= await burst(token);
+  if (sent === undefined) throw new Error("No eight requests were answered within a second.");
+  const { eager, answers } = sent;
   expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 429, 429, 429]);
   expect(answers.map(({ headers }) => headers.get("ratelimit")?.split(";", 2)[1])).toEqual([
     "r=3",

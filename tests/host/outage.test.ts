@@ -50,11 +50,12 @@ describe("a host whose PostgreSQL is gone", () => {
     const ready = async () => (await ask(host.url, "/ready")).status;
     expect(await ready()).toBe(200);
     proxy.freeze();
-    // The database is given 15 s for a statement; three answers that wait for it would take longer than this.
-    const soon = AbortSignal.timeout(14_000);
     await eventually(async () => expect(await ready()).toBe(503));
-    expect([await ready(), await ready(), await ready()]).toEqual([503, 503, 503]);
-    expect(soon.aborted).toBe(false);
+    for (let look = 0; look < 3; look += 1) {
+      // The database is given 15 s for a statement: an answer that waits for it would come later than this.
+      const soon = AbortSignal.timeout(14_000);
+      expect([await ready(), soon.aborted]).toEqual([503, false]);
+    }
     proxy.thaw();
     await eventually(async () => expect(await ready()).toBe(200));
   });
@@ -70,12 +71,11 @@ describe("a host whose PostgreSQL is gone", () => {
   test("knocks once in a while, not ever more often", async () => {
     const proxy = await openCutProxy(await newLocation("postgres"));
     const host = await start(makeFolder(), { database: proxy.location });
-    const before = proxy.attempts();
+    const [before, cutAt] = [proxy.attempts(), performance.now()];
     proxy.cut();
-    const until = Date.now() + 2500;
-    await eventually(() => expect(Date.now()).toBeGreaterThan(until), 10_000);
-    expect(proxy.attempts() - before).toBeGreaterThan(0);
-    expect(proxy.attempts() - before).toBeLessThan(10);
+    // However slow the machine is, ten attempts take no less than this.
+    await eventually(() => expect(proxy.attempts() - before).toBeGreaterThanOrEqual(10));
+    expect(performance.now() - cutAt).toBeGreaterThan(2500);
     proxy.mend();
     await eventually(async () => expect((await ask(host.url, "/ready")).status).toBe(200));
   });
@@ -85,7 +85,8 @@ describe("a host whose PostgreSQL is gone", () => {
     const host = await start(makeFolder(), { database: proxy.location });
     proxy.cut();
     await eventually(async () => expect((await ask(host.url, "/ready")).status).toBe(503));
-    const late = new Promise((resolve) => setTimeout(() => resolve("still there"), 5000));
+    // Requests that still run are given 30 s.
+    const late = new Promise((resolve) => setTimeout(() => resolve("still there"), 25_000).unref());
     expect(await Promise.race([host.stop(), late])).toEqual({ code: 0, signal: null });
   });
 });

@@ -103,12 +103,12 @@ describe("two hosts on one PostgreSQL", () => {
     const [one, other] = hosts;
     const token = await makeEffectTenant(one, { tenant: "death" });
     const lost = invoke(one, token, "dying", "never").catch(() => "lost");
-    await expect.poll(() => effectsIn(folder), { timeout: 5000 }).toContain("dying");
+    await expect.poll(() => effectsIn(folder)).toContain("dying");
     expect((await invoke(other, token, "dying", "never")).body).toMatchObject({ error: { code: "replay_pending" } });
     await one.stop("SIGKILL");
     expect(await lost).toBe("lost");
     await expect
-      .poll(async () => (await invoke(other, token, "dying", "never")).body, { timeout: 5000 })
+      .poll(async () => (await invoke(other, token, "dying", "never")).body)
       .toMatchObject({ error: { code: "replay_interrupted" } });
     expect(effectsIn(folder).filter((line) => line === "dying")).toHaveLength(1);
   });

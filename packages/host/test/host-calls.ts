@@ -36,8 +36,11 @@ function parse(text: string): unknown {
   }
 }
 
+/** For `vi.waitFor` and `vi.waitUntil`: time enough on a busy machine. */
+export const patience = { timeout: 60_000, interval: 10 };
+
 /** Tries again until a check holds, or fails with what it last threw. */
-export async function eventually<T>(check: () => T | Promise<T>, deadlineMs = 20_000): Promise<T> {
+export async function eventually<T>(check: () => T | Promise<T>, deadlineMs = patience.timeout): Promise<T> {
   const deadline = Date.now() + deadlineMs;
   for (;;) {
     try {

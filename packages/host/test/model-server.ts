@@ -117,6 +117,8 @@ export async function openModelServer(
     if (typeof reply.with === "object") outgoing.end(protocol.renderError(reply.with.error));
   };
 
+  // A client that is slow to notice would send its next request on a connection that was closed for being idle.
+  server.keepAliveTimeout = 0;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => {

@@ -34,6 +34,8 @@ export async function setup(project: TestProject): Promise<void> {
         (error: unknown) => response.writeHead(500).end(String(error)),
       );
   });
+  // A client that is slow to notice would send its next request on a connection that was closed for being idle.
+  door.keepAliveTimeout = 0;
   project.provide("newPostgresDatabase", `http://127.0.0.1:${await listen(door)}/`);
 }
 

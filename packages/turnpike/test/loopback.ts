@@ -16,6 +16,8 @@ export interface Loopback {
 /** Serves a handler over real sockets: a socket that closes early aborts its request. */
 async function serve(handler: Handler): Promise<Loopback> {
   const server = createServer((incoming, outgoing) => void answer(handler, incoming, outgoing));
+  // A client that is slow to notice would send its next request on a connection that was closed for being idle.
+  server.keepAliveTimeout = 0;
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;

@@ -187,6 +187,9 @@ export function turnWorldOf(run: RuntimePlugin | RuntimePlugin["run"], options: 
   };
 }
 
+/** For `vi.waitFor`: time enough on a busy machine. */
+export const patience = { timeout: 60_000, interval: 10 };
+
 /** A promise that never settles. */
 export function never(): Promise<never> {
   return new Promise(() => {});

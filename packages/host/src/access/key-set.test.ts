@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import type { JSONWebKeySet } from "jose";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { transports, type Loopback } from "../../../turnpike/test/loopback.ts";
+import { patience } from "../../test/host-calls.ts";
 import { identityProvider, inAnHour, noon, trusting } from "../../test/identity-provider.ts";
 import { createJwtVerifier } from "./jwt.ts";
 import { KeySetUnavailableError } from "./key-set.ts";
@@ -127,7 +128,7 @@ for (const kind of ["file", "URL"] as const) {
       change({ keys: [] });
       expect(await at(30 * second - 1)).toBe(id);
       expect(await at(30 * second)).toBe(id);
-      await vi.waitFor(async () => expect(await at(30 * second + 1)).toBeUndefined());
+      await vi.waitFor(async () => expect(await at(30 * second + 1)).toBeUndefined(), patience);
     });
 
     test("that cannot be read counts five minutes more, and not a moment longer; then it counts again", async () => {

@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { ServiceHttpError } from "turnpike/http";
 import { databaseKinds, newLocation, newTenant, openHost, sharedDatabase } from "../../test/databases.ts";
 import { openCutProxy } from "../../test/cut-proxy.ts";
+import { patience } from "../../test/host-calls.ts";
 import { countingApi, envelope } from "../../test/counting-api.ts";
 import { failingAt } from "../../test/watched-database.ts";
 import { context } from "../../test/records.ts";
@@ -63,7 +64,10 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
         code: "replay_conflict",
       });
       expect(replayed).toEqual(["id-1"]);
-      await vi.waitFor(() => expect(resultsOf(database, who.namespaceId)).resolves.toEqual([JSON.stringify(first)]));
+      await vi.waitFor(
+        () => expect(resultsOf(database, who.namespaceId)).resolves.toEqual([JSON.stringify(first)]),
+        patience,
+      );
       expect(await broken.sendMessage(who, envelope)).toEqual(first);
       expect(effects).toHaveLength(1);
     });
@@ -77,7 +81,7 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
     const who = context({ namespaceId: newTenant() });
     await expect(protectFromReplay(api, { store }).sendMessage(who, envelope)).rejects.toThrow("Full.");
     expect(await resultsOf(database, who.namespaceId)).toEqual([null]);
-    await vi.waitFor(() => expect(resultsOf(database, who.namespaceId)).resolves.toEqual([]));
+    await vi.waitFor(() => expect(resultsOf(database, who.namespaceId)).resolves.toEqual([]), patience);
   });
 
   test("frees an id before it is claimed again, when that could not be written at once", async () => {
@@ -161,7 +165,7 @@ describe("replay protection on a PostgreSQL that goes away", () => {
     const theirs = protectFromReplay(api, { store: createReplayStore(there) });
     const envelopes = Array.from({ length: 20 }, (_, n) => ({ ...envelope, id: `id-${n}` }));
     const asked = envelopes.map((each) => mine.sendMessage(context(), each));
-    await vi.waitFor(() => expect(effects).toHaveLength(20), { timeout: 10_000 });
+    await vi.waitFor(() => expect(effects).toHaveLength(20), patience);
 
     proxy.cut();
     cutOff();
@@ -172,8 +176,10 @@ describe("replay protection on a PostgreSQL that goes away", () => {
     });
 
     proxy.mend();
-    await vi.waitFor(async () =>
-      expect(await Promise.all(envelopes.map((each) => theirs.sendMessage(context(), each)))).toEqual(first),
+    await vi.waitFor(
+      async () =>
+        expect(await Promise.all(envelopes.map((each) => theirs.sendMessage(context(), each)))).toEqual(first),
+      patience,
     );
     expect(effects).toHaveLength(20);
   });
@@ -187,7 +193,7 @@ describe("replay protection on a PostgreSQL that goes away", () => {
     for (const proxy of [first, second]) proxy.cut();
     await expect(quick.isAlive(slow.hostId)).rejects.toThrow(Error);
     second.mend();
-    await vi.waitFor(() => quick.isAlive(slow.hostId), { timeout: 10_000 });
+    await vi.waitFor(() => quick.isAlive(slow.hostId), patience);
     expect(await createReplayStore(quick).begin(key, "one")).toEqual({ kind: "running" });
   });
 });

@@ -8,6 +8,7 @@ import {
   openPair,
   sharedDatabase,
 } from "../../test/databases.ts";
+import { patience } from "../../test/host-calls.ts";
 import { answeringLate, failingAt, recordStatements } from "../../test/watched-database.ts";
 import { createReplayStore, type ReplayKey } from "./replay-store.ts";
 
@@ -294,7 +295,7 @@ describe.each(databaseKinds)("a key on %s that was given back, before the answer
     await vi.waitFor(async () => {
       states.push((await replay.begin(same, "two")).kind);
       expect(states.at(-1)).toBe("new");
-    });
+    }, patience);
     expect(states).not.toContain("interrupted");
   });
 });

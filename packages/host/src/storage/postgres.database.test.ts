@@ -3,6 +3,7 @@ import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { sql } from "kysely";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { newLocation, openHost, openPair } from "../../test/databases.ts";
+import { patience } from "../../test/host-calls.ts";
 import { opening, otherProcess } from "../../test/other-process.ts";
 import { createReplayStore } from "../ledger/replay-store.ts";
 import type { Database } from "./database.ts";
@@ -60,8 +61,8 @@ test("a host whose connections break is alive again and works once the server is
   door.shut();
   await expect(sql`select 1`.execute(cut.db)).rejects.toThrow(Error);
   door.open();
-  await vi.waitFor(() => sql`select 1`.execute(cut.db), room);
-  await vi.waitFor(async () => expect(await watching.isAlive(cut.hostId)).toBe(true), room);
+  await vi.waitFor(() => sql`select 1`.execute(cut.db), patience);
+  await vi.waitFor(async () => expect(await watching.isAlive(cut.hostId)).toBe(true), patience);
 });
 
 test("a host lives on when the server goes away in the middle of a transaction", async () => {
@@ -102,7 +103,7 @@ test("while the server is away a host waits a second before it knocks again", as
   const waits = hastenTimers(1000);
   const before = door.knocks();
   door.shut();
-  await vi.waitFor(() => expect(door.knocks() - before).toBeGreaterThanOrEqual(5), room);
+  await vi.waitFor(() => expect(door.knocks() - before).toBeGreaterThanOrEqual(5), patience);
   expect(waits()).toBeGreaterThanOrEqual(door.knocks() - before - 1);
 });
 
@@ -130,12 +131,9 @@ function hastenTimers(ms: number): () => number {
   return () => count;
 }
 
-/** Time enough on a busy machine. */
-const room = { timeout: 15_000, interval: 10 };
-
 /** The server notices with a moment's delay that a connection is gone. */
 function diesOut(database: Database, hostId: number): Promise<boolean> {
-  return vi.waitUntil(async () => !(await database.isAlive(hostId)), room);
+  return vi.waitUntil(async () => !(await database.isAlive(hostId)), patience);
 }
 
 /** A way to a server that can be shut: what goes through breaks, and what knocks is turned away. */

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import pg from "pg";
 import { describe, expect, test, vi } from "vitest";
 import { databaseKinds, newLocation, openFresh, openHost, openPair } from "../../test/databases.ts";
+import { patience } from "../../test/host-calls.ts";
 import { otherProcess } from "../../test/other-process.ts";
 import { failingAt, recordStatements } from "../../test/watched-database.ts";
 import type { Database } from "../storage/database.ts";
@@ -132,12 +133,12 @@ describe("hosts that share a PostgreSQL", () => {
     await admitAll(slots, ["a/1", "a/1"]);
     const door = await closeDoor(location);
     await breakPresence(here, there);
-    await vi.waitUntil(async () => !(await isSeen(here, there)));
+    await vi.waitUntil(async () => !(await isSeen(here, there)), patience);
     expect((await admitAll(others, ["a/1"])).map(said)).toEqual(["credential"]);
     const late = await openTurnSlots(there, limits, ignore);
     expect((await admitAll(late, ["a/1"])).map(said)).toEqual(["credential"]);
     await door.open();
-    await vi.waitUntil(() => isSeen(here, there), { timeout: 10_000 });
+    await vi.waitUntil(() => isSeen(here, there), patience);
     expect((await admitAll(late, ["a/1"])).map(said)).toEqual(["credential"]);
     expect((await admitAll(slots, ["a/1"])).map(said)).toEqual(["credential"]);
   });
@@ -149,7 +150,7 @@ describe("hosts that share a PostgreSQL", () => {
     if (first?.kind === "admitted") await first.release();
     await there.db.deleteFrom("running_turns").execute();
     await breakPresence(here, there);
-    await vi.waitUntil(async () => (await rowsOf(there)).length > 0, { timeout: 10_000 });
+    await vi.waitUntil(async () => (await rowsOf(there)).length > 0, patience);
     expect(await rowsOf(there)).toEqual([{ host_id: here.hostId }]);
   });
 
@@ -188,7 +189,7 @@ describe("hosts that share a PostgreSQL", () => {
         await admitAll(slots, ["a/1"]);
         await dead.close();
       }
-      await vi.waitFor(async () => expect(await rowsOf(here)).toEqual([]), { timeout: 8_000 });
+      await vi.waitFor(async () => expect(await rowsOf(here)).toEqual([]), patience);
     }
   });
 
@@ -206,7 +207,7 @@ describe("hosts that share a PostgreSQL", () => {
     const removal = createAbsentHostRemoval(away, () => time);
     const door = await closeDoor(location);
     await breakPresence(there, here);
-    await vi.waitUntil(async () => !(await isSeen(there, here)));
+    await vi.waitUntil(async () => !(await isSeen(there, here)), patience);
     for (const between of [() => (isSeenAlive = true), () => (isAway = true)]) {
       expect(await removal()).toBe(true);
       time += 6_000;
@@ -228,26 +229,22 @@ describe("hosts that share a PostgreSQL", () => {
     const slots = await openTurnSlots(database, limits, ignore);
     await expect(slots.admit({ namespaceId: "a", credentialId: "1" })).rejects.toThrow("injected");
     await admitAll(slots, ["a/1"]);
-    await vi.waitUntil(() => statements.some((statement) => statement.startsWith("delete")), { timeout: 10_000 });
-    await vi.waitUntil(async () => (await rowsOf(here)).length === 1, { timeout: 10_000 });
+    await vi.waitUntil(() => statements.some((statement) => statement.startsWith("delete")), patience);
+    await vi.waitUntil(async () => (await rowsOf(here)).length === 1, patience);
     expect(statements.filter((statement) => /^delete.*not in/.test(statement))).toEqual([]);
   });
 
-  test(
-    "refuse when the count cannot be taken, whichever statement fails, and no place is lost",
-    { timeout: 60_000 },
-    async () => {
-      const database = await openFresh("postgres");
-      for (const when of ["before", "after"] as const) {
-        // The first statement looks for hosts that died; then begin, two for the lock, count, insert and commit.
-        for (const place of when === "before" ? [2, 3, 4, 5, 6, 7] : [3, 4, 5, 6, 7]) {
-          const slots = await openTurnSlots(failingAt(database, place, when), limits, ignore);
-          await expect(slots.admit({ namespaceId: "a", credentialId: "1" })).rejects.toThrow("injected");
-          await vi.waitUntil(async () => (await rowsOf(database)).length === 0, { timeout: 10_000 });
-        }
+  test("refuse when the count cannot be taken, whichever statement fails, and no place is lost", async () => {
+    const database = await openFresh("postgres");
+    for (const when of ["before", "after"] as const) {
+      // The first statement looks for hosts that died; then begin, two for the lock, count, insert and commit.
+      for (const place of when === "before" ? [2, 3, 4, 5, 6, 7] : [3, 4, 5, 6, 7]) {
+        const slots = await openTurnSlots(failingAt(database, place, when), limits, ignore);
+        await expect(slots.admit({ namespaceId: "a", credentialId: "1" })).rejects.toThrow("injected");
+        await vi.waitUntil(async () => (await rowsOf(database)).length === 0, patience);
       }
-    },
-  );
+    }
+  });
 
   test("remove the row of a turn that ended while the database was away", async () => {
     const database = await openFresh("postgres");
@@ -258,7 +255,7 @@ describe("hosts that share a PostgreSQL", () => {
     expect(await rowsOf(database)).toHaveLength(1);
     if (admission?.kind === "admitted") await admission.release();
     expect(errors).toMatchObject([{ message: expect.stringContaining("injected") as string }]);
-    await vi.waitUntil(async () => (await rowsOf(database)).length === 0, { timeout: 10_000 });
+    await vi.waitUntil(async () => (await rowsOf(database)).length === 0, patience);
   });
 
   test("do not wait long for one that stopped while it held the lock, and lose one connection to it at most", async () => {
@@ -275,14 +272,14 @@ describe("hosts that share a PostgreSQL", () => {
         }>`select count(*) as count from pg_locks where locktype = 'advisory' and not granted`;
         return (await locks.execute(there.db)).rows[0]?.count;
       };
-      await vi.waitUntil(async () => (await waiting()) === 1, { timeout: 10_000 });
+      await vi.waitUntil(async () => (await waiting()) === 1, patience);
       // Not the 15 s that a statement has.
       expect((await asked).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => "rejected"));
     });
     expect((await admitAll(slots, ["a/1"])).map(said)).toEqual(["runs"]);
   });
 
-  test("go on soon after one of them stopped while it held the lock", { timeout: 60_000 }, async () => {
+  test("go on soon after one of them stopped while it held the lock", async () => {
     const location = await newLocation("postgres");
     const here = await openHost(location);
     const other = await otherProcess(`
@@ -297,8 +294,6 @@ describe("hosts that share a PostgreSQL", () => {
       await slots.admit({ namespaceId: "a", credentialId: "1" });`);
     expect(other.said).toBe("holds the lock");
     const slots = await openTurnSlots(here, limits, ignore);
-    await vi.waitFor(async () => expect((await admitAll(slots, ["a/1"])).map(said)).toEqual(["runs"]), {
-      timeout: 30_000,
-    });
+    await vi.waitFor(async () => expect((await admitAll(slots, ["a/1"])).map(said)).toEqual(["runs"]), patience);
   });
 });

@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { answerOf, errorAnswer, exchanges, httpWorldOf, requestFor } from "../../test/http.ts";
 import { deferred, rejection, untyped } from "../../test/deployment.ts";
-import { aborted, completed, listenersOf, pluginOf } from "../../test/turns.ts";
+import { aborted, completed, listenersOf, patience, pluginOf } from "../../test/turns.ts";
 import type { TurnEvent, TurnResult } from "../contracts/index.ts";
 import { KernelError } from "../kernel/index.ts";
 import { standardRuntime } from "../runtime/index.ts";
@@ -173,7 +173,7 @@ test("events wait for a slow reader, who gets all of them in order, and the turn
   const events = Array.from({ length: 1000 }, (_, index) => eventOf(index));
   for (const event of events.slice(1)) onEvent(event);
   end(result);
-  await vi.waitFor(() => expect(listenersOf(request.signal)).toBe(0));
+  await vi.waitFor(() => expect(listenersOf(request.signal)).toBe(0), patience);
   for (const event of events) expect(await read()).toBe(written(event));
   expect(await read()).toContain("event: turn.result");
   expect(await read()).toBeUndefined();
@@ -182,7 +182,7 @@ test("events wait for a slow reader, who gets all of them in order, and the turn
 test("what is said after the result is not streamed", async () => {
   const { read, onEvent, end, request } = await openStream();
   end(result);
-  await vi.waitFor(() => expect(listenersOf(request.signal)).toBe(0));
+  await vi.waitFor(() => expect(listenersOf(request.signal)).toBe(0), patience);
   onEvent(eventOf(1));
   expect([await read(), await read(), await read()]).toStrictEqual([
     written(eventOf(0)),
@@ -276,7 +276,7 @@ test("a reader that goes away ends the turn that the executor runs", async () =>
   const reason = new Error("closed");
   await body?.cancel(reason);
   expect(await over.promise).toBe(reason);
-  await vi.waitFor(() => expect(events.at(-1)).toMatchObject({ type: "turn.ended", outcome: "cancelled" }));
+  await vi.waitFor(() => expect(events.at(-1)).toMatchObject({ type: "turn.ended", outcome: "cancelled" }), patience);
 });
 
 test("a caller that goes away cancels the turn, whose end is still on the stream", async () => {
@@ -355,7 +355,7 @@ test("a turn that fails after its first event tells the host once, also when nob
   const { read, end, told, request } = await openStream();
   const error = new Error("torn");
   end(error);
-  await vi.waitFor(() => expect(told).toStrictEqual([{ error, request, requestId: "request-1" }]));
+  await vi.waitFor(() => expect(told).toStrictEqual([{ error, request, requestId: "request-1" }]), patience);
   expect(await read()).toBe(written(eventOf(0)));
   expect(await rejection(read())).toBe(error);
   expect(told).toHaveLength(1);

@@ -217,7 +217,7 @@ describe.each(providers)("a model of %s that fails", (provider) => {
         status: "cancelled",
         error: { code: "turn_cancelled", retryable: true },
       });
-      expect(performance.now() - started).toBeLessThan(10_000);
+      expect(performance.now() - started).toBeLessThan(60_000);
       await world.server.left;
       expect(world.turnErrors).toStrictEqual([]);
     });

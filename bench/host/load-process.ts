@@ -1,0 +1,60 @@
+import { fork, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { killWithThisProcess } from "../support/host-process.ts";
+import type { LoadAnswer, LoadOrder, LoadReport } from "./load.ts";
+
+/** The process that makes the load. */
+export interface LoadProcess {
+  run(order: LoadOrder): Promise<LoadReport>;
+  stop(): Promise<void>;
+}
+
+export function startLoad(): LoadProcess {
+  const child = startScript("load.js");
+  return {
+    async run(order) {
+      child.send(order);
+      const answer = (await messageOf(child)) as LoadAnswer;
+      if ("failure" in answer) throw new Error(answer.failure);
+      return answer.report;
+    },
+    stop: () => disconnected(child),
+  };
+}
+
+/** A server to measure. */
+export interface BareServer {
+  readonly pid: number;
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+export async function startBareServer(): Promise<BareServer> {
+  const child = startScript("bare-server.js");
+  const port = (await messageOf(child)) as number;
+  return { pid: child.pid ?? 0, port, stop: () => disconnected(child) };
+}
+
+function startScript(name: string): ChildProcess {
+  const child = fork(fileURLToPath(new URL(name, import.meta.url)));
+  killWithThisProcess(child);
+  return child;
+}
+
+function messageOf(child: ChildProcess): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const end = (code: number | null): void => reject(new Error(`a process of the benchmark ended with ${code}`));
+    child.once("exit", end);
+    child.once("message", (message) => {
+      child.removeListener("exit", end);
+      resolve(message);
+    });
+  });
+}
+
+async function disconnected(child: ChildProcess): Promise<void> {
+  const ended = once(child, "exit");
+  child.disconnect();
+  await ended;
+}

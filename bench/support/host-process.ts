@@ -1,0 +1,87 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, openSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createAdminClient, type AdminClient } from "turnpike-host/management";
+
+/** A host that runs as a process of its own, as people run it. */
+export interface HostProcess {
+  readonly pid: number;
+  readonly port: number;
+  readonly url: string;
+  readonly operator: AdminClient;
+  readonly operatorToken: string;
+  /** Stops it as an operator would, and waits until it is gone. */
+  stop(): Promise<void>;
+}
+
+/** What to start. */
+export interface HostOptions {
+  /** Where it keeps its files, and its log. */
+  readonly folder: string;
+  /** A `postgres://` URL; an SQLite file in the folder unless given. */
+  readonly database?: string;
+  /** Flags of node, such as `--cpu-prof`. */
+  readonly nodeFlags?: readonly string[];
+}
+
+/** No limit may refuse the load: what is measured is what the host can do, not what it is told to allow. */
+const settings: Readonly<Record<string, string | number>> = {
+  "limits.requestsPerSecond": 1_000_000,
+  "limits.burst": 1_000_000,
+  "limits.concurrentTurns": 4096,
+  "limits.tenantTurns": 4096,
+  "limits.credentialTurns": 4096,
+  "runtime.kind": "scripted",
+};
+
+const command = join(process.cwd(), "packages/host/bin/turnpike.js");
+
+/** Starts `turnpike serve` on a free port, everything else as it comes. Its log goes to a file, as it would in a service. */
+export async function startHost({ folder, database, nodeFlags = [] }: HostOptions): Promise<HostProcess> {
+  mkdirSync(folder, { recursive: true });
+  const log = openSync(join(folder, "host.log"), "a");
+  const flags = Object.entries(settings).flatMap(([key, value]) => ["--set", `${key}=${value}`]);
+  const where = database === undefined ? [] : ["--database", database];
+  const { PATH = "" } = process.env;
+  const child = spawn(process.execPath, [...nodeFlags, command, "serve", "--port", "0", ...where, ...flags], {
+    cwd: folder,
+    env: { PATH },
+    stdio: ["ignore", "pipe", log],
+  });
+  killWithThisProcess(child);
+  const ended = once(child, "close");
+  const url = await Promise.race([screenUrl(child), ended.then(() => undefined)]);
+  if (url === undefined) throw new Error(`The host did not start:\n${readFileSync(join(folder, "host.log"), "utf8")}`);
+  const operatorToken = readFileSync(join(folder, ".turnpike/admin-token"), "utf8").trim();
+  return {
+    pid: child.pid ?? 0,
+    port: Number(new URL(url).port),
+    url,
+    operatorToken,
+    operator: createAdminClient({ url, token: operatorToken }),
+    async stop() {
+      child.kill("SIGTERM");
+      const [code] = (await ended) as [number | null];
+      if (code !== 0) throw new Error(`The host ended with ${code}; its log is ${join(folder, "host.log")}`);
+    },
+  };
+}
+
+async function screenUrl(child: ChildProcess): Promise<string> {
+  let screen = "";
+  return new Promise((resolve) => {
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      screen += text;
+      const [, url] = /^Turnpike runs at (\S+)\n/m.exec(screen) ?? [];
+      if (url !== undefined) resolve(url);
+    });
+  });
+}
+
+/** A benchmark that fails in the middle leaves no server behind. */
+export function killWithThisProcess(child: ChildProcess): void {
+  const kill = (): void => void child.kill("SIGKILL");
+  process.once("exit", kill);
+  child.once("close", () => process.removeListener("exit", kill));
+}

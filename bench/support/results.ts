@@ -1,0 +1,51 @@
+import { textTable } from "./tables.ts";
+
+/** A number to reach, and what was measured. */
+export interface Goal {
+  readonly name: string;
+  readonly measured: number;
+  readonly goal: number;
+  /** On which side of the goal it has to be. */
+  readonly side: "at least" | "at most";
+  /** What the numbers are, such as `x bare` or `ms`. */
+  readonly unit: string;
+}
+
+/** What one benchmark measured, ready to be shown. */
+export interface Section {
+  readonly title: string;
+  /** A sentence or two on how to read the table. */
+  readonly text?: string;
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+  readonly goals?: readonly Goal[];
+}
+
+/** Prints sections. */
+export function publish(sections: readonly Section[]): void {
+  for (const { title, text, head, rows, goals = [] } of sections) {
+    console.log(`\n${title}${text === undefined ? "" : `\n${text}`}\n`);
+    console.log(textTable(head, rows));
+    if (goals.length > 0) console.log(`\n${textTable(goalHead, goals.map(goalRow))}`);
+  }
+}
+
+const goalHead: readonly string[] = ["goal", "measured", "to reach", "reached"];
+
+/** A goal as a row of a table. */
+function goalRow(goal: Goal): string[] {
+  const { name, measured, goal: wanted, side, unit } = goal;
+  return [name, `${digits(measured)} ${unit}`, `${side} ${wanted} ${unit}`, isReached(goal) ? "yes" : "no"];
+}
+
+function isReached({ measured, goal, side }: Goal): boolean {
+  return side === "at least" ? measured >= goal : measured <= goal;
+}
+
+/** A number in as many digits as mean something. */
+export function digits(value: number): string {
+  if (!Number.isFinite(value)) return "-";
+  const size = Math.abs(value);
+  if (size >= 100 || Number.isInteger(value)) return Math.round(value).toLocaleString("en-US");
+  return value.toFixed(size >= 10 ? 1 : size >= 0.1 ? 2 : 3);
+}

@@ -1,7 +1,8 @@
 // What it costs to accept a request body, next to reading the same text as JSON.
 import { MessageEnvelopeSchema, ToolCallSchema, TurnRequestSchema } from "turnpike/contracts";
 import { readBody } from "turnpike/http";
-import { report, type Subject } from "./support/report.ts";
+import { measureSubjects, type Subject } from "./support/in-process.ts";
+import { publish } from "./support/results.ts";
 
 const message = {
   version: 1,
@@ -70,4 +71,4 @@ for (const { name, schema, valid, invalid } of shapes) {
   );
 }
 
-await report("contracts", subjects);
+publish("contracts", [await measureSubjects("Accepting a body, next to parsing it", subjects)]);

@@ -4,6 +4,8 @@ import { createServiceApi, createServiceHandler } from "turnpike/http";
 import { createKernel, type ToolHandler } from "turnpike/kernel";
 import { createTurnExecutor, standardRuntime } from "turnpike/runtime";
 import { memoryGrants, scriptedDriver } from "turnpike/testing";
+import { measureSubjects, type Subject } from "./support/in-process.ts";
+import { publish } from "./support/results.ts";
 
 type Handler = (request: Request) => Promise<Response>;
 
@@ -101,46 +103,24 @@ function requestOf(path: string, text: string | undefined): Request {
   return text === undefined ? new Request(url, { headers }) : new Request(url, { method: "POST", headers, body: text });
 }
 
-const rounds = 15;
-const callsARound = 1500;
-
-/** Microseconds of processor time a call; the making of the request is part of it, because both sides need a new one. */
-async function measure(handle: Handler, path: string, text: string | undefined): Promise<number> {
-  globalThis.gc?.();
-  const start = process.cpuUsage();
-  for (let call = 0; call < callsARound; call += 1) await handle(requestOf(path, text));
-  const { user, system } = process.cpuUsage(start);
-  return (user + system) / callsARound;
-}
-
-function quantile(values: readonly number[], share: number): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length * share)] ?? Number.NaN;
-}
-
-// Processor time, not the clock: a call takes long enough for other processes to get in between. The bare handler is
-// measured twice; how far `noise` is from 1 is how little a ratio of this run means.
-console.log(["http, in process".padEnd(22), "µs", "bare µs", "ratio", "quartiles", "noise"].join("\t"));
+// The making of the request is part of what is measured, because both sides need a new one. The bare handler is measured
+// twice: how far the second one is from 1 is how little a ratio of this run means.
+const subjects: Subject[] = [];
 for (const { name, path, body } of requests) {
   const text = body && JSON.stringify(body);
   const response = await handler(requestOf(path, text));
   if (response.status !== 200) throw new Error(`${name} answers ${response.status}: ${await response.text()}`);
   const bare = bareTwin(await response.json());
-
-  const samples: { own: number; twin: number; again: number }[] = [];
-  // The first two rounds warm up. The order turns around every round, so that neither side always comes first.
-  for (let round = -2; round < rounds; round += 1) {
-    const isTurned = round % 2 !== 0;
-    const first = await measure(isTurned ? bare : handler, path, text);
-    const twin = await measure(bare, path, text);
-    const last = await measure(isTurned ? handler : bare, path, text);
-    if (round >= 0) samples.push({ own: isTurned ? last : first, twin, again: isTurned ? first : last });
-  }
-  const ratios = samples.map(({ own, twin }) => own / twin);
-  const noise = samples.map(({ again, twin }) => again / twin);
-  const columns = [samples.map(({ own }) => own), samples.map(({ twin }) => twin)];
-  const [own = "", twin = ""] = columns.map((column) => quantile(column, 0.5).toFixed(1));
-  const [low = "", ratio = "", high = ""] = [0.25, 0.5, 0.75].map((share) => quantile(ratios, share).toFixed(2));
-  console.log(
-    [name.padEnd(22), own, twin, `${ratio}x`, `${low}-${high}`, `${quantile(noise, 0.5).toFixed(2)}x`].join("\t"),
+  const against = `${name}, bare`;
+  subjects.push(
+    { name: against, run: () => bare(requestOf(path, text)) },
+    { name: `${name}, bare again`, run: () => bare(requestOf(path, text)), against },
+    {
+      name: `${name}, the handler in process`,
+      run: () => handler(requestOf(path, text)),
+      against,
+      ...(path === "/v1/authorize" && { goalRatio: 1.35 }),
+    },
   );
 }
+publish("http", [await measureSubjects("The handler in process, next to a bare Fetch handler", subjects)]);

@@ -10,7 +10,8 @@ import { acceptContext, readBody } from "turnpike/http";
 import { createKernel, defineTool, type Kernel, type ToolHandler } from "turnpike/kernel";
 import { memoryGrants, memoryUsage } from "turnpike/testing";
 import { z } from "zod";
-import { report, type Subject } from "./support/report.ts";
+import { measureSubjects, type Subject } from "./support/in-process.ts";
+import { publish, type Section } from "./support/results.ts";
 
 const agent = { kind: "agent", agentId: "assistant" } as const;
 const alice = { kind: "human", userId: "alice" } as const;
@@ -79,18 +80,21 @@ function scan(grants: readonly Grant[], { action, resource }: AuthorizationReque
   );
 }
 
+const sections: Section[] = [];
 for (const count of [1, 256, 10_000]) {
   const grants = Array.from({ length: count }, (_, place) => grant(place));
   const kernel = createKernel({ grants: memoryGrants(grants), audit: "none" });
   const last = await ask(`folder-${count - 1}`);
   const none = await ask("elsewhere");
   const plain = `${count} grants, a loop`;
-  await report(`authorize, ${count} grants`, [
-    { name: plain, run: () => scan(grants, last) },
-    { name: "match last", run: () => kernel.authorize(context, last), against: plain },
-    { name: "match last, unchecked input", run: () => kernel.authorize(plainContext, { ...last }), against: plain },
-    { name: "no match, with the ask restated", run: () => kernel.authorize(context, none), against: plain },
-  ]);
+  sections.push(
+    await measureSubjects(`kernel.authorize, ${count} grants`, [
+      { name: plain, run: () => scan(grants, last) },
+      { name: "match last", run: () => kernel.authorize(context, last), against: plain },
+      { name: "match last, unchecked input", run: () => kernel.authorize(plainContext, { ...last }), against: plain },
+      { name: "no match, with the request restated", run: () => kernel.authorize(context, none), against: plain },
+    ]),
+  );
 }
 
 /** Root to leaf: human 0 delegates to human 1, and so on down to the agent. */
@@ -110,10 +114,17 @@ function chainOf(links: number): Grant[] {
 const chained = createKernel({ grants: memoryGrants(chainOf(3)), audit: "none" });
 const direct = createKernel({ grants: memoryGrants([grant(0)]), audit: "none" });
 const delegated = acceptContext({ ...plainContext, authority: { kind: "human", userId: "user-2" } }, "required");
-await report("delegation", [
-  { name: "no chain", run: () => direct.authorize(context, ask0) },
-  { name: "a chain of three", run: () => chained.authorize(delegated, ask0), against: "no chain" },
-]);
+sections.push(
+  await measureSubjects("Delegation", [
+    { name: "no chain", run: () => direct.authorize(context, ask0) },
+    {
+      name: "authorize through a chain of three",
+      run: () => chained.authorize(delegated, ask0),
+      against: "no chain",
+      goalMicros: 2,
+    },
+  ]),
+);
 
 function toolsFor(count: number): ToolHandler[] {
   return Array.from({ length: count }, (_, place) =>
@@ -182,13 +193,21 @@ const subjects = [12, 200].flatMap((count): Subject[] => {
   const kernel = kernelWith(count);
   return [
     { name: `listTools, ${count} tools`, run: () => kernel.listTools(context), against: "authorize" },
-    { name: `invokeTool, ${count} tools`, run: () => kernel.invokeTool(context, call), against: "authorize" },
+    {
+      name: `invokeTool, ${count} tools`,
+      run: () => kernel.invokeTool(context, call),
+      against: "authorize",
+      ...(count === 200 && { goalMicros: 8 }),
+    },
   ];
 });
 const twelve = kernelWith(12);
-await report("operations, uses counted, audit to a sink that keeps nothing", [
-  { name: "authorize", run: () => twelve.authorize(context, ask0) },
-  ...subjects,
-  { name: "sendMessage", run: () => twelve.sendMessage(context, envelope), against: "authorize" },
-  { name: "invokeResource", run: () => twelve.invokeResource(context, operation), against: "authorize" },
-]);
+sections.push(
+  await measureSubjects("Operations, uses counted, audit to a sink that keeps nothing", [
+    { name: "authorize", run: () => twelve.authorize(context, ask0) },
+    ...subjects,
+    { name: "sendMessage", run: () => twelve.sendMessage(context, envelope), against: "authorize" },
+    { name: "invokeResource", run: () => twelve.invokeResource(context, operation), against: "authorize" },
+  ]),
+);
+publish("kernel", sections);

@@ -4,7 +4,8 @@ import { createKernel, defineTool, type ToolHandler } from "turnpike/kernel";
 import { createTurnExecutor, type RuntimePlugin } from "turnpike/runtime";
 import { memoryGrants } from "turnpike/testing";
 import { z } from "zod";
-import { report, type Subject } from "./support/report.ts";
+import { measureSubjects, type Subject } from "./support/in-process.ts";
+import { digits, publish } from "./support/results.ts";
 
 const counts = [1, 10, 100];
 const crowd = 1_000;
@@ -120,7 +121,12 @@ const subjects: Subject[] = [
   ...counts.flatMap((count): Subject[] => [
     { name: `${count} plain`, run: () => plainLoop(count) },
     { name: `${count} kernel.invokeTool`, run: () => callsWithoutTurn(count), against: `${count} plain` },
-    { name: `turn with ${count} calls`, run: () => turnWith(count), against: `${count} kernel.invokeTool` },
+    {
+      name: `turn with ${count} calls`,
+      run: () => turnWith(count),
+      against: `${count} kernel.invokeTool`,
+      ...(count === 10 && { goalMicros: 150 }),
+    },
   ]),
   { name: `${crowd} turns of 1 call in a row`, run: () => oneAfterTheOther(() => turnWith(1)) },
   {
@@ -130,7 +136,7 @@ const subjects: Subject[] = [
   },
 ];
 
-await report("runtime", subjects);
+const measured = await measureSubjects("A turn without a model, next to the same calls without a turn", subjects);
 
 /** Bytes on the heap once everything that can go is gone. */
 function heapUsed(): number {
@@ -147,10 +153,16 @@ async function growthAfter(count: number): Promise<number> {
 }
 
 // What 1,000 turns leave behind is the measure: a leak would make 100,000 leave a hundred times as much.
-const [few, many] = [await growthAfter(1_000), await growthAfter(100_000)];
-console.log(`\nheap after 1,000 turns: ${kilobytes(few)}, after 100,000 more: ${kilobytes(many)}`);
-console.log(`per turn: ${(many / 100_000).toFixed(2)} bytes`);
-
-function kilobytes(bytes: number): string {
-  return `${bytes < 0 ? "" : "+"}${(bytes / 1024).toFixed(1)} KiB`;
-}
+const many = process.argv.includes("--quick") ? 10_000 : 100_000;
+const [afterFew, afterMany] = [await growthAfter(1_000), await growthAfter(many)];
+publish("runtime", [
+  measured,
+  {
+    title: "What turns leave on the heap",
+    head: ["turns", "KiB", "bytes a turn"],
+    rows: [
+      ["1,000", digits(afterFew / 1024), ""],
+      [`${digits(many)} more`, digits(afterMany / 1024), digits(afterMany / many)],
+    ],
+  },
+]);

@@ -1,24 +1,39 @@
-// Runs the named benchmarks, or all of them: npm run bench -- host --quick
+// Runs the named benchmarks, or all of them: npm run bench -- host --quick. All of them write bench/results.md anew.
 import { spawnSync } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 
-const files = readdirSync("bench", { recursive: true }).filter((file) => /^(?!node_modules).*\.bench\.ts$/.test(file));
-const available = new Map(files.map((file) => [/([^/]+)\.bench\.ts$/.exec(file)?.[1], file.replace(/\.ts$/, ".js")]));
+/** In the order in which they are run and shown. */
+const benchmarks = {
+  host: "host/host",
+  engines: "engines/engines",
+  kernel: "kernel",
+  runtime: "runtime",
+  http: "http",
+  contracts: "contracts",
+};
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith("--"));
 const asked = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
 
-const unknown = [...asked.filter((name) => !available.has(name)), ...flags.filter((flag) => flag !== "--quick")];
+const unknown = [
+  ...asked.filter((name) => !Object.hasOwn(benchmarks, name)),
+  ...flags.filter((flag) => flag !== "--quick"),
+];
 if (unknown.length > 0) {
-  console.error(`no benchmark named ${unknown.join(", ")}; there are: ${[...available.keys()].join(", ")}`);
+  console.error(`expected names of benchmarks (${Object.keys(benchmarks).join(", ")}) and --quick, found ${unknown}`);
   process.exit(2);
 }
 
+const names = asked.length > 0 ? asked : Object.keys(benchmarks);
 run("npx", ["tsc", "-b"]);
-for (const name of asked.length > 0 ? asked : available.keys()) {
-  run("node", ["--expose-gc", `.build/bench/${available.get(name)}`, ...flags]);
+if (names.includes("engines") && !existsSync("bench/node_modules"))
+  run("npm", ["ci", "--ignore-scripts", "--prefix", "bench"]);
+for (const name of names) run("node", ["--expose-gc", `.build/bench/${benchmarks[name]}.bench.js`, ...flags]);
+if (asked.length === 0) {
+  run("node", [".build/bench/write-results.js", ...names, ...flags]);
+  run("npx", ["oxfmt", "bench/results.md"]);
 }
 
 function run(program, args) {

@@ -78,7 +78,7 @@ const profiles = await whereTimeGoes(join(folder, "profiled"), load, cases, plan
 await load.stop();
 disk.close();
 
-publish([
+publish("host", [
   {
     title: "The host against a bare node:http server",
     text:

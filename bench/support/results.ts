@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { textTable } from "./tables.ts";
 
 /** A number to reach, and what was measured. */
@@ -21,25 +23,36 @@ export interface Section {
   readonly goals?: readonly Goal[];
 }
 
-/** Prints sections. */
-export function publish(sections: readonly Section[]): void {
+/** Where `npm run bench` collects the sections of every benchmark. */
+export const sectionsFolder = ".build/bench-sections";
+
+/** Prints sections, and keeps them for the page of results. */
+export function publish(benchmark: string, sections: readonly Section[]): void {
   for (const { title, text, head, rows, goals = [] } of sections) {
     console.log(`\n${title}${text === undefined ? "" : `\n${text}`}\n`);
     console.log(textTable(head, rows));
     if (goals.length > 0) console.log(`\n${textTable(goalHead, goals.map(goalRow))}`);
   }
+  mkdirSync(sectionsFolder, { recursive: true });
+  writeFileSync(join(sectionsFolder, `${benchmark}.json`), JSON.stringify(sections));
 }
 
-const goalHead: readonly string[] = ["goal", "measured", "to reach", "reached"];
+export const goalHead: readonly string[] = ["goal", "measured", "to reach", "reached"];
 
 /** A goal as a row of a table. */
-function goalRow(goal: Goal): string[] {
+export function goalRow(goal: Goal): string[] {
   const { name, measured, goal: wanted, side, unit } = goal;
   return [name, `${digits(measured)} ${unit}`, `${side} ${wanted} ${unit}`, isReached(goal) ? "yes" : "no"];
 }
 
-function isReached({ measured, goal, side }: Goal): boolean {
+export function isReached({ measured, goal, side }: Goal): boolean {
   return side === "at least" ? measured >= goal : measured <= goal;
+}
+
+/** How much of a goal is reached: 1 is all of it, more is better, whichever side the goal is on. */
+export function shareReached({ measured, goal, side }: Goal): number {
+  if (side === "at least") return measured / goal;
+  return measured <= 0 ? Number.POSITIVE_INFINITY : goal / measured;
 }
 
 /** A number in as many digits as mean something. */

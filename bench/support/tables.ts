@@ -14,3 +14,18 @@ export function textTable(head: readonly string[], rows: readonly (readonly stri
     )
     .join("\n");
 }
+
+/** The same table in Markdown, aligned as the formatter of this repository would. */
+export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [head, ...rows].map((line) => head.map((_, column) => escapeCell(line[column] ?? "")));
+  const widths = head.map((_, column) => Math.max(3, ...lines.map((line) => line[column]?.length ?? 0)));
+  const cells = (line: readonly string[]): string =>
+    `| ${widths.map((width, column) => (column === 0 ? (line[column] ?? "").padEnd(width) : (line[column] ?? "").padStart(width))).join(" | ")} |`;
+  const rule = `| ${widths.map((width, column) => (column === 0 ? "-".repeat(width) : `${"-".repeat(width - 1)}:`)).join(" | ")} |`;
+  const [first = [], ...others] = lines;
+  return [cells(first), rule, ...others.map(cells)].join("\n");
+}
+
+function escapeCell(text: string): string {
+  return text.replaceAll("|", String.raw`\|`);
+}

@@ -16,8 +16,8 @@ const capabilities = [
 /** Lets an agent in, as an operator would, and writes the file that it will read. Returns the agent's token. */
 export async function openWorld({ url, operator }: HostProcess): Promise<string> {
   const access = { actor: assistant, owner: alice, authority: alice, purposes: [purpose] };
-  const { token } = await operator.ask("createCredential", { namespaceId: tenant, access });
-  await operator.ask("createGrant", {
+  const { token } = await operator.request("createCredential", { namespaceId: tenant, access });
+  await operator.request("createGrant", {
     id: "assistant",
     namespaceId: tenant,
     subject: assistant,
@@ -27,7 +27,7 @@ export async function openWorld({ url, operator }: HostProcess): Promise<string>
     issuedAt: new Date(Date.now() - 60_000).toISOString(),
   });
   const update = { enable: ["files", "messages"] };
-  await operator.ask("changeNamespaces", { namespaceId: tenant, actor: assistant, update });
+  await operator.request("changeNamespaces", { namespaceId: tenant, actor: assistant, update });
   await invokeResource(url, token, "create", notePath, { content: "- milk\n- bread\n" });
   return token;
 }

@@ -13,6 +13,7 @@ const benchmarks = {
   runtime: "runtime",
   http: "http",
   contracts: "contracts",
+  size: "size/size",
 };
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith("--"));
 const asked = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));

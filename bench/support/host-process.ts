@@ -23,6 +23,7 @@ export interface HostOptions {
   readonly database?: string;
   /** Flags of node, such as `--cpu-prof`. */
   readonly nodeFlags?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** No limit may refuse the load: what is measured is what the host can do, not what it is told to allow. */
@@ -37,8 +38,13 @@ const settings: Readonly<Record<string, string | number>> = {
 
 const command = join(process.cwd(), "packages/host/bin/turnpike.js");
 
+/** Where a host in this folder has its SQLite file. */
+export function sqliteFile(folder: string): string {
+  return join(folder, ".turnpike/turnpike.db");
+}
+
 /** Starts `turnpike serve` on a free port, everything else as it comes. Its log goes to a file, as it would in a service. */
-export async function startHost({ folder, database, nodeFlags = [] }: HostOptions): Promise<HostProcess> {
+export async function startHost({ folder, database, nodeFlags = [], env }: HostOptions): Promise<HostProcess> {
   mkdirSync(folder, { recursive: true });
   const log = openSync(join(folder, "host.log"), "a");
   const flags = Object.entries(settings).flatMap(([key, value]) => ["--set", `${key}=${value}`]);
@@ -46,7 +52,7 @@ export async function startHost({ folder, database, nodeFlags = [] }: HostOption
   const { PATH = "" } = process.env;
   const child = spawn(process.execPath, [...nodeFlags, command, "serve", "--port", "0", ...where, ...flags], {
     cwd: folder,
-    env: { PATH },
+    env: { PATH, ...env },
     stdio: ["ignore", "pipe", log],
   });
   killWithThisProcess(child);

@@ -1,6 +1,6 @@
 import type { HostProcess } from "./host-process.ts";
 
-const tenant = "bench";
+export const tenant = "bench";
 export const purpose = "measure";
 export const alice = { kind: "human", userId: "alice" } as const;
 export const assistant = { kind: "agent", agentId: "assistant" } as const;
@@ -33,7 +33,7 @@ export async function openWorld({ url, operator }: HostProcess): Promise<string>
 }
 
 /** One operation on files, with a credential; throws when it does not succeed. */
-async function invokeResource(
+export async function invokeResource(
   url: string,
   token: string,
   action: string,
@@ -44,14 +44,48 @@ async function invokeResource(
   return call(url, token, "/v1/resources/invoke", operation);
 }
 
-async function call(url: string, token: string, path: string, body: object): Promise<unknown> {
+/** One call of a tool, with a credential; throws when it does not succeed. */
+export async function invokeTool(url: string, token: string, tool: string, args: object): Promise<unknown> {
+  const traceId = crypto.randomUUID();
+  const requestedAt = new Date().toISOString();
+  return call(url, token, "/v1/tools/invoke", { id: traceId, tool, arguments: args, requestedAt, traceId }, traceId);
+}
+
+/** Asks whether the agent may read its note; throws when it may not. */
+export async function authorize(url: string, token: string): Promise<void> {
+  const body = { action: "read", resource: { namespace: "files", path: notePath } };
+  const { text } = await post(url, token, "/v1/authorize", body);
+  if (!text.includes('"allowed":true')) throw new Error(`/v1/authorize answers ${text}`);
+}
+
+/** A turn of the scripted runtime, which reads one file. Returns how it ended. */
+export async function startTurn(
+  url: string,
+  token: string,
+  agent: { kind: "agent"; agentId: string },
+  read: string,
+): Promise<string | undefined> {
+  const traceId = crypto.randomUUID();
+  const createdAt = new Date().toISOString();
+  const envelope = { version: 1, id: traceId, createdAt, traceId, purpose, sender: alice, receiver: agent };
+  const turn = { version: 1, executionId: traceId, agent, message: { ...envelope, payload: { read } } };
+  const { text } = await post(url, token, "/v1/turns", turn, traceId);
+  return (JSON.parse(text) as { status?: string }).status;
+}
+
+async function call(url: string, token: string, path: string, body: object, traceId?: string): Promise<unknown> {
+  const { status, text } = await post(url, token, path, body, traceId);
+  const result = JSON.parse(text) as { status?: string; output?: unknown };
+  if (status !== 200 || result.status !== "succeeded") throw new Error(`${path} answers ${text}`);
+  return result.output;
+}
+
+async function post(url: string, token: string, path: string, body: object, traceId?: string) {
   const headers = {
     authorization: `Bearer ${token}`,
     "content-type": "application/json",
+    ...(traceId !== undefined && { "x-trace-id": traceId }),
   };
   const response = await fetch(new URL(path, url), { method: "POST", headers, body: JSON.stringify(body) });
-  const text = await response.text();
-  const result = JSON.parse(text) as { status?: string; output?: unknown };
-  if (response.status !== 200 || result.status !== "succeeded") throw new Error(`${path} answers ${text}`);
-  return result.output;
+  return { status: response.status, text: await response.text() };
 }

@@ -18,7 +18,9 @@ export interface CommandTimes {
   readonly failure?: string;
 }
 
-/** Runs every command so many times while another process asks for `/health`. */
+const longMs = 5000;
+
+/** Runs every command so many times, those that take long once, while another process asks for `/health`. */
 export async function runCommands(
   host: HostProcess,
   token: string,
@@ -40,8 +42,11 @@ export async function runCommands(
       await longestDelay(poller);
       const start = performance.now();
       await run().catch((error: unknown) => (failure = String(error).slice(0, 60)));
-      times.push(performance.now() - start);
+      const ms = performance.now() - start;
+      times.push(ms);
       delays.push(await longestDelay(poller));
+      // What takes this long is not a matter of luck.
+      if (ms > longMs) break;
     }
     const measured = { name, ms: median(times), delayMs: Math.max(...delays), ...(failure && { failure }) };
     say(`${name}: ${digits(measured.ms)} ms, /health ${digits(measured.delayMs)} ms ${failure ?? ""}`);

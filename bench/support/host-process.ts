@@ -85,7 +85,10 @@ async function screenUrl(child: ChildProcess): Promise<string> {
   });
 }
 
-/** A benchmark that fails in the middle leaves no server behind. */
+// A benchmark that is told to stop exits, which takes everything with it that it started and made.
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
+
+/** A benchmark that ends in the middle leaves no process behind. */
 export function killWithThisProcess(child: ChildProcess): void {
   const kill = (): void => void child.kill("SIGKILL");
   process.once("exit", kill);

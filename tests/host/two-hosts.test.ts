@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { newLocation } from "../../packages/host/test/databases.ts";
+import { newLocation, tenAtOnce } from "../../packages/host/test/databases.ts";
 import { appendCall, effectsIn, makeEffectTenant, startEffectHost } from "../support/effect-host.ts";
 import { ask } from "../../packages/host/test/host-calls.ts";
 import { makeFolder, type HostProcess } from "../support/host-process.ts";
@@ -63,10 +63,11 @@ describe("two hosts on one PostgreSQL", () => {
   test("a bounded grant that both consume at once is never used more often than it says", async () => {
     const token = await makeEffectTenant(hosts[0], { tenant: "bounded", maxUses: 25 });
     const before = effectsIn(folder).length;
-    const calls = Array.from({ length: 80 }, (_, place) =>
-      invoke(place % 2 === 0 ? hosts[0] : hosts[1], token, `bounded-${place}`),
+    const calls = hosts.map((host, which) =>
+      tenAtOnce(40, (place) => invoke(host, token, `bounded-${which}-${place}`)),
     );
-    const outcomes = (await Promise.all(calls)).map(({ body }) => body as { status: string; error?: { code: string } });
+    const answers = (await Promise.all(calls)).flat();
+    const outcomes = answers.map(({ body }) => body as { status: string; error?: { code: string } });
     expect(outcomes.filter(({ status }) => status === "succeeded")).toHaveLength(25);
     expect(outcomes.filter(({ error }) => error?.code === "grant_exhausted")).toHaveLength(55);
     expect(effectsIn(folder).length - before).toBe(25);

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, inject, onTestFinished } from "vitest";
@@ -18,10 +18,33 @@ export function temporaryFolder(): string {
 /** Where there is no database yet: a file, or an empty database of a real PostgreSQL. */
 export async function newLocation(kind: Database["kind"], folder?: string): Promise<string> {
   if (kind === "sqlite") return join(folder ?? temporaryFolder(), "turnpike.db");
-  const response = await fetch(inject("newPostgresDatabase"));
+  return newPostgres("empty");
+}
+
+async function newPostgres(state: "empty" | "migrated"): Promise<string> {
+  const response = await fetch(`${inject("newPostgresDatabase")}/${state}`);
   const answer = await response.text();
   if (!response.ok) throw new Error(`PostgreSQL did not start: ${answer}`);
   return answer;
+}
+
+/** A database without rows, as a host leaves it that opened it and was closed: a copy of one that was migrated once. */
+async function migratedLocation(kind: Database["kind"], folder?: string): Promise<string> {
+  if (kind === "postgres") return newPostgres("migrated");
+  const location = await newLocation(kind, folder);
+  writeFileSync(location, await (migratedFile ??= migrateFile()));
+  return location;
+}
+
+let migratedFile: Promise<Buffer> | undefined;
+
+async function migrateFile(): Promise<Buffer> {
+  const folder = mkdtempSync(join(tmpdir(), "turnpike-test-"));
+  const location = join(folder, "turnpike.db");
+  await (await openDatabase(location)).close();
+  const file = readFileSync(location);
+  rmSync(folder, { recursive: true });
+  return file;
 }
 
 /** A host's handle on a database, closed when the test ends. */
@@ -31,9 +54,9 @@ export async function openHost(location: string): Promise<Database> {
   return database;
 }
 
-/** A new and empty database. */
+/** A new database without rows. */
 export async function openFresh(kind: Database["kind"]): Promise<Database> {
-  return openHost(await newLocation(kind));
+  return openHost(await migratedLocation(kind));
 }
 
 /** For tests that keep apart by themselves: one database for the block it is called in, opened when first asked for. */
@@ -44,7 +67,7 @@ export function sharedDatabase(kind: Database["kind"]): () => Promise<Database> 
     await (await opened)?.close();
     rmSync(folder, { recursive: true, force: true });
   });
-  return () => (opened ??= newLocation(kind, folder).then(openDatabase));
+  return () => (opened ??= migratedLocation(kind, folder).then(openDatabase));
 }
 
 let tenants = 0;
@@ -57,6 +80,20 @@ export function newTenant(): string {
 
 /** Two hosts on one new PostgreSQL database. */
 export async function openPair(): Promise<[Database, Database]> {
-  const location = await newLocation("postgres");
+  const location = await migratedLocation("postgres");
   return [await openHost(location), await openHost(location)];
+}
+
+/**
+ * Runs something so many times, ten at once: as many as a host has connections. Whoever waits for one gives up after five
+ * seconds, which is what a hundred at once would test on a busy machine.
+ */
+export async function tenAtOnce<T>(count: number, run: (place: number) => Promise<T>): Promise<T[]> {
+  const results: T[] = [];
+  const places = Array.from({ length: count }, (_, place) => place).values();
+  const work = async (): Promise<void> => {
+    for (const place of places) results[place] = await run(place);
+  };
+  await Promise.all(Array.from({ length: 10 }, work));
+  return results;
 }

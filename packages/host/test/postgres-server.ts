@@ -7,16 +7,17 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import type { TestProject } from "vitest/node";
+import { openDatabase } from "../src/storage/open-database.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
-    /** Answers every request with the URL of a new, empty PostgreSQL database. */
+    /** Answers every request with the URL of a new PostgreSQL database: `/empty`, or `/migrated` as a host leaves it. */
     newPostgresDatabase: string;
   }
 }
 
 interface Cluster {
-  newDatabase(): Promise<string>;
+  newDatabase(isMigrated: boolean): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -25,10 +26,10 @@ let cluster: Promise<Cluster> | undefined;
 
 /** One PostgreSQL for the whole run, started by the first test that asks for a database. */
 export async function setup(project: TestProject): Promise<void> {
-  door = createServer((_request, response) => {
+  door = createServer(({ url: path }, response) => {
     cluster ??= startCluster();
     cluster
-      .then(({ newDatabase }) => newDatabase())
+      .then(({ newDatabase }) => newDatabase(path === "/migrated"))
       .then(
         (url) => response.end(url),
         (error: unknown) => response.writeHead(500).end(String(error)),
@@ -36,7 +37,7 @@ export async function setup(project: TestProject): Promise<void> {
   });
   // A client that is slow to notice would send its next request on a connection that was closed for being idle.
   door.keepAliveTimeout = 0;
-  project.provide("newPostgresDatabase", `http://127.0.0.1:${await listen(door)}/`);
+  project.provide("newPostgresDatabase", `http://127.0.0.1:${await listen(door)}`);
 }
 
 export async function teardown(): Promise<void> {
@@ -55,15 +56,24 @@ async function startCluster(): Promise<Cluster> {
   const [isReady] = (await Promise.race([once(child, "message"), once(child, "exit")])) as unknown[];
   if (isReady !== "ready") throw new Error("PostgreSQL did not start.");
   const urlOf = (name: string): string => `postgres://postgres:password@127.0.0.1:${port}/${name}`;
+  const create = async (template: string): Promise<string> => {
+    const name = `t${crypto.randomUUID().replaceAll("-", "")}`;
+    const client = new pg.Client(urlOf("postgres"));
+    await client.connect();
+    await client.query(`create database ${name} template ${template}`);
+    await client.end();
+    return name;
+  };
+  const migrate = async (name: string): Promise<string> => {
+    const database = await openDatabase(urlOf(name));
+    await database.close();
+    return name;
+  };
+  let migrated: Promise<string> | undefined;
   return {
-    async newDatabase() {
-      const name = `t${crypto.randomUUID().replaceAll("-", "")}`;
-      const client = new pg.Client(urlOf("postgres"));
-      await client.connect();
-      await client.query(`create database ${name}`);
-      await client.end();
-      return urlOf(name);
-    },
+    // Copying takes a tenth of the time that all migrations take.
+    newDatabase: async (isMigrated) =>
+      urlOf(await create(isMigrated ? await (migrated ??= create("template1").then(migrate)) : "template1")),
     async stop() {
       const stopped = once(child, "exit");
       child.disconnect();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { usageStoreSuite } from "turnpike/testing";
-import { databaseKinds, openFresh, openPair } from "../../test/databases.ts";
+import { databaseKinds, openFresh, openPair, tenAtOnce } from "../../test/databases.ts";
 import { createUsageStore } from "./usage-store.ts";
 
 describe.each(databaseKinds)("uses on %s", (kind) => {
@@ -29,8 +29,7 @@ describe.each(databaseKinds)("uses on %s", (kind) => {
 
 test("a bounded grant that two hosts consume at once is never used more often than it may be", async () => {
   const hosts = (await openPair()).map(createUsageStore);
-  const attempts = Array.from({ length: 50 }, () => hosts.map((usage) => usage.consume("tenant-1", "grant-1", 7)));
-  const taken = await Promise.all(attempts.flat());
-  expect(taken.filter(Boolean)).toHaveLength(7);
+  const taken = await Promise.all(hosts.map((usage) => tenAtOnce(50, () => usage.consume("tenant-1", "grant-1", 7))));
+  expect(taken.flat().filter(Boolean)).toHaveLength(7);
   for (const usage of hosts) expect(await usage.used("tenant-1", "grant-1")).toBe(7);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { MessageEnvelope, PrincipalRef } from "turnpike/contracts";
-import { databaseKinds, newTenant, openFresh, sharedDatabase } from "../../test/databases.ts";
+import { databaseKinds, newTenant, openFresh, sharedDatabase, tenAtOnce } from "../../test/databases.ts";
 import { envelope as example } from "../../test/counting-api.ts";
 import { failingAt, recordStatements } from "../../test/watched-database.ts";
 import { alice, assistant, now } from "../../test/records.ts";
@@ -220,11 +220,10 @@ describe.each(databaseKinds)("messages on %s", (kind) => {
     expect(await idsIn(store, alices(tenant))).toEqual(["b", "c"]);
   });
 
-  test("fifty deliveries at once into an inbox with room for twenty are twenty messages", async () => {
+  test("fifty deliveries, ten at once, into an inbox with room for twenty are twenty messages", async () => {
     const store = createMessageStore(await open(), { maxUnacknowledged: 20 });
     const tenant = newTenant();
-    const ids = Array.from({ length: 50 }, (_, place) => `message-${place}`);
-    const deliveries = await Promise.all(ids.map((id) => store.deliver(message(id), tenant, now)));
+    const deliveries = await tenAtOnce(50, (place) => store.deliver(message(`message-${place}`), tenant, now));
     expect(deliveries.filter((delivery) => delivery === "kept")).toHaveLength(20);
     expect(deliveries.filter((delivery) => delivery === "full")).toHaveLength(30);
     expect(await idsIn(store, alices(tenant))).toHaveLength(20);

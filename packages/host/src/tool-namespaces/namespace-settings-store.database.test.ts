@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { namespaceSettingsSuite } from "turnpike/testing";
-import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../test/databases.ts";
+import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase, tenAtOnce } from "../../test/databases.ts";
 import { alice, assistant, context, neverAborted } from "../../test/records.ts";
 import { recordStatements } from "../../test/watched-database.ts";
 import { openStores } from "../compose/stores.ts";
@@ -96,10 +96,13 @@ describe("namespace settings on a PostgreSQL that two hosts share", () => {
   test("patches through both at once lose nothing", async () => {
     const hosts = (await openPair()).map((database) => openStores(database).settings);
     const names = Array.from({ length: 40 }, (_, place) => `namespace-${String(place).padStart(2, "0")}`);
-    const patches = names.map((name, place) =>
-      hosts[place % 2]?.applyUpdate(context(), { enable: [name] }, neverAborted),
+    await Promise.all(
+      hosts.map((settings, host) =>
+        tenAtOnce(20, (place) =>
+          settings.applyUpdate(context(), { enable: [names[2 * place + host] ?? ""] }, neverAborted),
+        ),
+      ),
     );
-    await Promise.all(patches);
     for (const settings of hosts) expect(await settings.enabled("tenant-1", assistant)).toEqual(names);
   });
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { SdkError, SdkErrorCode } from "@modelcontextprotocol/server";
 import { createTurnExecutor, type RuntimePlugin } from "turnpike/runtime";
 import type { ToolResult } from "turnpike/contracts";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../test/databases.ts";
 import { eventually } from "../../test/host-calls.ts";
 import {
@@ -21,8 +21,6 @@ import {
   textOf,
   type McpWorld,
 } from "../../test/mcp/servers.ts";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 type Kind = "stdio" | "HTTP";
 
@@ -132,7 +130,7 @@ for (const kind of ["stdio", "HTTP"] as const) {
     // What the server says by itself is not heard over HTTP: there an answer that is broken makes the list stale.
     if (kind === "HTTP") await world.call("mcp.test.garble", { how: "json" });
     expect(gist(await world.call("mcp.test.echo", { words: "a" }))).toBe("failed tool_catalog_unavailable");
-    expect(world.logged).toMatchObject([{ message: "MCP server unavailable" }]);
+    await eventually(() => expect(world.logged).toMatchObject([{ message: "MCP server unavailable" }]));
     return { ...world, pid };
   };
 
@@ -153,11 +151,14 @@ for (const kind of ["stdio", "HTTP"] as const) {
 
 test("over stdio, a call of another tenant finishes when the server floods its output", async () => {
   const { call, theirs, logged } = await twoTenants("stdio");
-  expect(textOf(await call("mcp.test.flood", { lines: 2500 }))).toBe("flooded");
+  const message = "MCP server says more than is read, and is slowed down";
+  // On a busy machine one flood may be read as slowly as it is allowed to come.
+  await eventually(async () => {
+    expect(textOf(await call("mcp.test.flood", { lines: 2500 }))).toBe("flooded");
+    expect(logged).toEqual([{ level: "warn", facts: { server: "test" }, message }]);
+  });
   expect(textOf(await call("mcp.test.release"))).toBe("released");
   expect(textOf(await theirs)).toBe("theirs");
-  const message = "MCP server says more than is read, and is slowed down";
-  expect(logged).toEqual([{ level: "warn", facts: { server: "test" }, message }]);
 });
 
 describe("over HTTP, a call of another tenant finishes, and so does the next one,", () => {

@@ -18,8 +18,6 @@ import {
   type McpWorld,
 } from "../../test/mcp/servers.ts";
 
-vi.setConfig({ testTimeout: 20_000 });
-
 const all = toolNames.map((name) => `mcp.test.${name}`);
 
 describe("a server for some", () => {

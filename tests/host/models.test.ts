@@ -11,8 +11,8 @@ import {
   openModelServer,
   says,
   type ModelServer,
+  providers,
 } from "../../packages/host/test/model-server.ts";
-import { providers } from "../../packages/host/test/model-turns.ts";
 import { alice, assistant } from "../support/host-world.ts";
 
 type Provider = (typeof providers)[number];

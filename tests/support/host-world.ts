@@ -1,8 +1,8 @@
 import type { PrincipalRef } from "../../packages/turnpike/src/contracts/index.ts";
+import { alice, assistant } from "../../packages/host/test/records.ts";
 import { ask } from "../../packages/host/test/host-calls.ts";
 
-export const alice: PrincipalRef = { kind: "human", userId: "alice" };
-export const assistant: PrincipalRef = { kind: "agent", agentId: "assistant" };
+export { alice, assistant } from "../../packages/host/test/records.ts";
 
 /** A host that can be asked as its operator. */
 export interface Operated {

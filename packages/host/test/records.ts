@@ -1,10 +1,10 @@
 import type { CredentialAccess } from "../src/management/records.ts";
-import type { AccessContext, AuditEvent, Grant, PrincipalRef } from "turnpike/contracts";
+import type { AccessContext, AgentRef, AuditEvent, Grant, PrincipalRef } from "turnpike/contracts";
 import type { GrantScope } from "turnpike/kernel";
 
 export const now = "2026-01-01T12:00:00Z";
 export const alice: PrincipalRef = { kind: "human", userId: "alice" };
-export const assistant: PrincipalRef = { kind: "agent", agentId: "assistant" };
+export const assistant: AgentRef = { kind: "agent", agentId: "assistant" };
 export const neverAborted: AbortSignal = new AbortController().signal;
 
 export function grant(id: string, changes: Partial<Grant> = {}): Grant {

@@ -6,23 +6,16 @@ import type {
   PrincipalRef,
   ResourceRef,
 } from "../src/contracts/index.ts";
-import {
-  createKernel,
-  type GrantSource,
-  type Kernel,
-  type KernelOptions,
-  type PortFailure,
-  type UsageStore,
-} from "../src/kernel/index.ts";
-import { memoryAudit, memoryGrants, memoryUsage, type MemoryAudit } from "../src/testing/index.ts";
+import type { GrantSource, Kernel, KernelOptions, PortFailure, UsageStore } from "../src/kernel/index.ts";
+import type { MemoryAudit } from "../src/testing/index.ts";
+import { alice, now, worldOf } from "./deployment.ts";
 
-export const now = "2026-01-01T12:00:00Z";
+export { alice, now, untyped } from "./deployment.ts";
 export const justBefore = "2026-01-01T11:59:59.999Z";
 export const justAfter = "2026-01-01T12:00:00.001Z";
 
 /** The actor, the issuer and the owner are three, so that no test passes because two of them are mixed up. */
 export const assistant: PrincipalRef = { kind: "agent", agentId: "assistant" };
-export const alice: PrincipalRef = { kind: "human", userId: "alice" };
 export const olivia: PrincipalRef = { kind: "human", userId: "olivia" };
 export const stranger: PrincipalRef = { kind: "human", userId: "stranger" };
 
@@ -101,30 +94,25 @@ export function ask(changes: Partial<ResourceRef> & { action?: string } = {}): A
 export interface World {
   kernel: Kernel;
   usage: UsageStore;
-  audit: MemoryAudit;
+  audit: Pick<MemoryAudit, "events">;
   /** What the operator was told: the port that failed and its own words. */
   portErrors: { failure: PortFailure; message: string }[];
 }
 
-/** A kernel over grants in memory; any port can be replaced, and `usage: undefined` leaves it out. */
+/** A kernel over grants in memory; any port can be replaced, and `usage: "none"` leaves it out. */
 export function world(
   held: readonly Grant[] | GrantSource,
-  { usage, ...ports }: Partial<Omit<KernelOptions, "usage" | "audit">> & { usage?: UsageStore | "none" } = {},
+  {
+    usage,
+    ...ports
+  }: Partial<Omit<KernelOptions, "grants" | "usage" | "audit">> & { usage?: UsageStore | "none" } = {},
 ): World {
-  const audit = memoryAudit();
   const portErrors: World["portErrors"] = [];
-  const counted = usage === undefined || usage === "none" ? memoryUsage() : usage;
-  const kernel = createKernel({
-    grants: "load" in held ? held : memoryGrants(held),
-    ...(usage !== "none" && { usage: counted }),
-    audit,
+  const deployed = worldOf({
+    ...("load" in held ? { source: held } : { grants: held }),
+    ...(usage === "none" ? { countsUses: false } : usage && { usage }),
     onPortError: (error, failure) => portErrors.push({ failure, message: String(error) }),
     ...ports,
   });
-  return { kernel, usage: counted, audit, portErrors };
-}
-
-/** A value that a host without types could hand over. */
-export function untyped<T>(value: unknown): T {
-  return value as T;
+  return { kernel: deployed.kernel, usage: deployed.usage, audit: deployed, portErrors };
 }

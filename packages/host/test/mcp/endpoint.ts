@@ -1,6 +1,6 @@
 import { createServiceApi, ServiceHttpError, type ServiceApi } from "turnpike/http";
-import type { AccessContext, Capability } from "turnpike/contracts";
-import { createKernel, defineTool, type ToolHandler } from "turnpike/kernel";
+import type { AccessContext, Capability, JsonValue } from "turnpike/contracts";
+import { createKernel, defineTool, type ResourceProvider, type ToolHandler } from "turnpike/kernel";
 import { createTurnExecutor, standardRuntime } from "turnpike/runtime";
 import { memoryAudit, memoryGrants, scriptedDriver, type MemoryAudit, type MemoryGrants } from "turnpike/testing";
 import { z } from "zod";
@@ -8,16 +8,39 @@ import { createFront } from "../../src/front/front.ts";
 import { serveProtocol } from "../../src/front/protocol.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { mcpProtocol } from "../../src/protocols/mcp/mcp-protocol.ts";
-import { fileProvider } from "./file-provider.ts";
 import { alice, assistant, capability, contextOf, grantOf } from "./servers.ts";
 
-const files = {
+const files: Readonly<Record<string, string>> = {
   "notes/ideas.md": "A gate.",
   "notes/plans/2026.md": "Grow.",
   "notes/todo.md": "- water the plants",
   "private/diary.md": "Dear diary",
   "shared/menü 100%.md": "Soup",
 };
+
+/** Has the resource namespace `files`: `list` and `read`, in pages of two unless fewer are asked for. */
+const fileProvider: ResourceProvider = {
+  namespace: "files",
+  invoke({ operationId, action, resource, context, input }) {
+    const about = { operationId, completedAt: context.now };
+    const path = resource.path.join("/");
+    const succeed = (output: JsonValue) => Promise.resolve({ status: "succeeded" as const, ...about, output });
+    const isThere = Object.keys(files).some((file) => path === "" || `${file}/`.startsWith(`${path}/`));
+    if (isThere && action === "list") return succeed(listing(path, input as never));
+    const content = files[path];
+    if (content !== undefined) return succeed({ content, version: 1 });
+    const error = { code: "not_found", message: "There is no file at this path." };
+    return Promise.resolve({ status: "failed" as const, ...about, error });
+  },
+};
+
+function listing(folder: string, { limit, cursor = "0" }: { limit: number; cursor?: string }): JsonValue {
+  const below = Object.keys(files).filter((path) => folder === "" || `${path}/`.startsWith(`${folder}/`));
+  const start = Number(cursor);
+  const end = start + Math.min(2, limit);
+  const entries = below.slice(start, end).map((path) => ({ path, version: 1 }));
+  return { entries, ...(end < below.length && { cursor: String(end) }) };
+}
 
 function noteTool(name: string, readWrite: "read" | "write"): ToolHandler {
   return defineTool({
@@ -69,7 +92,7 @@ export function servedWorld(
     grants,
     audit,
     tools: [noteTool("read", "read"), noteTool("burn", "write")],
-    resources: [fileProvider(files)],
+    resources: [fileProvider],
   });
   const turns = createTurnExecutor({ kernel, runtime: standardRuntime(scriptedDriver([])) });
   const whole = createServiceApi({ kernel, turns });

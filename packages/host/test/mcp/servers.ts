@@ -2,17 +2,16 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import type { AccessContext, Capability, Grant, JsonObject, PrincipalRef, ToolResult } from "turnpike/contracts";
+import type { AccessContext, Capability, Grant, JsonObject, ToolResult } from "turnpike/contracts";
 import { createKernel, type Kernel, type KernelOptions, type PortFailure } from "turnpike/kernel";
 import { memoryAudit, memoryGrants, type MemoryGrants } from "turnpike/testing";
 import { onTestFinished } from "vitest";
 import type { Log } from "../../src/observe/log.ts";
 import { McpConfigSchema } from "../../src/mcp-servers/mcp-config.ts";
 import { createMcpPool, type McpPool } from "../../src/mcp-servers/mcp-pool.ts";
+import { context, grant, now } from "../records.ts";
 
-export const now = "2026-01-01T12:00:00Z";
-export const alice: PrincipalRef = { kind: "human", userId: "alice" };
-export const assistant = { kind: "agent", agentId: "assistant" } as const;
+export { alice, assistant, now } from "../records.ts";
 
 const script = fileURLToPath(new URL("./server.js", import.meta.url));
 
@@ -39,17 +38,7 @@ export async function startHttpServer(...flags: readonly string[]): Promise<{ ur
 
 /** The assistant, who acts for Alice. The namespaces of the servers are on unless said otherwise. */
 export function contextOf(changes: Partial<AccessContext> = {}): AccessContext {
-  return {
-    actor: assistant,
-    authority: alice,
-    owner: alice,
-    namespaceId: "acme",
-    enabledToolNamespaces: ["mcp.test", "mcp.other", "files"],
-    now,
-    purpose: "support",
-    traceId: "trace-1",
-    ...changes,
-  };
+  return context({ namespaceId: "acme", enabledToolNamespaces: ["mcp.test", "mcp.other", "files"], ...changes });
 }
 
 /** A capability over a place and everything below it, unless it is exact. */
@@ -64,8 +53,7 @@ export function capability(
 
 /** A grant from Alice to the assistant. */
 export function grantOf(id: string, capabilities: Capability[], changes: Partial<Grant> = {}): Grant {
-  const about = { namespaceId: "acme", subject: assistant, issuer: alice, constraints: {} };
-  return { id, ...about, issuedAt: "2026-01-01T00:00:00Z", capabilities, ...changes };
+  return grant(id, { namespaceId: "acme", capabilities, ...changes });
 }
 
 /** A line of the log. */

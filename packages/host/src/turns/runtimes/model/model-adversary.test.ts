@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { callsTools, says } from "../../../../test/model-server.ts";
-import { modelWorldOf, providers } from "../../../../test/model-turns.ts";
+import { callsTools, says, modelWorldOf, providers } from "../../../../test/model-server.ts";
 import { capability, grantOf, noteTool, runAgent } from "../../../../../turnpike/test/deployment.ts";
 import {
   dataOf,

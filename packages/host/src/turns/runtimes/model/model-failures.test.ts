@@ -6,8 +6,9 @@ import {
   says,
   type ModelReply,
   type ScriptedReply,
+  modelWorldOf,
+  providers,
 } from "../../../../test/model-server.ts";
-import { modelWorldOf, providers } from "../../../../test/model-turns.ts";
 import { dataOf, never, saidOf, toolOf, toolsOf, turnWorldOf } from "../../../../../turnpike/test/turns.ts";
 import { z } from "zod";
 import { defineTool } from "../../../../../turnpike/src/kernel/index.ts";

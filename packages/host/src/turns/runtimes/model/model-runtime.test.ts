@@ -1,6 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { callsTools, modelKey, openModelServer, says } from "../../../../test/model-server.ts";
-import { modelWorldOf, providers } from "../../../../test/model-turns.ts";
+import { callsTools, modelKey, openModelServer, says, modelWorldOf, providers } from "../../../../test/model-server.ts";
 import {
   agent,
   alice,

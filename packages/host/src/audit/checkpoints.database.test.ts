@@ -11,7 +11,15 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { databaseKinds, newTenant, openFresh, openPair, temporaryFolder } from "../../test/databases.ts";
+import {
+  databaseKinds,
+  newLocation,
+  newTenant,
+  openFresh,
+  openHost,
+  openPair,
+  temporaryFolder,
+} from "../../test/databases.ts";
 import { auditEvent } from "../../test/records.ts";
 import type { Database } from "../storage/database.ts";
 import { createAuditStore, type AuditStore } from "./audit-store.ts";
@@ -85,7 +93,7 @@ async function cut({ db }: Database, tenant: string, from: number): Promise<void
 
 describe.each(databaseKinds)("checkpoints on %s", (kind) => {
   test("sign the heads that changed since the last one, and are not written when none did", async () => {
-    const [database, folder] = [await openFresh(kind), temporaryFolder()];
+    const [database, folder] = [await openHost(await newLocation(kind)), temporaryFolder()];
     const host = start(database, folder);
     await host.record("a", 2);
     await host.record("b", 1);

@@ -170,7 +170,10 @@ export const grant: fc.Arbitrary<Grant> = shape(
   { revokedAt: timestamp, parentId: identifier, metadata: jsonObject },
 );
 
-export const authorityAsk: fc.Arbitrary<AuthorityRequestInput> = shape({ capabilities }, { constraints, metadata: jsonObject });
+export const authorityRequestInput: fc.Arbitrary<AuthorityRequestInput> = shape(
+  { capabilities },
+  { constraints, metadata: jsonObject },
+);
 export const authorityRequest: fc.Arbitrary<AuthorityRequest> = shape(
   {
     id: identifier,
@@ -376,9 +379,9 @@ export const turnEvent: fc.Arbitrary<TurnEvent> = shape({
   data: jsonValue,
   occurredAt: timestamp,
 });
-export const escalationAsk: fc.Arbitrary<EscalationInput> = shape(
+export const escalationInput: fc.Arbitrary<EscalationInput> = shape(
   { reason: text(1, 4096) },
-  { requestedAuthority: authorityAsk },
+  { requestedAuthority: authorityRequestInput },
 );
 export const escalation: fc.Arbitrary<Escalation> = shape(
   { status: fc.constant("pending"), reason: text(0, 256), requestedAt: timestamp, reviewer: principalRef },

@@ -178,8 +178,10 @@ describe("replay protection on a PostgreSQL that goes away", () => {
     });
 
     proxy.mend();
-    await vi.waitFor(async () =>
-      expect(await Promise.all(envelopes.map((each) => theirs.sendMessage(context(), each)))).toEqual(first),
+    await vi.waitFor(
+      async () =>
+        expect(await Promise.all(envelopes.map((each) => theirs.sendMessage(context(), each)))).toEqual(first),
+      { timeout: 10_000 },
     );
     expect(effects).toHaveLength(20);
   });

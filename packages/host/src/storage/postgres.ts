@@ -4,6 +4,7 @@ import type { Database } from "./database.ts";
 import { keepCause } from "./keep-cause.ts";
 import { migrate, registerHost } from "./migrate.ts";
 import type { Schema } from "./schema.ts";
+import { UnansweredCommitError, type RunSteps, type StepResult } from "./steps.ts";
 
 /** The first half of the advisory locks by which hosts show that they live; the second is the host's id. */
 const presenceLock = 7443;
@@ -21,16 +22,24 @@ export const patience = { connectionTimeoutMillis: 5_000, query_timeout: 15_000,
 /** Opens a PostgreSQL database that any number of hosts may share. */
 export async function openPostgres(url: string, log?: Logger): Promise<Database> {
   await migrateServer(url, log);
-  const pool = new pg.Pool({ connectionString: url, max: 10, types: { getTypeParser }, ...patience });
-  // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
-  pool.on("error", () => {});
-  pool.on("connect", (client) => void client.on("error", () => {}));
-  const db = new Kysely<Schema>({ dialect: keepCause(new PostgresDialect({ pool })), ...(log && { log }) });
+  const [pool, reportPool] = [openPool(url, 10), openPool(url, 4)];
+  const settings = log && { log };
+  const db = new Kysely<Schema>({ dialect: keepCause(new PostgresDialect({ pool })), ...settings });
+  const reports = new Kysely<Schema>({ dialect: new PostgresDialect({ pool: reportPool }), ...settings });
   const hostId = await registerHost(db);
   const presence = await showPresence(url, hostId);
+  const close = async (): Promise<void> => {
+    await presence.end();
+    // Kysely would leave a pool that nobody has used yet open.
+    await reportPool.end();
+    await db.destroy();
+  };
+  let closed: Promise<void> | undefined;
   return {
     kind: "postgres",
     db,
+    reports,
+    transact: (work) => transact(pool, work),
     hostId,
     async isAlive(id) {
       if (id === hostId) return true;
@@ -39,11 +48,16 @@ export async function openPostgres(url: string, log?: Logger): Promise<Database>
     },
     onReturn: presence.onReturn,
     isShared: true,
-    async close() {
-      await presence.end();
-      await db.destroy();
-    },
+    close: () => (closed ??= close()),
   };
+}
+
+function openPool(connectionString: string, max: number): pg.Pool {
+  const pool = new pg.Pool({ connectionString, max, types: { getTypeParser }, ...patience });
+  // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
+  pool.on("error", () => {});
+  pool.on("connect", (client) => void client.on("error", () => {}));
+  return pool;
 }
 
 /** Migrates on a connection of its own, on which moving much data, and waiting for a host that does, may take long. */
@@ -57,6 +71,49 @@ async function migrateServer(connectionString: string, log?: Logger): Promise<vo
     await migrate(db, "postgres");
   } finally {
     await db.destroy();
+  }
+}
+
+const names = new Map<string, string>();
+
+/** The name under which connections prepare a statement. */
+function nameOf(text: string): string {
+  let name = names.get(text);
+  if (name === undefined) names.set(text, (name = `turnpike-${names.size}`));
+  return name;
+}
+
+async function transact<T>(pool: pg.Pool, work: (run: RunSteps) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let state: "new" | "open" | "ended" = "new";
+  let broken = false;
+  const run: RunSteps = async (steps, end) => {
+    if (state === "new") await client.query("begin");
+    state = "open";
+    const results: StepResult[] = [];
+    for (const { sql: text, rows } of steps) {
+      const result: StepResult = { rows: [], changes: [] };
+      for (const values of rows) {
+        const { rows: found, rowCount } = await client.query({ name: nameOf(text), text, values: [...values] });
+        result.rows.push(...(found as StepResult["rows"]));
+        result.changes.push(rowCount ?? 0);
+      }
+      results.push(result);
+    }
+    if (end === "commit") {
+      state = "ended";
+      await client.query("commit").catch((cause: unknown) => {
+        broken = true;
+        throw new UnansweredCommitError(cause);
+      });
+    }
+    return results;
+  };
+  try {
+    return await work(run);
+  } finally {
+    if ((state as string) === "open") await client.query("rollback").catch(() => (broken = true));
+    client.release(broken);
   }
 }
 

@@ -36,6 +36,7 @@ function watched(database: Database, watch: Watch): Database {
   const db = new Kysely<Schema>({ dialect });
   return {
     ...database,
+    strand: database.strand,
     db,
     reports: db,
     async transact(work) {

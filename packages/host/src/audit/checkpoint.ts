@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { canonicalJson, check } from "turnpike/contracts";
 import { z } from "zod";
-import { origin, type TenantHead } from "./chain.ts";
+import { origin, type TenantHead } from "../ledger/index.ts";
 import type { SigningKey, VerifyingKey } from "./signing-key.ts";
 import type { SignedHead } from "./audit-verify.ts";
 import { HashSchema, StrandHeadSchema } from "../management/index.ts";

@@ -15,7 +15,7 @@ import { databaseKinds, newTenant, openFresh, openPair, temporaryFolder } from "
 import { auditEvent } from "../../../../tests/support/host/world.ts";
 import type { Database } from "../storage/database.ts";
 import { createAuditStore, type AuditStore } from "./audit-store.ts";
-import type { TenantHead } from "./chain.ts";
+import type { TenantHead } from "../ledger/index.ts";
 import { createCheckpoints, type Checkpoints } from "./checkpoints.ts";
 import { openSigningKey } from "./signing-key.ts";
 import type { SignedHead } from "./audit-verify.ts";

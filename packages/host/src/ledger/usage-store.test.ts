@@ -28,7 +28,7 @@ describe.each(databaseKinds)("uses on %s", (kind) => {
 });
 
 test("a bounded grant that two hosts consume at once is never used more often than it may be", async () => {
-  const hosts = (await openPair()).map(createUsageStore);
+  const hosts = (await openPair()).map((host) => createUsageStore(host));
   const attempts = Array.from({ length: 50 }, () => hosts.map((usage) => usage.consume("tenant-1", "grant-1", 7)));
   const taken = await Promise.all(attempts.flat());
   expect(taken.filter(Boolean)).toHaveLength(7);

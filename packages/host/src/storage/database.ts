@@ -15,6 +15,8 @@ export interface Database {
   transact<T>(work: (run: RunSteps) => Promise<T>): Promise<T>;
   /** The id under which this process runs on the database; new at every start. */
   readonly hostId: number;
+  /** Which chain of each tenant's audit trail this host writes; no two hosts that run write the same. */
+  readonly strand: number;
   /** Whether the process that ran under this id still does. */
   isAlive(hostId: number): Promise<boolean>;
   /** Calls the listener whenever others can see again that this host lives, after they could not for a while. */

@@ -8,6 +8,9 @@ import { UnansweredCommitError, type RunSteps, type StepResult } from "./steps.t
 
 /** The first half of the advisory locks by which hosts show that they live; the second is the host's id. */
 const presenceLock = 7443;
+/** The first half of the locks by which hosts take a strand of the audit trail each; the second is the strand. */
+const strandLock = 7445;
+const maxHosts = 10_000;
 /** How long hosts have to take their locks again after the server was away. */
 const returnMs = 10_000;
 const bigintOid = 20;
@@ -41,6 +44,9 @@ export async function openPostgres(url: string, log?: Logger): Promise<Database>
     reports,
     transact: (work) => transact(pool, work),
     hostId,
+    get strand() {
+      return presence.strand();
+    },
     async isAlive(id) {
       if (id === hostId) return true;
       const held = await sql`select 1 where ${id} in ${livingHosts}`.execute(db);
@@ -118,20 +124,21 @@ async function transact<T>(pool: pg.Pool, work: (run: RunSteps) => Promise<T>): 
 }
 
 interface Presence {
+  strand(): number;
   /** False while this host, and so others as well, may have lost its lock to an outage: one that is missing may be alive. */
   isSettled(): boolean;
   onReturn(listener: () => void): void;
   end(): Promise<void>;
 }
 
-/** Holds a lock on a connection of its own for as long as the process lives; the server drops it with the connection. */
+/** Holds its locks on a connection of its own for as long as the process lives; the server drops them with the connection. */
 async function showPresence(url: string, hostId: number): Promise<Presence> {
   let isEnding = false;
   let settledAt = -Infinity;
   const listeners: (() => void)[] = [];
-  let current = await holdLock(url, hostId);
+  let current = await holdLocks(url, hostId);
   const watch = (): void =>
-    void current.once("end", () => {
+    void current.client.once("end", () => {
       settledAt = Infinity;
       void again();
     });
@@ -139,7 +146,7 @@ async function showPresence(url: string, hostId: number): Promise<Presence> {
     // oxlint-disable-next-line no-unmodified-loop-condition -- `end` below modifies it
     while (!isEnding) {
       try {
-        current = await holdLock(url, hostId);
+        current = await holdLocks(url, hostId);
         settledAt = performance.now() + returnMs;
         watch();
         for (const listener of listeners) listener();
@@ -151,26 +158,42 @@ async function showPresence(url: string, hostId: number): Promise<Presence> {
   };
   watch();
   return {
+    strand: () => current.strand,
     isSettled: () => performance.now() >= settledAt,
     onReturn: (listener) => void listeners.push(listener),
     async end() {
       isEnding = true;
-      await current.end();
+      await current.client.end();
     },
   };
 }
 
-async function holdLock(url: string, hostId: number): Promise<pg.Client> {
+/** Takes the locks of a host; whoever has the client has them. */
+async function holdLocks(url: string, hostId: number): Promise<{ client: pg.Client; strand: number }> {
   const client = new pg.Client({ connectionString: url, keepAlive: true, ...patience });
   client.on("error", () => {});
   try {
     await client.connect();
     await client.query("select pg_advisory_lock($1, $2)", [presenceLock, hostId]);
-    return client;
+    return { client, strand: await takeStrand(client) };
   } catch (error) {
     await client.end().catch(() => {});
     throw error;
   }
+}
+
+/**
+ * The first strand that no other host has; it is let go with the connection. Two hosts that take themselves for its owner
+ * for a while, because of an outage, only wait for each other: each row is written under the lock of its chain's head.
+ */
+async function takeStrand(client: pg.Client): Promise<number> {
+  const { rows } = await client.query<{ strand: number }>(
+    `select strand from generate_series(0, ${maxHosts}) as strand where pg_try_advisory_lock($1, strand) limit 1`,
+    [strandLock],
+  );
+  const [free] = rows;
+  if (free === undefined) throw new Error(`More than ${maxHosts} hosts run on this database.`);
+  return free.strand;
 }
 
 /** Counts fit into a number; the driver would hand 64-bit integers over as text. */

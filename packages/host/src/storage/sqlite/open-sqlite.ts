@@ -62,6 +62,7 @@ export async function openSqlite(path: string, log?: Logger): Promise<Database> 
     reports,
     transact: (work) => transact({ writer, writing }, work),
     hostId,
+    strand: 0,
     isAlive: (id) => Promise.resolve(id === hostId),
     onReturn() {},
     isShared: false,

@@ -34,7 +34,7 @@ const scansAtOnce = 2;
 
 /** Opens the files of a database; limits that are not given are the usual ones. */
 export function createFileStore(database: Database, given: Partial<FileLimits> = {}): FileStore {
-  const { db, kind } = database;
+  const { db, reports, kind } = database;
   const fullText = fullTextOf(kind);
   const hold = createHold(database);
   const limits: FileLimits = Object.freeze({ ...defaultFileLimits, ...given });
@@ -85,6 +85,6 @@ export function createFileStore(database: Database, given: Partial<FileLimits> =
         last = rows.at(-1)?.path ?? "";
       } while (rows.length === batch);
     },
-    match: (of, folder, query, signal) => fullText.match(db, ownerColumns(of), folder, query, signal),
+    match: (of, folder, query, signal) => fullText.match(reports, ownerColumns(of), folder, query, signal),
   };
 }

@@ -365,8 +365,12 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
         `9    ${sometime}  authorization.checked  denied   agent:assistant  read files/private/diary.md  no_matching_grant  ${uuid}`,
       ),
     );
-    expect(page).toMatchObject({ events: [{ sequence: 10, event: { outcome: "denied" } }], cursor: "10" });
-    expect(await json([...list, ...words`--type resource.invoked --cursor 10`])).toMatchObject({
+    expect(page).toMatchObject({
+      events: [{ strand: 0, sequence: 10, event: { outcome: "denied" } }],
+      cursor: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z_0_10$/),
+    });
+    const { cursor } = page as { cursor: string };
+    expect(await json([...list, ...words`--type resource.invoked --cursor`, cursor])).toMatchObject({
       events: [{ event: { outcome: "failed", reason: "not_found" } }],
     });
     expect(none).toEqual(said("Nothing on the trail fits."));

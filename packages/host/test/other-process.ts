@@ -5,6 +5,11 @@ import { onTestFinished } from "vitest";
 
 const built = new URL("../dist/", import.meta.url);
 
+/** The address of a built file of the host, for a script to import. */
+export function builtFile(path: string): string {
+  return JSON.stringify(new URL(path, built).href);
+}
+
 /** A process of its own that runs a script on the built host. */
 export interface OtherProcess {
   /** The first line it printed. */
@@ -17,7 +22,7 @@ export interface OtherProcess {
 
 /** Runs a script in which `openDatabase` is there; what it prints first is what it said. It is killed with the test. */
 export async function otherProcess(script: string): Promise<OtherProcess> {
-  const imported = `import { openDatabase } from ${JSON.stringify(new URL("storage/open-database.js", built).href)};`;
+  const imported = `import { openDatabase } from ${builtFile("storage/open-database.js")};`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", `${imported}\n${script}`], {
     stdio: ["ignore", "pipe", "ignore"],
   });

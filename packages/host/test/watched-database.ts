@@ -1,5 +1,4 @@
 import {
-  CompiledQuery,
   Kysely,
   PostgresAdapter,
   PostgresIntrospector,
@@ -7,18 +6,21 @@ import {
   SqliteAdapter,
   SqliteIntrospector,
   SqliteQueryCompiler,
+  type CompiledQuery,
+  type ControlledTransaction,
   type DatabaseConnection,
   type Dialect,
   type Driver,
 } from "kysely";
 import type { Database } from "../src/storage/database.ts";
+import { UnansweredCommitError, type RunSteps, type StepResult } from "../src/storage/steps.ts";
 import type { Schema } from "../src/storage/schema.ts";
 
 /** Looks at every statement, `begin`, `commit` and `rollback` included. What it throws is the statement's failure. */
 interface Watch {
   before?(statement: string): void;
   after?(statement: string): void;
-  /** What the answer waits for after the statement took effect; its connection is free for others meanwhile. */
+  /** What the answer waits for after the statement took effect. */
   late?(): Promise<void> | undefined;
 }
 
@@ -31,7 +33,47 @@ function watched(database: Database, watch: Watch): Database {
     createIntrospector: (db) => (isPostgres ? new PostgresIntrospector(db) : new SqliteIntrospector(db)),
     createDriver: () => watchedDriver(database.db, watch),
   };
-  return { ...database, db: new Kysely<Schema>({ dialect }) };
+  const db = new Kysely<Schema>({ dialect });
+  return {
+    ...database,
+    strand: database.strand,
+    db,
+    reports: db,
+    async transact(work) {
+      let answered: Promise<void> | undefined;
+      const result = await database.transact((send) => work(watchedRun(send, watch, (late) => (answered = late))));
+      await answered;
+      return result;
+    },
+  };
+}
+
+/** Sends one statement at a time, so that each can fail by itself. The answer to a commit may be late when it is over. */
+function watchedRun(send: RunSteps, watch: Watch, onCommit: (late: Promise<void> | undefined) => void): RunSteps {
+  return async (steps, end) => {
+    const results: StepResult[] = [];
+    for (const step of steps) {
+      const isEmpty = step.rows.length === 0;
+      if (!isEmpty) watch.before?.(step.sql);
+      results.push(...(await send([step])));
+      if (!isEmpty) watch.after?.(step.sql);
+      if (!isEmpty) await watch.late?.();
+    }
+    if (end === undefined) return results;
+    watch.before?.(end);
+    await send([], end);
+    try {
+      watch.after?.(end);
+    } catch (error) {
+      throw unanswered(error);
+    }
+    onCommit(watch.late?.()?.catch((error: unknown) => Promise.reject(unanswered(error))));
+    return results;
+  };
+}
+
+function unanswered(cause: unknown): UnansweredCommitError {
+  return Object.assign(new UnansweredCommitError(cause), { message: (cause as Error).message });
 }
 
 /** The same database, and the statements that ran on it. */
@@ -40,13 +82,22 @@ export function recordStatements(database: Database): { database: Database; stat
   return { database: watched(database, { before: (statement) => void statements.push(statement) }), statements };
 }
 
-/** A database whose n-th statement fails, counted from 1. `when` says whether it still took effect. */
-export function failingAt(database: Database, n: number, when: "before" | "after"): Database {
+/**
+ * A database whose n-th statement fails, counted from 1, of those that begin like `of`. `when` says whether it still took
+ * effect; with `code` the error has the code of a driver.
+ */
+export function failingAt(
+  database: Database,
+  n: number,
+  when: "before" | "after",
+  { of = "", code }: { of?: string; code?: string } = {},
+): Database {
   let count = 0;
   return watched(database, {
     [when]: (statement: string) => {
+      if (!statement.startsWith(of)) return;
       count += 1;
-      if (count === n) throw new Error(`injected: ${statement}`);
+      if (count === n) throw Object.assign(new Error(`injected: ${statement}`), { code });
     },
   });
 }
@@ -73,51 +124,42 @@ export function answeringLate(
 }
 
 function watchedDriver(db: Kysely<Schema>, watch: Watch): Driver {
-  const releases = new Map<DatabaseConnection, () => void>();
+  const transactions = new WeakMap<DatabaseConnection, ControlledTransaction<Schema>>();
+  const show = async <T>(statement: string, run: () => Promise<T>): Promise<T> => {
+    watch.before?.(statement);
+    const result = await run();
+    watch.after?.(statement);
+    await watch.late?.();
+    return result;
+  };
+  const connect = (): DatabaseConnection => {
+    const self: DatabaseConnection = {
+      executeQuery: <Row>(query: CompiledQuery) =>
+        show(query.sql, () =>
+          (transactions.get(self) ?? db).getExecutor().executeQuery<Row>(query as CompiledQuery<Row>),
+        ),
+      streamQuery() {
+        throw new Error("Streams are not watched.");
+      },
+    };
+    return self;
+  };
   return {
     init: () => Promise.resolve(),
-    acquireConnection: () =>
-      new Promise((resolve, reject) => {
-        db.getExecutor()
-          .provideConnection(
-            (real) =>
-              new Promise<void>((release) => {
-                const connection = watchedConnection(real, watch, release);
-                releases.set(connection, release);
-                resolve(connection);
-              }),
-          )
-          .catch(reject);
+    acquireConnection: () => Promise.resolve(connect()),
+    beginTransaction: (connection) =>
+      show("begin", async () => void transactions.set(connection, await db.startTransaction().execute())),
+    commitTransaction: (connection) => show("commit", async () => transactions.get(connection)?.commit().execute()),
+    rollbackTransaction: (connection) =>
+      show("rollback", async () => {
+        const transaction = transactions.get(connection);
+        // One whose answer to the commit was lost is over.
+        if (transaction?.isCommitted === false) await transaction.rollback().execute();
       }),
-    beginTransaction: (connection) => run(connection, "begin"),
-    commitTransaction: (connection) => run(connection, "commit"),
-    rollbackTransaction: (connection) => run(connection, "rollback"),
-    releaseConnection(connection) {
-      releases.get(connection)?.();
-      releases.delete(connection);
-      return Promise.resolve();
+    async releaseConnection(connection) {
+      const transaction = transactions.get(connection);
+      if (transaction?.isCommitted === false && !transaction.isRolledBack) await transaction.rollback().execute();
     },
     destroy: () => Promise.resolve(),
-  };
-}
-
-async function run(connection: DatabaseConnection, statement: string): Promise<void> {
-  await connection.executeQuery(CompiledQuery.raw(statement));
-}
-
-function watchedConnection(connection: DatabaseConnection, watch: Watch, release: () => void): DatabaseConnection {
-  return {
-    async executeQuery<Row>(query: CompiledQuery) {
-      watch.before?.(query.sql);
-      const result = await connection.executeQuery<Row>(query);
-      watch.after?.(query.sql);
-      const late = watch.late?.();
-      if (late !== undefined) {
-        release();
-        await late;
-      }
-      return result;
-    },
-    streamQuery: (query, chunkSize) => connection.streamQuery(query, chunkSize),
   };
 }

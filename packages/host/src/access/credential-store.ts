@@ -55,7 +55,11 @@ const nobody: Stored = {
   isRevoked: true,
 };
 
-export function createCredentialStore({ db }: Database, cache: ReadCache, revisions: Revisions): CredentialStore {
+export function createCredentialStore(
+  { db, reports }: Database,
+  cache: ReadCache,
+  revisions: Revisions,
+): CredentialStore {
   const read = async (id: string): Promise<Stored | undefined> => {
     const row = await db.selectFrom("credentials").selectAll().where("id", "=", id).executeTakeFirst();
     return (
@@ -111,7 +115,7 @@ export function createCredentialStore({ db }: Database, cache: ReadCache, revisi
       return row && recordOf(row);
     },
     async list({ namespaceId, after, limit }) {
-      let all = db.selectFrom("credentials").selectAll().orderBy("id").limit(limit);
+      let all = reports.selectFrom("credentials").selectAll().orderBy("id").limit(limit);
       if (namespaceId !== undefined) all = all.where("namespace_id", "=", columnText(namespaceId));
       if (after !== undefined) all = all.where("id", ">", columnText(after));
       return (await all.execute()).map(recordOf);

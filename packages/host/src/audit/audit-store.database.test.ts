@@ -89,7 +89,7 @@ describe.each(databaseKinds)("audit on %s", (kind) => {
     expect(await firstBroken(audit, all[0]?.namespaceId ?? "")).toBeUndefined();
   });
 
-  test("a batch whose transaction fails is refused whole, for every tenant in it, and the next one is kept", async () => {
+  test("an outage refuses a batch whole and at once, for every tenant in it, and the next one is kept", async () => {
     const working = await open();
     const { statements, database: counted } = recordStatements(working);
     const trial = createAuditStore(counted);
@@ -98,8 +98,11 @@ describe.each(databaseKinds)("audit on %s", (kind) => {
     const mixed = [...events(one, 3), ...events(other, 3)];
     expect(statements.at(-1)).toBe("commit");
     for (let n = 1; n <= statements.length; n += 1) {
-      const audit = createAuditStore(failingAt(working, n, "before"));
+      const failing = failingAt(working, n, "before", { code: kind === "sqlite" ? "SQLITE_IOERR" : "08006" });
+      const { database: tried, statements: tries } = recordStatements(failing);
+      const audit = createAuditStore(tried);
       const settled = await Promise.allSettled(mixed.map((event) => audit.record(event)));
+      expect(tries).toHaveLength(n);
       expect(new Set(settled.map(({ status }) => status))).toEqual(new Set(["rejected"]));
       expect([...(await recorded(working, one)), ...(await recorded(working, other))]).toEqual([]);
       expect([await firstBroken(audit, one), await firstBroken(audit, other)]).toEqual([undefined, undefined]);
@@ -114,11 +117,12 @@ describe.each(databaseKinds)("audit on %s", (kind) => {
     const all = events(newTenant(), 5);
     const namespaceId = all[0]?.namespaceId ?? "";
     await Promise.all([...all, ...events(newTenant(), 3)].map((event) => audit.record(event)));
-    const rows = all.map((event, place) => ({ sequence: place + 1, event })).toReversed();
+    const rows = all.map((event, place) => ({ at: event.at, strand: 0, sequence: place + 1, event })).toReversed();
+    const [, second, , , last] = rows;
     expect(await audit.list(namespaceId, { limit: 9 })).toEqual(rows);
     expect(await audit.list(namespaceId, { limit: 2 })).toEqual(rows.slice(0, 2));
-    expect(await audit.list(namespaceId, { limit: 2, before: 4 })).toEqual(rows.slice(2, 4));
-    expect(await audit.list(namespaceId, { limit: 2, before: 1 })).toEqual([]);
+    expect(await audit.list(namespaceId, { limit: 2, before: second })).toEqual(rows.slice(2, 4));
+    expect(await audit.list(namespaceId, { limit: 2, before: last })).toEqual([]);
     expect(await audit.list("no-such-tenant", { limit: 9 })).toEqual([]);
   });
 
@@ -199,7 +203,7 @@ describe.each(databaseKinds)("audit on %s", (kind) => {
 describe("audit on a PostgreSQL that two hosts share", () => {
   test("the chains of tenants that both write for at once stay whole, with every event once", async () => {
     const hosts = await openPair();
-    const stores = hosts.map(createAuditStore);
+    const stores = hosts.map((host) => createAuditStore(host));
     const tenants = ["tenant-a", "tenant-b", "tenant-c"];
     for (let round = 0; round < 10; round += 1) {
       const writes = stores.flatMap((audit, host) =>
@@ -215,6 +219,19 @@ describe("audit on a PostgreSQL that two hosts share", () => {
       expect(ids).toHaveLength(200);
       expect(new Set(ids).size).toBe(200);
     }
+  });
+
+  test("a row that was removed is found on every strand, and named with it", async () => {
+    const [here, there] = await openPair();
+    for (const host of [here, there]) {
+      const audit = createAuditStore(host);
+      for (const event of events("tenant-1", 3, `host-${host.strand}`)) await audit.record(event);
+    }
+    const audit = createAuditStore(here);
+    expect(await audit.verify("tenant-1")).toMatchObject({ rows: 6, heads: [{ strand: 0 }, { strand: 1 }] });
+    await here.db.deleteFrom("audit").where("strand", "=", there.strand).where("sequence", "=", 2).execute();
+    const { broken } = await audit.verify("tenant-1");
+    expect(broken).toEqual({ strand: 1, sequence: 2, why: "row 2 of strand 1 was changed or removed" });
   });
 
   test("a trail that one verifies while the other writes it is whole every time, and a broken one is broken", async () => {

@@ -1,10 +1,10 @@
-import type { Transaction } from "kysely";
+import { sql } from "kysely";
 import { principalKey, type AuditEvent, type PrincipalRef } from "turnpike/contracts";
 import type { AuditSink } from "turnpike/kernel";
-import { chainRows, origin, sharedStrand, type Head, type TenantHead } from "./chain.ts";
+import { entryOf, openLedger, type Ledger, type TenantHead } from "../ledger/index.ts";
 import { findBreak, isKnownTenant, verifyTrail, type Break, type SignedHead, type TrailState } from "./audit-verify.ts";
 import { columnText } from "../base/index.ts";
-import type { Database, Schema } from "../storage/index.ts";
+import type { Database } from "../storage/index.ts";
 
 /** The audit trail: rows of a tenant form a chain in which each hash covers all before it. */
 export interface AuditStore extends AuditSink {
@@ -15,7 +15,7 @@ export interface AuditStore extends AuditSink {
   /** Whether the database has anything of a tenant: a trail, a grant or a credential. */
   isKnown(namespaceId: string): Promise<boolean>;
   /** The heads of tenants behind another, in a fixed order. */
-  listHeads(behind: string | undefined, limit: number): Promise<TenantHead[]>;
+  listHeads(behind: Pick<TenantHead, "namespaceId" | "strand"> | undefined, limit: number): Promise<TenantHead[]>;
   /**
    * The heads that this process committed since they were last taken: what it wrote, whatever the database has now. A
    * chain that went back in between has the head from before and the one from after.
@@ -23,7 +23,7 @@ export interface AuditStore extends AuditSink {
   takeHeads(): TenantHead[];
   /** How many heads there are to take. */
   readonly untaken: number;
-  /** Events of a tenant, newest first; those before the row `before`. */
+  /** Events of a tenant, newest first; those that stand before `before`. */
   list(namespaceId: string, filter: AuditFilter): Promise<AuditRow[]>;
   /** How many events wait to be written. */
   readonly waiting: number;
@@ -31,9 +31,15 @@ export interface AuditStore extends AuditSink {
   flush(): Promise<void>;
 }
 
-/** One event and its place in the chain. */
-interface AuditRow {
+/** Where an event stands in the trail: when it was, and its place in one of the tenant's chains. */
+export interface AuditPlace {
+  at: string;
+  strand: number;
   sequence: number;
+}
+
+/** One event and where it stands. */
+interface AuditRow extends AuditPlace {
   event: AuditEvent;
 }
 
@@ -45,95 +51,27 @@ interface AuditFilter {
   type?: string | undefined;
   outcome?: string | undefined;
   traceId?: string | undefined;
-  before?: number | undefined;
+  before?: AuditPlace | undefined;
   limit: number;
 }
 
-interface Waiting {
-  event: AuditEvent;
-  resolve(): void;
-  reject(error: unknown): void;
-}
-
-/** The head that a batch went on from, and the one that it left. */
-interface Appended {
-  base: Head;
-  head: TenantHead;
-}
-
-const maxBatch = 500;
-
-/** Events that arrive while a commit runs share the next one. */
-export function createAuditStore({ db, kind }: Database): AuditStore {
-  const waiting: Waiting[] = [];
-  const newest = new Map<string, TenantHead>();
-  const replaced: TenantHead[] = [];
-  let writing: Promise<void> | undefined;
-
-  /** Another host may have gone on from what this one wrote; whatever else it was continued from is not this chain. */
-  const keepHead = ({ base, head }: Appended): void => {
-    const before = newest.get(head.namespaceId);
-    const isContinued = base.hash === before?.hash || base.sequence > (before?.sequence ?? -1);
-    if (before !== undefined && !isContinued) replaced.push(before);
-    newest.set(head.namespaceId, head);
-  };
-
-  const writeAll = async (): Promise<void> => {
-    // Whatever is recorded in this tick shares the first commit.
-    await Promise.resolve();
-    while (waiting.length > 0) {
-      const batch = waiting.splice(0, maxBatch);
-      try {
-        const appended = await db.transaction().execute((transaction) =>
-          append(
-            transaction,
-            batch.map(({ event }) => event),
-          ),
-        );
-        appended.forEach(keepHead);
-        for (const { resolve } of batch) resolve();
-      } catch (error) {
-        for (const { reject } of batch) reject(error);
-      }
-    }
-    writing = undefined;
-  };
-
-  const append = async (transaction: Transaction<Schema>, events: readonly AuditEvent[]): Promise<Appended[]> => {
-    const appended: Appended[] = [];
-    // Sorted, so that two hosts that write for the same tenants lock them in the same order.
-    const tenants = [...new Set(events.map(({ namespaceId }) => columnText(namespaceId)))].toSorted();
-    for (const tenant of tenants) {
-      const base = await lockHead(transaction, tenant, kind);
-      const rows = chainRows(
-        base,
-        events.filter(({ namespaceId }) => columnText(namespaceId) === tenant),
-      );
-      await transaction.insertInto("audit").values(rows).execute();
-      const last = rows.at(-1);
-      if (last === undefined) continue;
-      const { sequence, hash } = last;
-      await transaction.updateTable("audit_heads").set({ sequence, hash }).where("namespace_id", "=", tenant).execute();
-      appended.push({ base, head: { namespaceId: tenant, strand: sharedStrand, sequence, hash } });
-    }
-    return appended;
-  };
-
+/** What is written goes through the ledger; alone, the store has one of its own. */
+export function createAuditStore(database: Database, ledger: Ledger = openLedger(database)): AuditStore {
+  const { reports } = database;
   return {
-    record(event) {
-      return new Promise((resolve, reject) => {
-        waiting.push({ event, resolve, reject });
-        writing ??= writeAll();
-      });
+    async record(event) {
+      await ledger.submit({ alternatives: [{ entries: [entryOf(event)] }] });
     },
     get waiting() {
-      return waiting.length;
+      return ledger.waiting;
     },
     async list(namespaceId, { from, until, actor, type, outcome, traceId, before, limit }) {
-      let rows = db
+      let rows = reports
         .selectFrom("audit")
-        .select(["sequence", "content"])
+        .select(["at", "strand", "sequence", "content"])
         .where("namespace_id", "=", columnText(namespaceId))
+        .orderBy("at", "desc")
+        .orderBy("strand", "desc")
         .orderBy("sequence", "desc")
         .limit(limit);
       if (from !== undefined) rows = rows.where("at", ">=", from);
@@ -142,45 +80,30 @@ export function createAuditStore({ db, kind }: Database): AuditStore {
       if (type !== undefined) rows = rows.where("type", "=", type);
       if (outcome !== undefined) rows = rows.where("outcome", "=", outcome);
       if (traceId !== undefined) rows = rows.where("trace_id", "=", columnText(traceId));
-      if (before !== undefined) rows = rows.where("sequence", "<", before);
+      if (before !== undefined)
+        rows = rows.where(
+          sql<boolean>`(at, strand, sequence) < (${before.at}, cast(${before.strand} as integer), cast(${before.sequence} as bigint))`,
+        );
       const found = await rows.execute();
-      return found.map(({ sequence, content }) => ({ sequence, event: JSON.parse(content) as AuditEvent }));
+      return found.map(({ content, ...place }) => ({ ...place, event: JSON.parse(content) as AuditEvent }));
     },
-    async flush() {
-      await writing;
-    },
-    verify: (namespaceId) => verifyTrail(db, namespaceId),
-    findBreak: (namespaceId, heads) => findBreak(db, namespaceId, heads),
-    isKnown: (namespaceId) => isKnownTenant(db, namespaceId),
+    flush: () => ledger.flush(),
+    verify: (namespaceId) => verifyTrail(reports, namespaceId),
+    findBreak: (namespaceId, heads) => findBreak(reports, namespaceId, heads),
+    isKnown: (namespaceId) => isKnownTenant(reports, namespaceId),
     async listHeads(behind, limit) {
-      let heads = db.selectFrom("audit_heads").select(["namespace_id", "sequence", "hash"]).orderBy("namespace_id");
-      if (behind !== undefined) heads = heads.where("namespace_id", ">", behind);
-      const found = await heads.limit(limit).execute();
-      return found.map(({ namespace_id: namespaceId, sequence, hash }) => ({
-        namespaceId,
-        strand: sharedStrand,
-        sequence,
-        hash,
-      }));
+      let heads = reports
+        .selectFrom("audit_heads")
+        .select(["namespace_id as namespaceId", "strand", "sequence", "hash"]);
+      if (behind !== undefined)
+        heads = heads.where(
+          sql<boolean>`(namespace_id, strand) > (${behind.namespaceId}, cast(${behind.strand} as integer))`,
+        );
+      return heads.orderBy("namespace_id").orderBy("strand").limit(limit).execute();
     },
-    takeHeads() {
-      const heads = [...replaced, ...newest.values()];
-      replaced.length = 0;
-      newest.clear();
-      return heads;
-    },
+    takeHeads: () => ledger.heads.take(),
     get untaken() {
-      return replaced.length + newest.size;
+      return ledger.heads.size;
     },
   };
-}
-
-async function lockHead(transaction: Transaction<Schema>, tenant: string, kind: Database["kind"]): Promise<Head> {
-  await transaction
-    .insertInto("audit_heads")
-    .values({ namespace_id: tenant, sequence: 0, hash: origin })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
-  const head = transaction.selectFrom("audit_heads").select(["sequence", "hash"]).where("namespace_id", "=", tenant);
-  return (kind === "postgres" ? head.forUpdate() : head).executeTakeFirstOrThrow();
 }

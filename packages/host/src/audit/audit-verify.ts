@@ -2,7 +2,7 @@ import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { Kysely } from "kysely";
 import { canonicalJson, columnText } from "../base/index.ts";
 import type { Schema } from "../storage/index.ts";
-import { expectedRow, origin, sharedStrand, type Head, type StrandHead } from "./chain.ts";
+import { expectedRow, origin, type Head, type StrandHead } from "../ledger/index.ts";
 
 /** How a trail is not what it has to be. */
 export interface Break {
@@ -31,35 +31,45 @@ type Db = Kysely<Schema>;
 /** Few enough that checking them holds nobody up. */
 const pageSize = 200;
 
-/** Follows the chain of a tenant from its first row to its head. */
+/** Follows every chain of a tenant from its first row to its head. */
 export async function verifyTrail(db: Db, namespaceId: string): Promise<TrailState> {
-  const head = await readHead(db, namespaceId);
-  const last = await walk(db, namespaceId, head?.sequence ?? 0);
-  const found = {
-    rows: last.sequence,
-    heads: head === undefined ? [] : [{ strand: sharedStrand, sequence: head.sequence, hash: head.hash }],
-  };
-  const { sequence, hash } = head ?? start;
-  if (last.sequence < sequence || last.hash !== hash) return { ...found, broken: touched(last.sequence + 1) };
+  const found: TrailState = { rows: 0, heads: await readHeads(db, namespaceId) };
+  for (const strand of await listStrands(db, namespaceId, found.heads)) {
+    const head = found.heads.find((one) => one.strand === strand);
+    const { rows, broken } = await verifyStrand({ db, namespaceId, strand }, head ?? start);
+    found.rows += rows;
+    if (broken !== undefined) found.broken ??= broken;
+  }
+  return found;
+}
+
+/** One chain of one tenant. */
+interface Chain {
+  db: Db;
+  namespaceId: string;
+  strand: number;
+}
+
+async function verifyStrand(chain: Chain, { sequence, hash }: Head): Promise<Pick<TrailState, "rows" | "broken">> {
+  const last = await walk(chain, sequence);
+  const found = { rows: last.sequence };
+  if (last.sequence < sequence || last.hash !== hash) return { ...found, broken: touched(chain, last.sequence + 1) };
   // A row behind the head came with a newer head, or did not come from here.
-  const isEnd = (await lastRow(db, namespaceId)) <= sequence;
-  if (isEnd || ((await readHead(db, namespaceId)) ?? start).sequence > sequence) return found;
-  const end = await walk(db, namespaceId, Number.MAX_SAFE_INTEGER);
-  return { ...found, broken: touched(end.sequence + 1) };
+  const isEnd = (await lastRow(chain)) <= sequence;
+  const isOlder = async (): Promise<boolean> => ((await readHead(chain)) ?? start).sequence > sequence;
+  if (isEnd || (await isOlder())) return found;
+  const end = await walk(chain, Number.MAX_SAFE_INTEGER);
+  return { ...found, broken: touched(chain, end.sequence + 1) };
 }
 
 /** What became of the first of these heads that is not on the trail; undefined when all of them are. */
 export async function findBreak(db: Db, namespaceId: string, heads: readonly SignedHead[]): Promise<Break | undefined> {
   for (let place = 0; place < heads.length; place += pageSize) {
     const page = heads.slice(place, place + pageSize);
-    const hashes = await readHashes(
-      db,
-      namespaceId,
-      page.map(({ sequence }) => sequence),
-    );
-    const missing = page.find(({ sequence, hash }) => hashes.get(sequence) !== hash);
-    if (missing !== undefined && hashes.has(missing.sequence)) return changed(missing);
-    if (missing !== undefined) return removed(missing, await lastRow(db, namespaceId));
+    const hashes = await readHashes(db, namespaceId, page);
+    const missing = page.find((head) => hashes.get(nameOf(head)) !== head.hash);
+    if (missing !== undefined && hashes.has(nameOf(missing))) return changed(missing);
+    if (missing !== undefined) return removed(missing, await lastRow({ db, namespaceId, strand: missing.strand }));
     await yieldToEventLoop();
   }
   return undefined;
@@ -76,19 +86,25 @@ export async function isKnownTenant(db: Db, namespaceId: string): Promise<boolea
 
 const start: Head = { sequence: 0, hash: origin };
 
-function touched(sequence: number): Break {
-  return { strand: sharedStrand, sequence, why: `row ${sequence} was changed or removed` };
+function touched({ strand }: Chain, sequence: number): Break {
+  return { strand, sequence, why: `${rowName(strand, sequence)} was changed or removed` };
 }
 
 function changed(signed: SignedHead): Break {
   const { strand, sequence } = signed;
-  return { strand, sequence, why: `row ${sequence} or one before it was changed: ${witness(signed)} another` };
+  const why = `${rowName(strand, sequence)} or one before it was changed: ${witness(signed)} another`;
+  return { strand, sequence, why };
 }
 
 function removed(signed: SignedHead, last: number): Break {
   const first = Math.min(last + 1, signed.sequence);
-  const why = `row ${first} was removed: ${witness(signed)} row ${signed.sequence}`;
+  const why = `${rowName(signed.strand, first)} was removed: ${witness(signed)} row ${signed.sequence}`;
   return { strand: signed.strand, sequence: first, why };
+}
+
+/** A host that is alone has strand 0, which needs no name. */
+function rowName(strand: number, sequence: number): string {
+  return strand === 0 ? `row ${sequence}` : `row ${sequence} of strand ${strand}`;
 }
 
 function witness({ checkpoint }: SignedHead): string {
@@ -96,20 +112,18 @@ function witness({ checkpoint }: SignedHead): string {
 }
 
 /** Follows the chain, no further than to a row, for as long as each is what it has to be. */
-async function walk(db: Db, namespaceId: string, until: number): Promise<Head> {
+async function walk(chain: Chain, until: number): Promise<Head> {
   let last = start;
   for (;;) {
-    const rows = await db
-      .selectFrom("audit")
+    const rows = await rowsOf(chain)
       .selectAll()
-      .where("namespace_id", "=", columnText(namespaceId))
       .where("sequence", ">", last.sequence)
       .where("sequence", "<=", until)
       .orderBy("sequence")
       .limit(pageSize)
       .execute();
     for (const row of rows) {
-      const expected = expectedRow(last, row.content);
+      const expected = expectedRow(last, chain.strand, row.content);
       if (expected === undefined || canonicalJson(row) !== canonicalJson(expected)) return last;
       last = expected;
     }
@@ -119,26 +133,52 @@ async function walk(db: Db, namespaceId: string, until: number): Promise<Head> {
 }
 
 /** The number of the newest row, whatever is missing before it. */
-async function lastRow(db: Db, namespaceId: string): Promise<number> {
-  const rows = db.selectFrom("audit").select("sequence").where("namespace_id", "=", columnText(namespaceId));
-  return (await rows.orderBy("sequence", "desc").limit(1).executeTakeFirst())?.sequence ?? 0;
+async function lastRow(chain: Chain): Promise<number> {
+  const newest = rowsOf(chain).select("sequence").orderBy("sequence", "desc").limit(1);
+  return (await newest.executeTakeFirst())?.sequence ?? 0;
 }
 
-async function readHead(db: Db, namespaceId: string): Promise<Head | undefined> {
-  const head = db.selectFrom("audit_heads").select(["sequence", "hash"]);
-  return head.where("namespace_id", "=", columnText(namespaceId)).executeTakeFirst();
+function rowsOf({ db, namespaceId, strand }: Chain) {
+  return db.selectFrom("audit").where("namespace_id", "=", columnText(namespaceId)).where("strand", "=", strand);
+}
+
+/** The strands that have a head, and those that have rows without one. */
+async function listStrands(db: Db, namespaceId: string, heads: readonly StrandHead[]): Promise<number[]> {
+  const strands = new Set(heads.map(({ strand }) => strand));
+  const rows = db.selectFrom("audit").select("strand").where("namespace_id", "=", columnText(namespaceId));
+  const next = (behind: number) => rows.where("strand", ">", behind).orderBy("strand").limit(1).executeTakeFirst();
+  for (let found = await next(-1); found !== undefined; found = await next(found.strand)) strands.add(found.strand);
+  return [...strands].toSorted((one, other) => one - other);
+}
+
+function readHeads(db: Db, namespaceId: string): Promise<StrandHead[]> {
+  const heads = db.selectFrom("audit_heads").select(["strand", "sequence", "hash"]).orderBy("strand");
+  return heads.where("namespace_id", "=", columnText(namespaceId)).execute();
+}
+
+async function readHead({ db, namespaceId, strand }: Chain): Promise<Head | undefined> {
+  return (await readHeads(db, namespaceId)).find((head) => head.strand === strand);
 }
 
 async function readHashes(
   db: Db,
   namespaceId: string,
-  sequences: readonly number[],
-): Promise<ReadonlyMap<number, string>> {
+  heads: readonly StrandHead[],
+): Promise<ReadonlyMap<string, string>> {
   const rows = await db
     .selectFrom("audit")
-    .select(["sequence", "hash"])
+    .select(["strand", "sequence", "hash"])
     .where("namespace_id", "=", columnText(namespaceId))
-    .where("sequence", "in", sequences)
+    .where("strand", "in", [...new Set(heads.map(({ strand }) => strand))])
+    .where(
+      "sequence",
+      "in",
+      heads.map(({ sequence }) => sequence),
+    )
     .execute();
-  return new Map(rows.map(({ sequence, hash }) => [sequence, hash]));
+  return new Map(rows.map((row) => [nameOf(row), row.hash]));
+}
+
+function nameOf({ strand, sequence }: Omit<StrandHead, "hash">): string {
+  return `${strand} ${sequence}`;
 }

@@ -6,9 +6,10 @@ import { temporaryFolder } from "../../test/databases.ts";
 import { auditEvent } from "../../test/records.ts";
 import { openDatabase } from "../storage/open-database.ts";
 import type { Database } from "../storage/database.ts";
+import type { Schema } from "../storage/schema.ts";
 import { createAuditStore, type AuditStore } from "./audit-store.ts";
 import type { Break } from "./audit-verify.ts";
-import { chainRows, origin } from "./chain.ts";
+import { entryOf, origin, rowBehind } from "../ledger/index.ts";
 import { createCheckpoints, type Checkpoints } from "./checkpoints.ts";
 import { openSigningKey } from "./signing-key.ts";
 
@@ -95,10 +96,9 @@ async function forge({ db }: Database, namespaceId: string, from: number, others
   await db.deleteFrom("audit").where("namespace_id", "=", namespaceId).where("sequence", ">=", from).execute();
   const left = db.selectFrom("audit").select(["sequence", "hash"]).where("namespace_id", "=", namespaceId);
   const last = (await left.orderBy("sequence", "desc").limit(1).executeTakeFirst()) ?? { sequence: 0, hash: origin };
-  const rows = chainRows(
-    last,
-    Array.from({ length: others }, (_, place) => auditEvent(`forged-${place}`, { namespaceId })),
-  );
+  const rows: Schema["audit"][] = [];
+  for (let place = 0; place < others; place += 1)
+    rows.push(rowBehind(rows.at(-1) ?? last, 0, entryOf(auditEvent(`forged-${place}`, { namespaceId }))));
   if (rows.length > 0) await db.insertInto("audit").values(rows).execute();
   const { sequence, hash } = rows.at(-1) ?? last;
   await db.updateTable("audit_heads").set({ sequence, hash }).where("namespace_id", "=", namespaceId).execute();

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { describeIssues } from "turnpike/contracts";
 import { z } from "zod";
 import { canonicalJson } from "../base/index.ts";
-import { origin, type TenantHead } from "./chain.ts";
+import { origin, type TenantHead } from "../ledger/index.ts";
 import type { SigningKey, VerifyingKey } from "./signing-key.ts";
 import type { SignedHead } from "./audit-verify.ts";
 import { HashSchema, StrandHeadSchema } from "../management/index.ts";

@@ -23,7 +23,7 @@ import {
 import { auditEvent } from "../../test/records.ts";
 import type { Database } from "../storage/database.ts";
 import { createAuditStore, type AuditStore } from "./audit-store.ts";
-import type { TenantHead } from "./chain.ts";
+import type { TenantHead } from "../ledger/index.ts";
 import { createCheckpoints, type Checkpoints } from "./checkpoints.ts";
 import { openSigningKey } from "./signing-key.ts";
 import type { SignedHead } from "./audit-verify.ts";

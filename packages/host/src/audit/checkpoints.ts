@@ -4,7 +4,7 @@ import { columnText } from "../base/index.ts";
 import type { Database } from "../storage/index.ts";
 import { errorFacts, type Log } from "../observe/index.ts";
 import type { AuditStore } from "./audit-store.ts";
-import type { TenantHead } from "./chain.ts";
+import type { TenantHead } from "../ledger/index.ts";
 import { beginning, CheckpointError, headsOfTenant, headsPerLine, placeBehind, signLine } from "./checkpoint.ts";
 import { appendLines, copyLines, readCheckpoints } from "./checkpoint-file.ts";
 import type { SigningKey, VerifyingKey } from "./signing-key.ts";
@@ -156,7 +156,7 @@ async function compareHeads(
   const unseen = new Map(signed);
   const ahead: TenantHead[] = [];
   const behind: string[] = [];
-  let last: string | undefined;
+  let last: TenantHead | undefined;
   for (;;) {
     const page = await audit.listHeads(last, headsPerPage);
     for (const head of page) {
@@ -165,7 +165,7 @@ async function compareHeads(
       if (before === undefined || before.sequence < head.sequence) ahead.push(head);
       else if (before.hash !== head.hash) behind.push(head.namespaceId);
     }
-    last = page.at(-1)?.namespaceId;
+    last = page.at(-1);
     if (page.length < headsPerPage)
       return { ahead, behind: [...behind, ...Array.from(unseen.values(), ({ namespaceId }) => namespaceId)] };
     await yieldToEventLoop();

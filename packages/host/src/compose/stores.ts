@@ -6,7 +6,13 @@ import { createFileStore, type FileStore } from "../files/index.ts";
 import { createGrantStore, type GrantStore, insertGrant } from "../grants/index.ts";
 import { createNamespaceSettingsStore, type NamespaceSettingsStore } from "../tool-namespaces/index.ts";
 import { createMessageStore, type MessageStore } from "../messages/index.ts";
-import { createReplayStore, createUsageStore, type HostUsageStore, type ReplayStore } from "../ledger/index.ts";
+import {
+  createReplayStore,
+  createUsageStore,
+  type HostUsageStore,
+  openLedger,
+  type ReplayStore,
+} from "../ledger/index.ts";
 
 /** All stores of the host. */
 export interface Stores {
@@ -34,15 +40,16 @@ export interface StoreOptions {
 /** Opens every store of a database. The stores that are read on every call share one cache. */
 export function openStores(database: Database, options: StoreOptions = {}): Stores {
   const { escalationMs = 86_400_000, openEscalations = 100, unreadMessages = 10_000 } = options;
+  const ledger = openLedger(database);
   const revisions = createRevisions(database);
   const cache = createReadCache(revisions);
   return {
     grants: createGrantStore(database, cache, revisions),
-    usage: createUsageStore(database),
+    usage: createUsageStore(database, ledger),
     credentials: createCredentialStore(database, cache, revisions),
     settings: createNamespaceSettingsStore(database, cache, revisions),
-    audit: createAuditStore(database),
-    replay: createReplayStore(database),
+    audit: createAuditStore(database, ledger),
+    replay: createReplayStore(database, {}, ledger),
     files: createFileStore(database),
     messages: createMessageStore(database, { maxUnacknowledged: unreadMessages }),
     escalations: createEscalationStore(database, revisions, {

@@ -54,7 +54,7 @@ const actorLock = 7445;
 
 /** Opens the queue. */
 export function createEscalationStore(
-  { db, kind }: Database,
+  { db, reports, kind }: Database,
   revisions: Revisions,
   { keepMs, maxOpen, issueGrant }: EscalationOptions,
 ): EscalationStore {
@@ -122,7 +122,7 @@ export function createEscalationStore(
       return row && read(row, now);
     },
     async list(namespaceId, { status, before, limit, now }) {
-      let rows = db
+      let rows = reports
         .selectFrom("escalations")
         .selectAll()
         .where("namespace_id", "=", columnText(namespaceId))
@@ -140,7 +140,7 @@ export function createEscalationStore(
     approve: (given, grant) => answer(given, { status: "approved", grantId: grant.id }, grant),
     deny: (given, reason) => answer(given, { status: "denied", answer: reason }),
     async countPending(now) {
-      const { count } = await db
+      const { count } = await reports
         .selectFrom("escalations")
         .select(({ fn }) => fn.countAll().as("count"))
         .where("status", "=", "pending")

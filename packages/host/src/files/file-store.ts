@@ -127,7 +127,7 @@ const scansAtOnce = 2;
 
 /** Opens the files of a database. Limits that are not given have their defaults. */
 export function createFileStore(database: Database, given: Partial<FileLimits> = {}): FileStore {
-  const { db, kind } = database;
+  const { db, reports, kind } = database;
   const fullText = fullTextOf(kind);
   const changeFiles = createChangeFiles(database);
   const limits: FileLimits = Object.freeze({ ...defaultFileLimits, ...given });
@@ -178,6 +178,6 @@ export function createFileStore(database: Database, given: Partial<FileLimits> =
         last = rows.at(-1)?.path ?? "";
       } while (rows.length === batch);
     },
-    match: (of, folder, query, signal) => fullText.match(db, ownerColumns(of), folder, query, signal),
+    match: (of, folder, query, signal) => fullText.match(reports, ownerColumns(of), folder, query, signal),
   };
 }

@@ -45,7 +45,7 @@ interface GrantFilter {
 }
 
 /** Reads are cached and frozen, so that the kernel compiles a set of grants once for each revision. */
-export function createGrantStore({ db }: Database, cache: ReadCache, revisions: Revisions): GrantStore {
+export function createGrantStore({ db, reports }: Database, cache: ReadCache, revisions: Revisions): GrantStore {
   return {
     load({ namespaceId, actor, authority }) {
       const subject = columnText(principalKey(actor));
@@ -78,7 +78,7 @@ export function createGrantStore({ db }: Database, cache: ReadCache, revisions: 
     },
     issue: (grant) => revisions.write((transaction) => insertGrant(transaction, grant)),
     async list(namespaceId, { subject, issuer, after, limit }) {
-      let all = db
+      let all = reports
         .selectFrom("grants")
         .select("content")
         .where("namespace_id", "=", columnText(namespaceId))
@@ -90,7 +90,7 @@ export function createGrantStore({ db }: Database, cache: ReadCache, revisions: 
       return (await all.execute()).map(({ content }) => parseKept(content).grant);
     },
     async descendants(namespaceId, grantId) {
-      const derived = await db
+      const derived = await reports
         .selectFrom("grants")
         .select("content")
         .where("namespace_id", "=", columnText(namespaceId))

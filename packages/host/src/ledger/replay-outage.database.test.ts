@@ -22,7 +22,9 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
   test("runs nothing when the id cannot be claimed, and says so", async () => {
     const database = await open();
     const { api, effects } = countingApi();
-    const broken = protectFromReplay(api, { store: createReplayStore(failingAt(database, 1, "before")) });
+    const broken = protectFromReplay(api, {
+      store: createReplayStore(failingAt(database, 1, "before", { of: "insert into replay" })),
+    });
     const who = context({ namespaceId: newTenant() });
     await expect(broken.sendMessage(who, envelope)).rejects.toMatchObject({
       status: 503,
@@ -36,7 +38,9 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
   test("runs nothing when the answer to the claim is lost, and takes the claim back: the id is free", async () => {
     const database = await open();
     const { api, effects } = countingApi();
-    const broken = protectFromReplay(api, { store: createReplayStore(failingAt(database, 1, "after")) });
+    const broken = protectFromReplay(api, {
+      store: createReplayStore(failingAt(database, 1, "after", { of: "commit" })),
+    });
     const who = context({ namespaceId: newTenant() });
     await expect(broken.sendMessage(who, envelope)).rejects.toMatchObject({ status: 503, code: "replay_unavailable" });
     expect(effects).toEqual([]);
@@ -51,7 +55,7 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
       const replayed: string[] = [];
       const database = await open();
       const broken = protectFromReplay(api, {
-        store: createReplayStore(failingAt(database, 2, when)),
+        store: createReplayStore(failingAt(database, 2, when, { of: "commit" })),
         onStoreError: (error, { id }) => told.push([String(error), id]),
         onReplay: ({ id }) => replayed.push(id),
       });
@@ -77,7 +81,7 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
     const database = await open();
     const refusing = () => Promise.reject(new ServiceHttpError(503, "overloaded", "Full."));
     const { api } = countingApi(refusing);
-    const store = createReplayStore(failingAt(database, 2, "before"));
+    const store = createReplayStore(failingAt(database, 2, "before", { of: "commit" }));
     const who = context({ namespaceId: newTenant() });
     await expect(protectFromReplay(api, { store }).sendMessage(who, envelope)).rejects.toThrow("Full.");
     expect(await resultsOf(database, who.namespaceId)).toEqual([null]);
@@ -89,7 +93,9 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
     const { api, effects } = countingApi(() =>
       isFull ? Promise.reject(new ServiceHttpError(503, "overloaded", "Full.")) : Promise.resolve(),
     );
-    const broken = protectFromReplay(api, { store: createReplayStore(failingAt(await open(), 2, "before")) });
+    const broken = protectFromReplay(api, {
+      store: createReplayStore(failingAt(await open(), 2, "before", { of: "commit" })),
+    });
     const who = context({ namespaceId: newTenant() });
     await expect(broken.sendMessage(who, envelope)).rejects.toThrow("Full.");
     isFull = false;
@@ -100,7 +106,9 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
   test("never runs again what threw when that could not be written at once", async () => {
     let isBroken = true;
     const { api, effects } = countingApi(() => (isBroken ? Promise.reject(new Error("a bug")) : Promise.resolve()));
-    const broken = protectFromReplay(api, { store: createReplayStore(failingAt(await open(), 2, "before")) });
+    const broken = protectFromReplay(api, {
+      store: createReplayStore(failingAt(await open(), 2, "before", { of: "commit" })),
+    });
     const who = context({ namespaceId: newTenant() });
     await expect(broken.sendMessage(who, envelope)).rejects.toThrow("a bug");
     isBroken = false;
@@ -110,7 +118,7 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
 
   test("tries a last time when it is closed", async () => {
     const database = await open();
-    const store = createReplayStore(failingAt(database, 2, "before"));
+    const store = createReplayStore(failingAt(database, 2, "before", { of: "commit" }));
     const who = context({ namespaceId: newTenant() });
     const first = await protectFromReplay(countingApi().api, { store }).sendMessage(who, envelope);
     await store.close();
@@ -119,7 +127,7 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
 
   test("holds no more results in memory than it may: one beyond them is interrupted", async () => {
     const { api, effects } = countingApi();
-    const store = createReplayStore(failingAt(await open(), 2, "before"), { maxWaitingLength: 20 });
+    const store = createReplayStore(failingAt(await open(), 2, "before", { of: "commit" }), { maxWaitingLength: 20 });
     const broken = protectFromReplay(api, { store });
     const who = context({ namespaceId: newTenant() });
     expect(await broken.sendMessage(who, envelope)).toMatchObject({ status: "accepted" });

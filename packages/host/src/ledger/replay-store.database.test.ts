@@ -9,8 +9,8 @@ import {
   sharedDatabase,
   tenAtOnce,
 } from "../../test/databases.ts";
-import { patience } from "../../test/host-calls.ts";
 import { answeringLate, failingAt, recordStatements } from "../../test/watched-database.ts";
+import type { Database } from "../storage/index.ts";
 import { createReplayStore, type ReplayKey } from "./replay-store.ts";
 
 function key(changes: Partial<ReplayKey> = {}): ReplayKey {
@@ -222,117 +222,111 @@ describe.each(databaseKinds)("replay on %s", (kind) => {
   });
 });
 
-describe.each(databaseKinds)("a key on %s that was given back, before the answer to that came,", (kind) => {
-  const open = sharedDatabase(kind);
+// A host has one batch in flight: what asks for the key meanwhile is decided when the answer came, or is known to be lost.
+describe.each(databaseKinds)(
+  "a key on %s that was given back, and claimed again before the answer to that came,",
+  (kind) => {
+    const open = sharedDatabase(kind);
 
-  /** A store whose second statement gave a key back; its answer is under way. `failing` is the statement that fails. */
-  async function givenBack(failing?: { n: number; when: "before" | "after" }) {
-    const faulty = failing ? failingAt(await open(), failing.n, failing.when) : await open();
-    const { database, tookEffect, answer, lose } = answeringLate(faulty, 2);
-    const replay = createReplayStore(database);
-    const same = key();
-    await replay.begin(same, "one");
-    const released = replay.release(same);
-    await tookEffect;
-    return { replay, same, released, answer, lose };
-  }
+    /** A store that gave a key back; the answer of its commit is under way, and the next claim waits. */
+    async function claimedAgain(fail: (database: Database) => Database = (database) => database) {
+      const { database, tookEffect, answer, lose } = answeringLate(fail(await open()), 4);
+      const replay = createReplayStore(database);
+      const same = key();
+      await replay.begin(same, "one");
+      const released = replay.release(same);
+      await tookEffect;
+      return { replay, same, released, again: replay.begin(same, "two"), answer, lose };
+    }
 
-  test("and was claimed again is not freed by giving it back once more: nothing runs twice", async () => {
-    const { replay, same, released, lose } = await givenBack();
-    expect(await replay.begin(same, "two")).toEqual({ kind: "new" });
-    lose();
-    await expect(released).rejects.toThrow("the answer is lost");
-    await replay.close();
-    expect(await replay.begin(same, "two")).toEqual({ kind: "running" });
-    await replay.finish(same, result);
-    expect(await replay.begin(same, "two")).toEqual({ kind: "finished", result });
-  });
+    test("is not freed by giving it back once more: nothing runs twice", async () => {
+      const { replay, same, released, again, lose } = await claimedAgain();
+      lose();
+      await expect(released).rejects.toThrow("the answer is lost");
+      expect(await again).toEqual({ kind: "new" });
+      await replay.close();
+      expect(await replay.begin(same, "two")).toEqual({ kind: "running" });
+      await replay.finish(same, result);
+      expect(await replay.begin(same, "two")).toEqual({ kind: "finished", result });
+    });
 
-  test("and was claimed again is running when the answer comes", async () => {
-    const { replay, same, released, answer } = await givenBack();
-    expect(await replay.begin(same, "two")).toEqual({ kind: "new" });
-    answer();
-    await released;
-    expect(await replay.begin(same, "two")).toEqual({ kind: "running" });
-    await replay.finish(same, result);
-    expect(await replay.begin(same, "two")).toEqual({ kind: "finished", result });
-  });
+    test("is running when the answer comes", async () => {
+      const { replay, same, released, again, answer } = await claimedAgain();
+      answer();
+      await released;
+      expect(await again).toEqual({ kind: "new" });
+      expect(await replay.begin(same, "two")).toEqual({ kind: "running" });
+      await replay.finish(same, result);
+      expect(await replay.begin(same, "two")).toEqual({ kind: "finished", result });
+    });
 
-  test("and was claimed again is not freed by somebody whose claim fails", async () => {
-    const { replay, same, released, answer } = await givenBack({ n: 4, when: "before" });
-    expect(await replay.begin(same, "two")).toEqual({ kind: "new" });
-    answer();
-    await released;
-    await expect(replay.begin(same, "two")).rejects.toThrow("injected");
-    await replay.close();
-    expect(await replay.begin(same, "two")).toEqual({ kind: "running" });
-  });
+    test("is not freed by somebody whose claim fails", async () => {
+      const failing = (database: Database) => failingAt(database, 3, "before", { of: "insert into replay" });
+      const { replay, same, again, answer } = await claimedAgain(failing);
+      answer();
+      expect(await again).toEqual({ kind: "new" });
+      await expect(replay.begin(same, "two")).rejects.toThrow("injected");
+      await replay.close();
+      expect(await replay.begin(same, "two")).toEqual({ kind: "running" });
+    });
 
-  test("and was claimed again repeats the later result from memory when that cannot be kept", async () => {
-    const { replay, same, released, answer } = await givenBack({ n: 4, when: "before" });
-    expect(await replay.begin(same, "two")).toEqual({ kind: "new" });
-    answer();
-    await released;
-    await expect(replay.finish(same, result)).rejects.toThrow("injected");
-    expect(await replay.begin(same, "two")).toEqual({ kind: "finished", result });
-  });
+    test("repeats the later result from memory when that cannot be kept", async () => {
+      const failing = (database: Database) => failingAt(database, 1, "before", { of: "update replay" });
+      const { replay, same, again, answer } = await claimedAgain(failing);
+      answer();
+      expect(await again).toEqual({ kind: "new" });
+      await expect(replay.finish(same, result)).rejects.toThrow("injected");
+      expect(await replay.begin(same, "two")).toEqual({ kind: "finished", result });
+    });
 
-  test("and was claimed again keeps the later result, also when its own answer is lost last", async () => {
-    const { replay, same, released, lose } = await givenBack({ n: 4, when: "before" });
-    expect(await replay.begin(same, "two")).toEqual({ kind: "new" });
-    await expect(replay.finish(same, result)).rejects.toThrow("injected");
-    lose();
-    await expect(released).rejects.toThrow("the answer is lost");
-    await replay.close();
-    expect(await replay.begin(same, "two")).toEqual({ kind: "finished", result });
-  });
+    test("keeps the later result, also when the answer is lost and both endings wait", async () => {
+      const failing = (database: Database) => failingAt(database, 1, "before", { of: "update replay" });
+      const { replay, same, released, again, lose } = await claimedAgain(failing);
+      lose();
+      await expect(released).rejects.toThrow("the answer is lost");
+      expect(await again).toEqual({ kind: "new" });
+      await expect(replay.finish(same, result)).rejects.toThrow("injected");
+      await replay.close();
+      expect(await replay.begin(same, "two")).toEqual({ kind: "finished", result });
+    });
 
-  test("is free again when somebody claimed it and the answer to that is lost", async () => {
-    const { replay, same, released, answer } = await givenBack({ n: 3, when: "after" });
-    await expect(replay.begin(same, "two")).rejects.toThrow("injected");
-    answer();
-    await released;
-    const states: string[] = [];
-    await vi.waitFor(async () => {
-      states.push((await replay.begin(same, "two")).kind);
-      expect(states.at(-1)).toBe("new");
-    }, patience);
-    expect(states).not.toContain("interrupted");
-  });
-});
-
-test.each(databaseKinds)(
-  "a claim on %s that gave way to another while it was read is not interrupted",
-  async (kind) => {
-    // The third statement reads who has the key.
-    const { database, tookEffect, answer } = answeringLate(await openFresh(kind), 3);
-    const replay = createReplayStore(database);
-    const same = key();
-    await replay.begin(same, "one");
-    const asked = replay.begin(same, "one");
-    await tookEffect;
-    await replay.release(same);
-    expect(await replay.begin(same, "one")).toEqual({ kind: "new" });
-    answer();
-    expect(await asked).toEqual({ kind: "running" });
+    test("is free again when the answer to the second claim is lost", async () => {
+      const failing = (database: Database) => failingAt(database, 3, "after", { of: "commit" });
+      const { replay, same, again, answer } = await claimedAgain(failing);
+      answer();
+      await expect(again).rejects.toThrow("injected");
+      const states: string[] = [];
+      await vi.waitFor(async () => {
+        states.push((await replay.begin(same, "two")).kind);
+        expect(states.at(-1)).toBe("new");
+      });
+      expect(states).not.toContain("interrupted");
+    });
   },
 );
 
-test.each(databaseKinds)("a claim on %s is running before its own answer came", async (kind) => {
-  const { database, tookEffect, answer } = answeringLate(await openFresh(kind), 1);
-  const replay = createReplayStore(database);
-  const same = key();
-  const begun = replay.begin(same, "one");
-  await tookEffect;
-  expect(await replay.begin(same, "one")).toEqual({ kind: "running" });
-  answer();
-  expect(await begun).toEqual({ kind: "new" });
-});
+for (const row of [
+  { name: "its answer came", settle: "answer", first: { status: "fulfilled", value: { kind: "new" } } },
+  { name: "its answer is lost", settle: "lose", first: { status: "rejected" } },
+] as const) {
+  test.each(databaseKinds)(`a claim on %s is running for who asked before ${row.name}`, async (kind) => {
+    const late = answeringLate(await openFresh(kind), 2);
+    const replay = createReplayStore(late.database);
+    const same = key();
+    const begun = replay.begin(same, "one");
+    await late.tookEffect;
+    const meanwhile = replay.begin(same, "one");
+    late[row.settle]();
+    const [first, second] = await Promise.allSettled([begun, meanwhile]);
+    expect(first).toMatchObject(row.first);
+    expect(second).toEqual({ status: "fulfilled", value: { kind: "running" } });
+  });
+}
 
 test.each(databaseKinds)(
   "an ending on %s that waits is not replaced, and leaves memory once it is kept",
   async (kind) => {
-    const replay = createReplayStore(failingAt(await openFresh(kind), 2, "before"));
+    const replay = createReplayStore(failingAt(await openFresh(kind), 2, "before", { of: "commit" }));
     const same = key();
     await replay.begin(same, "one");
     await expect(replay.finish(same, result)).rejects.toThrow("injected");
@@ -368,19 +362,6 @@ test.each(databaseKinds)("a claim on %s is never ended by an ending of another",
   }
 });
 
-test("giving a key back again never takes it from somebody who claimed it since", async () => {
-  const database = await openFresh("sqlite");
-  // The second statement gives the key back, and its answer is lost.
-  const replay = createReplayStore(failingAt(database, 2, "after"));
-  const same = key();
-  await replay.begin(same, "one");
-  const [released, begun] = await Promise.allSettled([replay.release(same), replay.begin(same, "two")]);
-  expect([released.status, begun]).toEqual(["rejected", { status: "fulfilled", value: { kind: "new" } }]);
-  await replay.close();
-  expect(await database.db.selectFrom("replay").select("fingerprint").execute()).toEqual([{ fingerprint: "two" }]);
-  expect(await replay.begin(same, "two")).toEqual({ kind: "running" });
-});
-
 describe("replay on a PostgreSQL that two hosts share", () => {
   test("of many that begin on both at once exactly one is new", async () => {
     const stores = (await openPair()).map((database) => createReplayStore(database));
@@ -403,4 +384,51 @@ describe("replay on a PostgreSQL that two hosts share", () => {
     await here?.finish(same, result);
     expect(await there?.begin(same, "one")).toEqual({ kind: "finished", result });
   });
+
+  test("giving a key back again never takes it from a host that claimed it since", async () => {
+    const [here, there] = await openPair();
+    const mine = createReplayStore(failingAt(here, 2, "after", { of: "commit" }));
+    const theirs = createReplayStore(there);
+    const same = key();
+    await mine.begin(same, "one");
+    await expect(mine.release(same)).rejects.toThrow("injected");
+    expect(await theirs.begin(same, "two")).toEqual({ kind: "new" });
+    await mine.close();
+    expect(await there.db.selectFrom("replay").select("fingerprint").execute()).toEqual([{ fingerprint: "two" }]);
+    expect(await mine.begin(same, "two")).toEqual({ kind: "running" });
+  });
+
+  test("a claim is running for the other before its own answer came", async () => {
+    const [here, there] = await openPair();
+    const { database, tookEffect, answer } = answeringLate(here, 2);
+    const same = key();
+    const begun = createReplayStore(database).begin(same, "one");
+    await tookEffect;
+    expect(await createReplayStore(there).begin(same, "one")).toEqual({ kind: "running" });
+    answer();
+    expect(await begun).toEqual({ kind: "new" });
+  });
+
+  for (const row of [
+    { name: "finished", end: "finish", next: { kind: "finished", result }, state: { kind: "finished", result } },
+    { name: "gave way to another", end: "release", next: { kind: "new" }, state: { kind: "running" } },
+  ] as const) {
+    test(`a claim that ${row.name} while it was read, and whose host then ended, is not interrupted`, async () => {
+      const location = await newLocation("postgres");
+      const [first, second, third] = [await openHost(location), await openHost(location), await openHost(location)];
+      const [ending, other] = [createReplayStore(first), createReplayStore(third)];
+      // The claim is tried, who has the key is read, and that is committed.
+      const { database, tookEffect, answer } = answeringLate(second, 3);
+      const same = key();
+      await ending.begin(same, "one");
+      const asked = createReplayStore(database).begin(same, "one");
+      await tookEffect;
+      await ending[row.end](same, result);
+      expect(await other.begin(same, "one")).toEqual(row.next);
+      await first.close();
+      await vi.waitFor(() => expect(third.isAlive(first.hostId)).resolves.toBe(false));
+      answer();
+      expect(await asked).toEqual(row.state);
+    });
+  }
 });

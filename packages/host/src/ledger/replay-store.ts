@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { sql, type ExpressionBuilder, type OperandExpression, type SqlBool } from "kysely";
 import { columnText } from "../base/index.ts";
-import type { Database, Schema } from "../storage/index.ts";
+import type { Database } from "../storage/index.ts";
+import { openLedger, type Ledger } from "./ledger.ts";
+import type { Claim, Ending, KeyColumns, ReplayRow } from "./submission.ts";
 import { createUnkeptWrites, type UnkeptWrite } from "./unkept-writes.ts";
 
 /** What makes two requests the same effect. */
@@ -22,14 +23,6 @@ export type ReplayState =
   | { kind: "running" }
   | { kind: "interrupted" }
   | { kind: "conflict" };
-
-/** What became of an effect that was begun. */
-type Ending =
-  | { kind: "finished"; result: string }
-  /** It may have happened, and nobody knows its result. */
-  | { kind: "interrupted" }
-  /** Nothing happened: the key is free. */
-  | { kind: "released" };
 
 /**
  * Remembers effects by their ids. Every method throws on an outage. What `finish`, `interrupt` and `release` could not
@@ -52,21 +45,15 @@ export interface ReplayStore {
 }
 
 /** One claim of a key by this host. A key that was given back can be claimed again, so its name alone says too little. */
-interface Claim {
-  /** Kept in the row: INVARIANT: what became of a claim is only ever written to the row of that claim. */
-  nonce: string;
-  fingerprint: string;
+interface OwnClaim extends Claim {
   /** What became of it, while that waits to be written. */
-  ending?: Ending;
+  outcome?: Ending["outcome"];
 }
 
 /** An ending that could not be written. */
 interface UnkeptEnding extends UnkeptWrite {
-  ending: Ending;
+  outcome: Ending["outcome"];
 }
-
-/** The actor of rows from before actors were kept: their ids are taken, whoever asks. */
-const anybody = "";
 
 /** The bytes of a result that are kept. */
 const maxResultBytes = 262_144;
@@ -85,11 +72,13 @@ const maxLostClaims = 10_000;
 
 /** A row without a result belongs to the host that claimed it: running while that lives, interrupted afterwards. */
 export function createReplayStore(
-  { db, hostId, isAlive }: Database,
+  database: Database,
   { maxWaitingLength = 67_108_864 }: ReplayLimits = {},
+  ledger: Ledger = openLedger(database),
 ): ReplayStore {
+  const { db, hostId, isAlive } = database;
   /** This host's latest claim of each key, until its ending is written. */
-  const claims = new Map<string, Claim>();
+  const claims = new Map<string, OwnClaim>();
   /** The nonces of claims that are being made. */
   const claiming = new Set<string>();
   /** Endings by the nonces of their claims. */
@@ -98,48 +87,46 @@ export function createReplayStore(
   const isInUse = (name: string, nonce: string): boolean =>
     claiming.has(nonce) || claims.get(name)?.nonce === nonce || unkept.get(nonce) !== undefined;
   /** A later claim of the same key stays. */
-  const forget = (name: string, mine: Claim): void => {
+  const forget = (name: string, mine: OwnClaim): void => {
     if (claims.get(name) === mine) claims.delete(name);
   };
 
-  const claim = async (key: ReplayKey, mine: Claim): Promise<ReplayState> => {
-    const { namespace_id, actor, kind, scope, id } = rowOf(key);
-    const claimed = await sql`
-      insert into replay (namespace_id, actor, kind, scope, id, fingerprint, host_id, claim)
-      select ${namespace_id}, ${actor}, ${kind}, ${scope}, ${id}, ${mine.fingerprint}, cast(${hostId} as integer),
-        ${mine.nonce}
-      where not exists (select 1 from replay where namespace_id = ${namespace_id} and actor = ${anybody}
-        and kind = ${kind} and scope = ${scope} and id = ${id})
-      on conflict do nothing returning id`.execute(db);
-    if (claimed.rows.length > 0) {
-      claims.set(nameOf(key), mine);
+  const claim = async (name: string, mine: OwnClaim): Promise<ReplayState> => {
+    const outcome = await ledger.submit({ claim: mine });
+    if (outcome.kind === "kept") {
+      claims.set(name, mine);
       return { kind: "new" };
     }
-    const first = await db.selectFrom("replay").selectAll().where(isTakenBy(key)).executeTakeFirst();
-    // Given back between the two statements: free again.
-    if (first === undefined) return claim(key, mine);
+    const { by: first } = outcome;
+    // Given back meanwhile: free again.
+    if (first === undefined) return claim(name, mine);
     if (first.fingerprint !== mine.fingerprint) return { kind: "conflict" };
     if (first.result !== null) return { kind: "finished", result: JSON.parse(first.result) as unknown };
     if (first.finished_at !== null) return { kind: "interrupted" };
-    const goesOn = first.host_id === hostId ? isInUse(nameOf(key), first.claim) : await isAlive(first.host_id);
+    const goesOn = first.host_id === hostId ? isInUse(name, first.claim) : await isAlive(first.host_id);
     if (goesOn) return { kind: "running" };
     // It may have finished, or given way to another claim, since it was read.
-    const now = await db.selectFrom("replay").select(["finished_at", "claim"]).where(isTakenBy(key)).executeTakeFirst();
+    const now = await db
+      .selectFrom("replay")
+      .select(["finished_at", "claim"])
+      .where((row) => row.and(keyOf(first)))
+      .executeTakeFirst();
     const isTheSame = now?.finished_at === null && now.claim === first.claim;
-    return isTheSame ? { kind: "interrupted" } : claim(key, mine);
+    return isTheSame ? { kind: "interrupted" } : claim(name, mine);
   };
 
   /** Claims a key while `claiming` says so. */
   const tryToClaim = async (key: ReplayKey, fingerprint: string): Promise<ReplayState> => {
-    const mine: Claim = { nonce: randomUUID(), fingerprint };
+    const name = nameOf(key);
+    const mine: OwnClaim = { key: columnsOf(key), nonce: randomUUID(), fingerprint };
     claiming.add(mine.nonce);
     try {
-      return await claim(key, mine);
+      return await claim(name, mine);
     } catch (error) {
       // The claim may have been made although its answer is lost; nothing ran under it.
       if (unkept.size < maxLostClaims) {
-        if (!claims.has(nameOf(key))) claims.set(nameOf(key), mine);
-        holdBack(key, mine, { kind: "released" });
+        if (!claims.has(name)) claims.set(name, mine);
+        holdBack(name, mine, { kind: "released" });
       }
       throw error;
     } finally {
@@ -147,54 +134,45 @@ export function createReplayStore(
     }
   };
 
-  const write = (key: ReplayKey, { nonce }: Claim, ending: Ending): Promise<unknown> => {
-    // Nothing but this very claim is touched, and not twice.
-    const isOpenClaim = (row: ExpressionBuilder<Schema, "replay">): OperandExpression<SqlBool> =>
-      row.and([row.and({ ...rowOf(key), claim: nonce }), row("finished_at", "is", null)]);
-    if (ending.kind === "released") return db.deleteFrom("replay").where(isOpenClaim).execute();
-    const result = ending.kind === "finished" ? ending.result : null;
-    const finished = { result, finished_at: new Date().toISOString() };
-    return db.updateTable("replay").set(finished).where(isOpenClaim).execute();
-  };
-
-  const holdBack = (key: ReplayKey, mine: Claim, ending: Ending): void => {
-    let length = ending.kind === "finished" ? ending.result.length : 0;
-    for (const { ending: held } of unkept.values()) length += held.kind === "finished" ? held.result.length : 0;
-    const kept: Ending = length > maxWaitingLength ? { kind: "interrupted" } : ending;
-    mine.ending = kept;
+  const holdBack = (name: string, mine: OwnClaim, outcome: Ending["outcome"]): void => {
+    let length = outcome.kind === "finished" ? outcome.result.length : 0;
+    for (const { outcome: held } of unkept.values()) length += held.kind === "finished" ? held.result.length : 0;
+    const kept: Ending["outcome"] = length > maxWaitingLength ? { kind: "interrupted" } : outcome;
+    mine.outcome = kept;
     unkept.add(mine.nonce, {
-      ending: kept,
+      outcome: kept,
       write: async () => {
-        await write(key, mine, kept);
-        forget(nameOf(key), mine);
+        await ledger.submit({ ending: { key: mine.key, nonce: mine.nonce, outcome: kept } });
+        forget(name, mine);
       },
     });
   };
 
-  const end = async (key: ReplayKey, ending: Ending): Promise<void> => {
-    const mine = claims.get(nameOf(key));
+  const end = async (key: ReplayKey, outcome: Ending["outcome"]): Promise<void> => {
+    const name = nameOf(key);
+    const mine = claims.get(name);
     // Nothing runs under this key here.
-    if (mine === undefined || mine.ending !== undefined) return;
+    if (mine === undefined || mine.outcome !== undefined) return;
     try {
-      await write(key, mine, ending);
+      await ledger.submit({ ending: { key: mine.key, nonce: mine.nonce, outcome } });
     } catch (error) {
-      holdBack(key, mine, ending);
+      holdBack(name, mine, outcome);
       throw error;
     }
-    forget(nameOf(key), mine);
+    forget(name, mine);
   };
 
   return {
     async begin(key, fingerprint) {
       const held = claims.get(nameOf(key));
-      if (held?.ending === undefined) return tryToClaim(key, fingerprint);
-      if (held.ending.kind === "released") {
+      if (held?.outcome === undefined) return tryToClaim(key, fingerprint);
+      if (held.outcome.kind === "released") {
         await unkept.settle(held.nonce);
         return tryToClaim(key, fingerprint);
       }
       if (held.fingerprint !== fingerprint) return { kind: "conflict" };
-      if (held.ending.kind === "interrupted") return { kind: "interrupted" };
-      return { kind: "finished", result: JSON.parse(held.ending.result) as unknown };
+      if (held.outcome.kind === "interrupted") return { kind: "interrupted" };
+      return { kind: "finished", result: JSON.parse(held.outcome.result) as unknown };
     },
     finish(key, result) {
       const text = JSON.stringify(result);
@@ -215,9 +193,7 @@ export function createReplayStore(
   };
 }
 
-type KeyColumns = Pick<Schema["replay"], "namespace_id" | "actor" | "kind" | "scope" | "id">;
-
-function rowOf({ namespaceId, actor, kind, scope, id }: ReplayKey): KeyColumns {
+function columnsOf({ namespaceId, actor, kind, scope, id }: ReplayKey): KeyColumns {
   return {
     namespace_id: columnText(namespaceId),
     actor: columnText(actor),
@@ -227,12 +203,10 @@ function rowOf({ namespaceId, actor, kind, scope, id }: ReplayKey): KeyColumns {
   };
 }
 
-function nameOf({ namespaceId, actor, kind, scope, id }: ReplayKey): string {
-  return JSON.stringify([namespaceId, actor, kind, scope, id]);
+function keyOf({ namespace_id, actor, kind, scope, id }: ReplayRow): KeyColumns {
+  return { namespace_id, actor, kind, scope, id };
 }
 
-/** Rows by which the key is taken: its own, or one that is anybody's. */
-function isTakenBy(key: ReplayKey): (row: ExpressionBuilder<Schema, "replay">) => OperandExpression<SqlBool> {
-  const { actor, ...rest } = rowOf(key);
-  return (row) => row.and([row.and(rest), row("actor", "in", [actor, anybody])]);
+function nameOf({ namespaceId, actor, kind, scope, id }: ReplayKey): string {
+  return JSON.stringify([namespaceId, actor, kind, scope, id]);
 }

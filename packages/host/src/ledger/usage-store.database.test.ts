@@ -28,7 +28,7 @@ describe.each(databaseKinds)("uses on %s", (kind) => {
 });
 
 test("a bounded grant that two hosts consume at once is never used more often than it may be", async () => {
-  const hosts = (await openPair()).map(createUsageStore);
+  const hosts = (await openPair()).map((host) => createUsageStore(host));
   const taken = await Promise.all(hosts.map((usage) => tenAtOnce(50, () => usage.consume("tenant-1", "grant-1", 7))));
   expect(taken.flat().filter(Boolean)).toHaveLength(7);
   for (const usage of hosts) expect(await usage.used("tenant-1", "grant-1")).toBe(7);

@@ -1,6 +1,7 @@
 import type { UsageStore } from "turnpike/kernel";
 import { columnText } from "../base/index.ts";
 import type { Database } from "../storage/index.ts";
+import { openLedger, type Ledger } from "./ledger.ts";
 
 /** The uses of bounded grants. */
 export interface HostUsageStore extends UsageStore {
@@ -8,8 +9,9 @@ export interface HostUsageStore extends UsageStore {
   usedOf(namespaceId: string, grantIds: readonly string[]): Promise<Map<string, number>>;
 }
 
-/** Counts uses in one statement each, so that no two hosts can take the same one. */
-export function createUsageStore({ db }: Database): HostUsageStore {
+/** Uses are counted by the ledger, so that no two calls can take the same one. */
+export function createUsageStore(database: Database, ledger: Ledger = openLedger(database)): HostUsageStore {
+  const { db } = database;
   return {
     async usedOf(namespaceId, grantIds) {
       if (grantIds.length === 0) return new Map();
@@ -32,18 +34,9 @@ export function createUsageStore({ db }: Database): HostUsageStore {
       return row?.used ?? 0;
     },
     async consume(namespaceId, grantId, maxUses) {
-      const counted = await db
-        .insertInto("uses")
-        .values({ namespace_id: columnText(namespaceId), grant_id: columnText(grantId), used: 1 })
-        .onConflict((conflict) =>
-          conflict
-            .columns(["namespace_id", "grant_id"])
-            .doUpdateSet((row) => ({ used: row("uses.used", "+", 1) }))
-            .where("uses.used", "<", maxUses),
-        )
-        .returning("used")
-        .executeTakeFirst();
-      return counted !== undefined;
+      const use = { namespaceId: columnText(namespaceId), grantId: columnText(grantId), maxUses };
+      const outcome = await ledger.submit({ alternatives: [{ use, entries: [] }] });
+      return outcome.kind === "kept" && outcome.alternative === 0;
     },
   };
 }

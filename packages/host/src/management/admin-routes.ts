@@ -158,7 +158,7 @@ export const adminRoutes = {
       ...page,
     }),
     response: z.strictObject({
-      events: z.array(z.strictObject({ sequence: z.int(), event: AuditEventSchema })),
+      events: z.array(z.strictObject({ strand: z.int(), sequence: z.int(), event: AuditEventSchema })),
       ...nextPage,
     }),
   },

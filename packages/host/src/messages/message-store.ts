@@ -44,7 +44,7 @@ const pageLength = 1_000_000;
 
 /** An inbox holds up to `maxUnacknowledged` unacknowledged messages. Further deliveries are refused. */
 export function createMessageStore(
-  { db, kind }: Database,
+  { db, reports, kind }: Database,
   { maxUnacknowledged = 10_000 }: { maxUnacknowledged?: number } = {},
 ): MessageStore {
   /**
@@ -173,7 +173,7 @@ export function createMessageStore(
       return found !== undefined && isSameMessage(found.content, envelope);
     },
     async countUnacknowledged() {
-      const { total } = await db
+      const { total } = await reports
         .selectFrom("inboxes")
         .select(({ fn }) => fn.sum<number | null>("unacknowledged").as("total"))
         .executeTakeFirstOrThrow();

@@ -1,12 +1,22 @@
 import type { Kysely } from "kysely";
 import type { Schema } from "./schema.ts";
+import type { RunSteps } from "./steps.ts";
 
 /** A migrated database, and what this host is to it. */
 export interface Database {
   readonly kind: "sqlite" | "postgres";
   readonly db: Kysely<Schema>;
+  /** For operators' reads, which may take long: they hold up neither calls nor writes. */
+  readonly reports: Kysely<Schema>;
+  /**
+   * One transaction of statements that are prepared once: for what every call writes. It begins with the first steps and
+   * is undone when the work throws before it has committed.
+   */
+  transact<T>(work: (run: RunSteps) => Promise<T>): Promise<T>;
   /** The id under which this process runs on the database; new at every start. */
   readonly hostId: number;
+  /** Which chain of each tenant's audit trail this host writes; no two hosts that run write the same. */
+  readonly strand: number;
   /** Whether the process that ran under this id still does. */
   isAlive(hostId: number): Promise<boolean>;
   /** Calls the listener whenever others can see again that this host lives, after they could not for a while. */

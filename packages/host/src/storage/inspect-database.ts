@@ -9,7 +9,7 @@ import type { Database } from "./database.ts";
 import { listPending } from "./migrate.ts";
 import { patience } from "./postgres.ts";
 import type { Schema } from "./schema.ts";
-import { refuseFolder } from "./sqlite.ts";
+import { lockFile, refuseFolder } from "./sqlite/open-sqlite.ts";
 
 /** What a database looks like before a host opens it. */
 export type Inspection =
@@ -47,21 +47,46 @@ async function inspectSqlite(path: string): Promise<Inspection> {
   refuseFolder(path);
   requireWritable(path);
   if (!existsSync(path)) return { state: "missing" };
+  if (isLocked(path)) return { state: "in use" };
   // After a host was killed, reading makes an index beside the file. Hosts do without it, and it could be another user's.
   const index = `${path}-shm`;
   const hadIndex = existsSync(index);
-  // The driver opens a file for reading alone only when its address says so.
-  const database = new SqliteDatabase(`${pathToFileURL(resolve(path)).href}?mode=ro`);
+  const database = openForReading(path);
   const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database }) });
   try {
     return { state: "readable", kind: "sqlite", pending: await listPending(db, "sqlite") };
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "SQLITE_BUSY") return { state: "in use" };
+    if (isBusy(error)) return { state: "in use" };
     throw error;
   } finally {
     await db.destroy();
     if (!hadIndex) rmSync(index, { force: true });
   }
+}
+
+/** The driver opens a file for reading alone only when its address says so; also an index that a killed host left. */
+function openForReading(path: string): InstanceType<typeof SqliteDatabase> {
+  const index = existsSync(`${path}-shm`) ? "&readonly_shm=1" : "";
+  return new SqliteDatabase(`${pathToFileURL(resolve(path)).href}?mode=ro${index}`);
+}
+
+/** Whether a process has the lock beside the database. */
+function isLocked(path: string): boolean {
+  if (!existsSync(lockFile(path))) return false;
+  const file = openForReading(lockFile(path));
+  try {
+    file.prepare("select 1 from sqlite_master").all();
+    return false;
+  } catch (error) {
+    if (isBusy(error)) return true;
+    throw error;
+  } finally {
+    file.close();
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "SQLITE_BUSY";
 }
 
 /** The file, or the nearest folder in which it would be made. */

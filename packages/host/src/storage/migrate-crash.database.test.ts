@@ -86,10 +86,8 @@ function copyOf(location: string, copy: string): string {
 }
 
 async function openedAgain(location: string): Promise<unknown> {
-  const database = await openDatabase(location);
-  const everything = await everythingIn(database.db, "sqlite");
-  await database.close();
-  return everything;
+  await (await openDatabase(location)).close();
+  return everythingIn(await openBare("sqlite", location), "sqlite");
 }
 
 describe("an SQLite file", () => {

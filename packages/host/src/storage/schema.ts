@@ -18,9 +18,11 @@ export interface Schema {
     expires_at: string | null;
     revoked_at: string | null;
   };
-  audit_heads: { namespace_id: string; sequence: number; hash: string };
+  audit_heads: { namespace_id: string; strand: number; sequence: number; hash: string };
   audit: {
     namespace_id: string;
+    /** Which of the tenant's chains: hosts that run at the same time write one each. */
+    strand: number;
     sequence: number;
     id: string;
     type: string;

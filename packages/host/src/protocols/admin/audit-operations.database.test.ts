@@ -9,7 +9,7 @@ import type { Database } from "../../storage/database.ts";
 import type { Schema } from "../../storage/schema.ts";
 
 interface Page {
-  events: { sequence: number; event: AuditEvent }[];
+  events: { strand: number; sequence: number; event: AuditEvent }[];
   cursor?: string;
 }
 
@@ -151,8 +151,8 @@ describe.each(databaseKinds)("the audit trail at the desk on %s", (kind) => {
     expect(status).toBe(200);
     expect(body).toEqual({
       events: [
-        { sequence: 2, event: auditEvent("event-2", { namespaceId }) },
-        { sequence: 1, event: { ...event, namespaceId } },
+        { strand: 0, sequence: 2, event: auditEvent("event-2", { namespaceId }) },
+        { strand: 0, sequence: 1, event: { ...event, namespaceId } },
       ],
     });
   });

@@ -1,5 +1,5 @@
 import { ServiceHttpError } from "turnpike/http";
-import { type Break, CheckpointError } from "../../audit/index.ts";
+import { type AuditPlace, type Break, CheckpointError } from "../../audit/index.ts";
 import { invalid, notFound, paginate, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
 type AuditRoute = "listAudit" | "verifyAudit" | "verifyAuditHeads" | "readCheckpoints" | "readAuditKey";
@@ -24,13 +24,13 @@ export function auditOperations({ stores: { audit }, checkpoints }: AdminService
 
   return {
     async listAudit({ namespaceId, cursor, limit, ...filter }) {
-      const before = cursor === undefined ? undefined : sequenceOf(cursor);
+      const before = cursor === undefined ? undefined : placeOf(cursor);
       const { items, next } = await paginate(
         limit,
         (most) => audit.list(namespaceId, { ...filter, before, limit: most }),
-        ({ sequence }) => String(sequence),
+        ({ at, strand, sequence }) => `${at}_${strand}_${sequence}`,
       );
-      return { events: items, ...next };
+      return { events: items.map(({ strand, sequence, event }) => ({ strand, sequence, event })), ...next };
     },
     async verifyAudit({ namespaceId }) {
       const trail = await audit.verify(namespaceId);
@@ -63,7 +63,8 @@ function earlier(one: Break | undefined, other: Break | undefined): Break | unde
   return row(other) < row(one) ? other : (one ?? other);
 }
 
-function sequenceOf(cursor: string): number {
-  if (/^[1-9]\d{0,14}$/.test(cursor)) return Number(cursor);
+function placeOf(cursor: string): AuditPlace {
+  const [, at, strand, sequence] = /^(\d{4}-[\dT:.-]{1,40}Z)_(\d{1,9})_(\d{1,15})$/.exec(cursor) ?? [];
+  if (at !== undefined) return { at, strand: Number(strand), sequence: Number(sequence) };
   throw invalid("/cursor: expected the cursor of the page before.");
 }

@@ -16,6 +16,7 @@ const frozen = {
     "0006-replay-actors-and-revocations 2c4ccdb8b94701c1",
     "0007-limits a6167d90bfb67b1a",
     "0008-replay-claims 211d0f393f12a770",
+    "0009-audit-strands d63192e9970efe09",
   ],
   postgres: [
     "0001-kernel-stores ed0a4198b2c7b8da",
@@ -26,6 +27,7 @@ const frozen = {
     "0006-replay-actors-and-revocations 32b7ccedce12feed",
     "0007-limits a6167d90bfb67b1a",
     "0008-replay-claims 211d0f393f12a770",
+    "0009-audit-strands 324afcaf19766f2d",
   ],
 };
 

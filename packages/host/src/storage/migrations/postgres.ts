@@ -111,5 +111,17 @@ export const postgresMigrations: readonly Migration[] = [
     // An old row has an empty claim: it counts as before, and no claim made since can change it.
     statements: ["alter table replay add column claim text not null default ''"],
   },
+  {
+    name: "0009-audit-strands",
+    statements: [
+      "alter table audit_heads add column strand integer not null default 0",
+      "alter table audit_heads drop constraint audit_heads_pkey",
+      "alter table audit_heads add primary key (namespace_id, strand)",
+      "alter table audit add column strand integer not null default 0",
+      "alter table audit drop constraint audit_pkey",
+      "alter table audit add primary key (namespace_id, strand, sequence)",
+      "create index audit_by_time on audit (namespace_id, at, strand, sequence)",
+    ],
+  },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.
 ];

@@ -122,5 +122,14 @@ export const sqliteMigrations: readonly Migration[] = [
     // An old row has an empty claim: it counts as before, and no claim made since can change it.
     statements: ["alter table replay add column claim text not null default ''"],
   },
+  {
+    name: "0009-audit-strands",
+    // One process has the file at a time, and goes on with the one strand there is.
+    statements: [
+      "alter table audit_heads add column strand integer not null default 0",
+      "alter table audit add column strand integer not null default 0",
+      "create index audit_by_time on audit (namespace_id, at, strand, sequence)",
+    ],
+  },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.
 ];

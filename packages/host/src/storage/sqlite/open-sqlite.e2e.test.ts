@@ -1,10 +1,10 @@
-import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
-import { newLocation, openHost, temporaryFolder } from "../../test/databases.ts";
-import { opening, otherProcess } from "../../test/other-process.ts";
-import { openDatabase } from "./open-database.ts";
+import { newLocation, openHost, temporaryFolder } from "../../../test/databases.ts";
+import { opening, otherProcess } from "../../../test/other-process.ts";
+import { openDatabase } from "../open-database.ts";
 
 test("a file that another process has open is refused, in words that say why", async () => {
   const location = await newLocation("sqlite");
@@ -20,6 +20,14 @@ test("a file that this process has open is refused to another one", async () => 
   await openHost(location);
   const other = await otherProcess(opening(location));
   expect(other.said).toBe(`refused: The database ${location} is in use by another process, or cannot be written.`);
+});
+
+test("a file that this process tries to open a second time stays its own", async () => {
+  const location = await newLocation("sqlite");
+  await openHost(location);
+  await expect(openDatabase(location)).rejects.toThrow("is in use by another process");
+  const other = await otherProcess(opening(location));
+  expect(other.said).toContain("is in use by another process");
 });
 
 test("a folder is refused, in words that say what is expected", async () => {
@@ -49,6 +57,15 @@ test("a file is free again when it was closed, for this process and for others",
   expect((await otherProcess(opening(location))).said).toBe("opened as 3");
 });
 
+test("a database that was closed is one file, and the lock that nobody has", async () => {
+  const location = await newLocation("sqlite");
+  const { close, db } = await openDatabase(location);
+  await db.selectFrom("uses").selectAll().execute();
+  await close();
+  expect(readdirSync(join(location, "..")).toSorted()).toEqual(["turnpike.db", "turnpike.db-lock"]);
+  expect(statSync(`${location}-lock`).size).toBe(0);
+});
+
 test("a write survives a power cut by default: WAL, and every commit is synced", async () => {
   const { db } = await openHost(await newLocation("sqlite"));
   expect((await sql`pragma journal_mode`.execute(db)).rows).toEqual([{ journal_mode: "wal" }]);
@@ -60,8 +77,7 @@ test("only its owner can read the file, and the folder made for it", async () =>
   await openHost(location);
   expect(statSync(location).mode & 0o777).toBe(0o600);
   expect(statSync(join(location, "..")).mode & 0o777).toBe(0o700);
-  const wal = `${location}-wal`;
-  expect(existsSync(wal) ? statSync(wal).mode & 0o077 : 0).toBe(0);
+  for (const beside of ["-wal", "-shm", "-lock"]) expect(statSync(`${location}${beside}`).mode & 0o077).toBe(0);
 });
 
 test("a file that is no database is refused, and left as it is", async () => {

@@ -1,0 +1,37 @@
+import { describe, expect, test } from "vitest";
+import { databaseKinds, sharedDatabase } from "../../test/databases.ts";
+import { recordStatements } from "../../test/watched-database.ts";
+import { alice, auditEvent, now } from "../../test/records.ts";
+import { openStores, type Stores } from "./stores.ts";
+
+const tenant = "tenant-1";
+const files = { namespaceId: tenant, owner: alice };
+
+/** Reads whose time grows with what the host has kept. */
+const reads: { name: string; read(stores: Stores): Promise<unknown> }[] = [
+  { name: "grants", read: ({ grants }) => grants.list(tenant, { limit: 9 }) },
+  { name: "what was derived from a grant", read: ({ grants }) => grants.descendants(tenant, "grant-1") },
+  { name: "credentials", read: ({ credentials }) => credentials.list({ namespaceId: tenant, limit: 9 }) },
+  { name: "escalations", read: ({ escalations }) => escalations.list(tenant, { limit: 9, now }) },
+  { name: "how many escalations wait", read: ({ escalations }) => escalations.countPending(now) },
+  { name: "how many messages wait", read: ({ messages }) => messages.countUnacknowledged() },
+  { name: "audit events", read: ({ audit }) => audit.list(tenant, { limit: 9, outcome: "denied" }) },
+  { name: "a trail that is verified", read: ({ audit }) => audit.verify(tenant) },
+  {
+    name: "files that have a word",
+    read: (stores) => stores.files.match(files, [], { words: ["one"], prefix: "two" }, new AbortController().signal),
+  },
+];
+
+describe.each(databaseKinds)("on %s", (kind) => {
+  const open = sharedDatabase(kind);
+
+  test.each(reads)("operators read $name on connections of their own, which no call waits for", async ({ read }) => {
+    const working = await open();
+    await openStores(working).audit.record(auditEvent("event-1", { namespaceId: tenant }));
+    const [calls, operators] = [recordStatements(working), recordStatements({ ...working, db: working.reports })];
+    await read(openStores({ ...calls.database, reports: operators.database.db }));
+    expect(operators.statements.length).toBeGreaterThan(0);
+    expect(calls.statements).toEqual([]);
+  });
+});

@@ -1,0 +1,56 @@
+import { hash } from "node:crypto";
+import { principalKey, type AuditEvent } from "turnpike/contracts";
+import { canonicalJson, columnText } from "../base/index.ts";
+import type { Schema } from "../storage/index.ts";
+
+/** The newest row of a chain: its number, and its hash, which covers every row before it. */
+export interface Head {
+  sequence: number;
+  hash: string;
+}
+
+/** The head of one of a tenant's chains. Hosts that run at the same time write one each: its strand. */
+export interface StrandHead extends Head {
+  strand: number;
+}
+
+/** A head and whose it is, by the text that the tenant's column holds. */
+export interface TenantHead extends StrandHead {
+  namespaceId: string;
+}
+
+/** An event as the columns keep it, before it has its place in a chain. */
+export type AuditEntry = Omit<Schema["audit"], "strand" | "sequence" | "hash">;
+
+/** What the first link of a chain has in place of the hash before it. */
+export const origin: string = "0".repeat(64);
+
+/** The columns of an event; every one of them follows from it. */
+export function entryOf(event: AuditEvent): AuditEntry {
+  const { id, type, outcome, at } = event;
+  return {
+    namespace_id: columnText(event.namespaceId),
+    id,
+    type,
+    outcome,
+    at,
+    actor: columnText(principalKey(event.actor)),
+    trace_id: columnText(event.traceId),
+    content: canonicalJson(event),
+  };
+}
+
+/** The row of an entry behind another on a strand. */
+export function rowBehind(previous: Head, strand: number, entry: AuditEntry): Schema["audit"] {
+  const sequence = previous.sequence + 1;
+  return { ...entry, strand, sequence, hash: hash("sha256", `${previous.hash}\n${sequence}\n${entry.content}`) };
+}
+
+/** The row that belongs behind another with this content; undefined when that is no event. */
+export function expectedRow(previous: Head, strand: number, content: string): Schema["audit"] | undefined {
+  try {
+    return rowBehind(previous, strand, entryOf(JSON.parse(content) as AuditEvent));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,313 @@
+import { describe, expect, test, vi } from "vitest";
+import { sql } from "kysely";
+import { openCutProxy } from "../../test/cut-proxy.ts";
+import { databaseKinds, newLocation, newTenant, openFresh, openHost, sharedDatabase } from "../../test/databases.ts";
+import { inDifferentCallbacks } from "../../test/callbacks.ts";
+import { watchThreads } from "../../test/threads.ts";
+import { failingAt, recordStatements } from "../../test/watched-database.ts";
+import { auditEvent } from "../../test/records.ts";
+import { verifyTrail } from "../audit/audit-verify.ts";
+import { isOutage, UnansweredCommitError, type Database } from "../storage/index.ts";
+import { entryOf } from "./chain.ts";
+import { openLedger, type Ledger } from "./ledger.ts";
+import type { Claim, Submission } from "./submission.ts";
+
+function record(tenant: string, id: string): Submission {
+  return { alternatives: [{ entries: [entryOf(auditEvent(id, { namespaceId: tenant }))] }] };
+}
+
+/** One that the database refuses: a column of it is missing. */
+function unwritable(tenant: string): Submission {
+  const entry = entryOf(auditEvent("unwritable", { namespaceId: tenant }));
+  return { alternatives: [{ entries: [{ ...entry, type: null as unknown as string }] }] };
+}
+
+function claimOf(tenant: string, id: string, nonce: string): Claim {
+  const key = { namespace_id: tenant, actor: "agent:a", kind: "tool", scope: "", id } as const;
+  return { key, fingerprint: "one", nonce };
+}
+
+/** A use of a grant that may be used so often, with an event that says whether it was. */
+function useOf(tenant: string, grantId: string, maxUses: number): Submission {
+  const [used, refused] = ["used", "refused"].map((id) => entryOf(auditEvent(id, { namespaceId: tenant })));
+  return {
+    alternatives: [
+      { use: { namespaceId: tenant, grantId, maxUses }, entries: used ? [used] : [] },
+      { entries: refused ? [refused] : [], isRefusal: true },
+    ],
+  };
+}
+
+function submitAll(ledger: Ledger, submissions: readonly Submission[]) {
+  return Promise.allSettled(submissions.map((submission) => ledger.submit(submission)));
+}
+
+function idsOf(prefix: string, count: number): string[] {
+  return Array.from({ length: count }, (_, place) => `${prefix}-${place}`);
+}
+
+/** The ids of a tenant's events in the order of their chain. */
+async function eventsOf({ db }: Database, tenant: string): Promise<string[]> {
+  const rows = db.selectFrom("audit").select("id").where("namespace_id", "=", tenant);
+  return (await rows.orderBy("strand").orderBy("sequence").execute()).map(({ id }) => id);
+}
+
+async function isWhole({ db }: Database, tenant: string): Promise<boolean> {
+  return (await verifyTrail(db, tenant)).broken === undefined;
+}
+
+describe.each(databaseKinds)("the ledger on %s", (kind) => {
+  const open = sharedDatabase(kind);
+
+  test("what arrives in different callbacks of one poll shares a commit", async () => {
+    const { database, statements } = recordStatements(await open());
+    const ledger = openLedger(database);
+    const tenant = newTenant();
+    const ids = idsOf("event", 32);
+    await Promise.all(inDifferentCallbacks(ids.map((id) => () => ledger.submit(record(tenant, id)))));
+    expect(statements.filter((statement) => statement === "commit")).toHaveLength(1);
+    // Each statement is sent once, whatever the number of its rows; PostgreSQL makes the chain's head first.
+    expect(statements).toHaveLength(kind === "sqlite" ? 4 : 6);
+    expect(await eventsOf(database, tenant)).toEqual(ids);
+  });
+
+  test("what arrives while a batch is written shares the next one", async () => {
+    const { database, statements } = recordStatements(await open());
+    const tenant = newTenant();
+    const late: Promise<unknown>[] = [];
+    const ledger = openLedger({
+      ...database,
+      transact(work) {
+        const submits = idsOf("late", 32).map((id) => () => ledger.submit(record(tenant, id)));
+        if (late.length === 0) late.push(...inDifferentCallbacks(submits));
+        return database.transact(work);
+      },
+    });
+    await ledger.submit(record(tenant, "early"));
+    await Promise.all(late);
+    expect(statements.filter((statement) => statement === "commit")).toHaveLength(2);
+  });
+
+  test("a submission that cannot be written fails alone, wherever it stands in its batch", async () => {
+    const database = await open();
+    for (const place of [0, 3, 6]) {
+      const ledger = openLedger(database);
+      const tenant = newTenant();
+      const good = idsOf("good", 6);
+      const batch = good.map((id) => record(tenant, id)).toSpliced(place, 0, unwritable(tenant));
+      const settled = await submitAll(ledger, batch);
+      expect(settled.map(({ status }) => status === "rejected")).toEqual(batch.map((_, at) => at === place));
+      expect(await eventsOf(database, tenant)).toEqual(good);
+      expect(await isWhole(database, tenant)).toBe(true);
+    }
+  });
+
+  test("one that cannot be written among many costs a few commits, not one for each", async () => {
+    const { database, statements } = recordStatements(await open());
+    const tenant = newTenant();
+    const good = idsOf("good", 255);
+    await submitAll(openLedger(database), [...good.map((id) => record(tenant, id)), unwritable(tenant)]);
+    expect(await eventsOf(database, tenant)).toEqual(good);
+    expect(statements.filter((statement) => statement === "commit").length).toBeLessThan(10);
+  });
+
+  test("a batch whose commit is not answered is refused, and not written a second time", async () => {
+    const database = await open();
+    const ledger = openLedger(failingAt(database, 1, "after", { of: "commit" }));
+    const tenant = newTenant();
+    const ids = idsOf("event", 5);
+    const settled = await submitAll(
+      ledger,
+      ids.map((id) => record(tenant, id)),
+    );
+    expect(new Set(settled.map(({ status }) => status))).toEqual(new Set(["rejected"]));
+    expect(await eventsOf(database, tenant)).toEqual(ids);
+    await ledger.submit(record(tenant, "next"));
+    expect(await eventsOf(database, tenant)).toEqual([...ids, "next"]);
+    expect(await isWhole(database, tenant)).toBe(true);
+  });
+
+  test("a use that two submissions of a batch want is given once: a grant is never used more often than it may be", async () => {
+    const { database, statements } = recordStatements(await open());
+    const tenant = newTenant();
+    const ledger = openLedger(database);
+    const batch = Array.from({ length: 5 }, () => useOf(tenant, "grant-1", 2));
+    const outcomes = await Promise.all(batch.map((use) => ledger.submit(use)));
+    expect(outcomes).toEqual([0, 0, 1, 1, 1].map((alternative) => ({ kind: "kept", alternative })));
+    expect(statements.filter((statement) => statement === "commit")).toHaveLength(1);
+    const uses = database.db.selectFrom("uses").select("used").where("namespace_id", "=", tenant);
+    expect(await uses.execute()).toEqual([{ used: 2 }]);
+    expect(await eventsOf(database, tenant)).toEqual(["used", "used", "refused", "refused", "refused"]);
+  });
+
+  test("a claim that comes with a refusal leaves its key free, and the refusal is kept", async () => {
+    const database = await open();
+    const ledger = openLedger(database);
+    const tenant = newTenant();
+    const claiming = (nonce: string, maxUses: number): Submission => ({
+      ...useOf(tenant, "grant-1", maxUses),
+      claim: claimOf(tenant, "call-1", nonce),
+    });
+    expect(await ledger.submit(claiming("first", 0))).toEqual({ kind: "kept", alternative: 1 });
+    expect(await eventsOf(database, tenant)).toEqual(["refused"]);
+    expect(await ledger.submit(claiming("second", 1))).toEqual({ kind: "kept", alternative: 0 });
+    expect(await ledger.submit(claiming("third", 9))).toMatchObject({ kind: "taken", by: { claim: "second" } });
+    expect(await eventsOf(database, tenant)).toEqual(["refused", "used"]);
+  });
+
+  test("of submissions that claim the same key in a batch one is kept, and nothing of the others is written", async () => {
+    const database = await open();
+    const ledger = openLedger(database);
+    const tenant = newTenant();
+    const batch = idsOf("claim", 4).map((nonce) => ({
+      ...useOf(tenant, "grant-1", 9),
+      claim: claimOf(tenant, "call-1", nonce),
+    }));
+    const outcomes = await Promise.all(batch.map((submission) => ledger.submit(submission)));
+    expect(outcomes.map((outcome) => outcome.kind)).toEqual(["kept", "taken", "taken", "taken"]);
+    expect(await eventsOf(database, tenant)).toEqual(["used"]);
+  });
+
+  test("chains stay whole when the host comes to another strand at any moment", async () => {
+    const database = await open();
+    let reads = 0;
+    const moving = Object.defineProperty({ ...database }, "strand", {
+      get: () => (reads++ % 2 === 0 || kind === "sqlite" ? 0 : 1),
+    });
+    const ledger = openLedger(moving);
+    const tenant = newTenant();
+    for (const id of idsOf("event", 6)) await ledger.submit(record(tenant, id));
+    expect(await eventsOf(database, tenant)).toHaveLength(6);
+    expect(await isWhole(database, tenant)).toBe(true);
+  });
+});
+
+describe("the ledger of a host whose disk is full", () => {
+  test("refuses a batch once, with nothing of it written, and goes on when there is room", async () => {
+    const { database, statements } = recordStatements(await openFresh("sqlite"));
+    const ledger = openLedger(database);
+    await ledger.submit(record("tenant-1", "before"));
+    const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(database.db);
+    await sql`pragma max_page_count = ${sql.lit(rows[0]?.page_count)}`.execute(database.db);
+    statements.length = 0;
+    const large = entryOf(auditEvent("large", { namespaceId: "tenant-1", metadata: { text: "x".repeat(1_000_000) } }));
+    const settled = await submitAll(ledger, [
+      record("tenant-1", "small"),
+      { alternatives: [{ entries: [large] }], claim: claimOf("tenant-1", "call-1", "first") },
+    ]);
+    expect(settled.map((one) => one.status === "rejected" && isOutage(one.reason))).toEqual([true, true]);
+    expect(statements.filter((statement) => statement.startsWith("insert into audit "))).toHaveLength(1);
+    await sql`pragma max_page_count = 1000000`.execute(database.db);
+    expect(await eventsOf(database, "tenant-1")).toEqual(["before"]);
+    expect(await ledger.submit({ claim: claimOf("tenant-1", "call-1", "second") })).toMatchObject({ kind: "kept" });
+    await ledger.submit(record("tenant-1", "after"));
+    expect(await eventsOf(database, "tenant-1")).toEqual(["before", "after"]);
+    expect(await isWhole(database, "tenant-1")).toBe(true);
+  });
+});
+
+describe("the ledger of a host whose database thread dies", () => {
+  test("refuses what waited, has what it acknowledged, and goes on with the next call", async () => {
+    const threads = watchThreads();
+    const database = await openFresh("sqlite");
+    const ledger = openLedger(database);
+    const acknowledged: string[] = [];
+    const write = async (id: string): Promise<void> => {
+      await ledger.submit(record("tenant-1", id));
+      acknowledged.push(id);
+    };
+    for (let round = 0; round < 3; round += 1) {
+      await write(`round-${round}`);
+      const waiting = Promise.allSettled(idsOf(`waiting-${round}`, 20).map(write));
+      const died = threads.kill();
+      const late = Promise.allSettled(inDifferentCallbacks(idsOf(`late-${round}`, 20).map((id) => () => write(id))));
+      await died;
+      for (const one of [...(await waiting), ...(await late)])
+        expect(one.status === "fulfilled" || isOutage(one.reason)).toBe(true);
+      const kept = await eventsOf(database, "tenant-1");
+      expect(kept).toEqual(expect.arrayContaining(acknowledged));
+      expect(new Set(kept).size).toBe(kept.length);
+    }
+    await write("last");
+    expect((await eventsOf(database, "tenant-1")).at(-1)).toBe("last");
+    expect(await isWhole(database, "tenant-1")).toBe(true);
+  });
+});
+
+describe("the ledgers of two hosts on one PostgreSQL", () => {
+  test("write a strand each, and never wait for each other's chains", async () => {
+    const location = await newLocation("postgres");
+    const [here, there, third] = [await openHost(location), await openHost(location), await openHost(location)];
+    expect(new Set([here.strand, there.strand, third.strand])).toEqual(new Set([0, 1, 2]));
+    const [mine, theirs] = [openLedger(here), openLedger(there)];
+    await Promise.all([mine.submit(record("tenant-1", "mine")), theirs.submit(record("tenant-1", "theirs"))]);
+    let isWritten = false;
+    const written = await third.db.transaction().execute(async (transaction) => {
+      await sql`select 1 from audit_heads where strand = ${here.strand} for update`.execute(transaction);
+      const waits = mine.submit(record("tenant-1", "waits")).then(() => (isWritten = true));
+      await theirs.submit(record("tenant-1", "does not wait"));
+      expect(isWritten).toBe(false);
+      return { waits };
+    });
+    await written.waits;
+    expect(await eventsOf(there, "tenant-1")).toEqual(["mine", "waits", "theirs", "does not wait"]);
+    expect(await isWhole(there, "tenant-1")).toBe(true);
+  });
+
+  test("take what they both want in the same order, so that none waits for the other in a circle", async () => {
+    const location = await newLocation("postgres");
+    const hosts = [await openHost(location), await openHost(location)];
+    const { db } = await openHost(location);
+    const ids = idsOf("same", 20);
+    const submitted = hosts.map((host, place) => {
+      const claiming = (id: string): Submission => ({
+        ...useOf("tenant-1", id, 9),
+        claim: claimOf("tenant-1", id, `${id} ${place}`),
+      });
+      return () => submitAll(openLedger(host), (place === 0 ? ids : ids.toReversed()).map(claiming));
+    });
+    // Both come as far as to a key in the middle that somebody else has for a while.
+    const settled = await db.transaction().execute(async (transaction) => {
+      const { key, fingerprint, nonce } = claimOf("tenant-1", "same-10", "somebody else");
+      await transaction
+        .insertInto("replay")
+        .values({ ...key, fingerprint, claim: nonce, host_id: 0 })
+        .execute();
+      const both = submitted.map((submit) => submit());
+      const waiting = sql`select 1 from pg_locks where not granted and locktype = 'transactionid'`;
+      await vi.waitFor(async () => expect((await waiting.execute(db)).rows).toHaveLength(2), { timeout: 10_000 });
+      await transaction.deleteFrom("replay").where("claim", "=", nonce).execute();
+      return { both };
+    });
+    const outcomes = (await Promise.all(settled.both))
+      .flat()
+      .map((one) => (one.status === "fulfilled" ? one.value.kind : String(one.reason)));
+    expect(outcomes.toSorted()).toEqual([...ids.map(() => "kept"), ...ids.map(() => "taken")]);
+  });
+
+  test("a commit whose connection breaks while it is under way is not written a second time", async () => {
+    const location = await newLocation("postgres");
+    const direct = await openHost(location);
+    const proxy = await openCutProxy(location);
+    const ledger = openLedger(await openHost(proxy.location));
+    // A commit waits for the lock, which the test holds.
+    await sql`create function wait_for_lock() returns trigger language plpgsql
+      as 'begin perform pg_advisory_xact_lock(1, 1); return null; end'`.execute(direct.db);
+    await sql`create constraint trigger waits after insert on audit deferrable initially deferred
+      for each row execute function wait_for_lock()`.execute(direct.db);
+    const settled = await direct.db.transaction().execute(async (transaction) => {
+      await sql`select pg_advisory_xact_lock(1, 1)`.execute(transaction);
+      const submitted = submitAll(ledger, [record("tenant-1", "one"), record("tenant-1", "two")]);
+      const waiting = sql`select 1 from pg_locks where not granted and classid = 1 and objid = 1`;
+      await vi.waitFor(async () => expect((await waiting.execute(direct.db)).rows).toHaveLength(1));
+      proxy.cut();
+      return submitted;
+    });
+    const reasons = settled.map((one) => (one.status === "rejected" ? (one.reason as unknown) : "kept"));
+    expect(reasons).toEqual([expect.any(UnansweredCommitError), expect.any(UnansweredCommitError)]);
+    await vi.waitFor(async () => expect(await eventsOf(direct, "tenant-1")).toEqual(["one", "two"]));
+    proxy.mend();
+    await ledger.submit(record("tenant-1", "three"));
+    expect(await eventsOf(direct, "tenant-1")).toEqual(["one", "two", "three"]);
+  });
+});

@@ -1,0 +1,130 @@
+import type { Database, RunSteps, Schema, Step } from "../storage/index.ts";
+import { origin, type TenantHead } from "./chain.ts";
+import {
+  nameOfUse,
+  type Ending,
+  type Found,
+  type LedgerTables,
+  type ReplayRow,
+  type Wanted,
+  type Writes,
+} from "./submission.ts";
+
+const keyColumns = "namespace_id text, actor text, kind text, scope text, id text";
+
+/**
+ * A row whose actor is empty is from before actors were kept: its id is taken, whoever asks. The server would insert in
+ * any order; in the one that is asked for, hosts do not wait for each other in a circle, and the first of a batch wins.
+ */
+const claimSql = `insert into replay (namespace_id, actor, kind, scope, id, fingerprint, host_id, claim)
+  select namespace_id, actor, kind, scope, id, fingerprint, $2::integer, nonce
+  from json_to_recordset($1::json) as wanted(${keyColumns}, fingerprint text, nonce text, place integer)
+  where not exists (select 1 from replay as old where old.namespace_id = wanted.namespace_id and old.actor = ''
+    and old.kind = wanted.kind and old.scope = wanted.scope and old.id = wanted.id)
+  order by place on conflict do nothing returning claim`;
+const takenSql = `select wanted.nonce, replay.* from json_to_recordset($1::json) as wanted(${keyColumns}, nonce text)
+  join replay on replay.namespace_id = wanted.namespace_id and replay.actor in (wanted.actor, '')
+    and replay.kind = wanted.kind and replay.scope = wanted.scope and replay.id = wanted.id`;
+/** The row is made first, so that there is one to wait for. */
+const makeUsesSql = `insert into uses (namespace_id, grant_id, used)
+  select namespace_id, grant_id, 0 from json_to_recordset($1::json) as wanted(namespace_id text, grant_id text)
+  on conflict do nothing`;
+const usedSql = `select namespace_id, grant_id, used from uses
+  where (namespace_id, grant_id) in (select namespace_id, grant_id
+    from json_to_recordset($1::json) as wanted(namespace_id text, grant_id text))
+  order by namespace_id, grant_id for update`;
+const countSql = `update uses set used = wanted.used
+  from json_to_recordset($1::json) as wanted(namespace_id text, grant_id text, used integer)
+  where uses.namespace_id = wanted.namespace_id and uses.grant_id = wanted.grant_id`;
+const headSql = `select namespace_id as "namespaceId", strand, sequence, hash from audit_heads
+  where namespace_id = any($1::text[]) and strand = $2::integer order by namespace_id for update`;
+const makeHeadsSql = `insert into audit_heads (namespace_id, strand, sequence, hash)
+  select wanted, $2::integer, 0, $3::text from unnest($1::text[]) as wanted on conflict do nothing`;
+const rowsSql = `insert into audit (namespace_id, strand, sequence, id, type, outcome, at, actor, trace_id, content, hash)
+  select namespace_id, strand, sequence, id, type, outcome, at, actor, trace_id, content, hash
+  from json_to_recordset($1::json) as new(namespace_id text, strand integer, sequence bigint, id text, type text,
+    outcome text, at text, actor text, trace_id text, content text, hash text)`;
+const newHeadsSql = `insert into audit_heads (namespace_id, strand, sequence, hash)
+  select "namespaceId", strand, sequence, hash
+  from json_to_recordset($1::json) as new("namespaceId" text, strand integer, sequence bigint, hash text)
+  on conflict (namespace_id, strand) do update set sequence = excluded.sequence, hash = excluded.hash`;
+const finishSql = `update replay set result = ended.result, finished_at = $2::text
+  from json_to_recordset($1::json) as ended(${keyColumns}, nonce text, result text)
+  where replay.namespace_id = ended.namespace_id and replay.actor = ended.actor and replay.kind = ended.kind
+    and replay.scope = ended.scope and replay.id = ended.id and replay.claim = ended.nonce
+    and replay.finished_at is null`;
+const releaseSql = `delete from replay using json_to_recordset($1::json) as ended(${keyColumns}, nonce text)
+  where replay.namespace_id = ended.namespace_id and replay.actor = ended.actor and replay.kind = ended.kind
+    and replay.scope = ended.scope and replay.id = ended.id and replay.claim = ended.nonce
+    and replay.finished_at is null`;
+
+/** The ledger on PostgreSQL: one statement for each table and batch, whose rows are one JSON text. */
+export function postgresTables({ transact, hostId }: Pick<Database, "transact" | "hostId">): LedgerTables {
+  return {
+    transact: (work) =>
+      transact((run) => work({ begin: (wanted) => begin(run, wanted), commit: (writes) => commit(run, writes) })),
+  };
+
+  async function begin(run: RunSteps, { claims, uses, tenants, strand }: Wanted): Promise<Found> {
+    const claimRows = claims.map(({ key, fingerprint, nonce }, place) => ({ ...key, fingerprint, nonce, place }));
+    const useRows = uses.map(({ namespaceId, grantId }) => ({ namespace_id: namespaceId, grant_id: grantId }));
+    const [claimed, , used, heads] = await run([
+      { sql: claimSql, rows: claims.length === 0 ? [] : [[JSON.stringify(claimRows), hostId]] },
+      ...[makeUsesSql, usedSql].map((sql) => ({ sql, rows: uses.length === 0 ? [] : [[JSON.stringify(useRows)]] })),
+      { sql: headSql, rows: tenants.length === 0 ? [] : [[tenants, strand]] },
+    ]);
+    const firstOf = heads?.rows.length === tenants.length ? undefined : [...tenants];
+    // The rows are made first, so that there are some to wait for.
+    const [, madeHeads] = firstOf
+      ? await run([
+          { sql: makeHeadsSql, rows: [[firstOf, strand, origin]] },
+          { sql: headSql, rows: [[firstOf, strand]] },
+        ])
+      : [];
+    const made = new Set(claimed?.rows.map(({ claim }) => claim));
+    const refused = claimRows.filter(({ nonce }) => !made.has(nonce));
+    const [taken] = refused.length === 0 ? [] : await run([{ sql: takenSql, rows: [[JSON.stringify(refused)]] }]);
+    const takenBy = new Map(
+      ((taken?.rows ?? []) as unknown as (ReplayRow & { nonce: string })[]).map((row) => [row.nonce, row]),
+    );
+    return {
+      taken: new Map(refused.map(({ nonce }) => [nonce, takenBy.get(nonce)])),
+      used: new Map(
+        ((used?.rows ?? []) as unknown as Schema["uses"][]).map((row) => [
+          nameOfUse({ namespaceId: row.namespace_id, grantId: row.grant_id }),
+          row.used,
+        ]),
+      ),
+      heads: new Map(
+        (((madeHeads ?? heads)?.rows ?? []) as unknown as TenantHead[]).map((head) => [head.namespaceId, head]),
+      ),
+    };
+  }
+}
+
+async function commit(run: RunSteps, { uses, rows, heads, endings }: Writes): Promise<void> {
+  const step = (sql: string, values: readonly unknown[], ...rest: unknown[]): Step => ({
+    sql,
+    rows: values.length === 0 ? [] : [[JSON.stringify(values), ...rest]],
+  });
+  const counts = uses.map(({ namespaceId, grantId, used }) => ({ namespace_id: namespaceId, grant_id: grantId, used }));
+  await run(
+    [
+      step(countSql, counts),
+      step(rowsSql, rows),
+      step(newHeadsSql, heads),
+      step(finishSql, endings.flatMap(finished), new Date().toISOString()),
+      step(releaseSql, endings.flatMap(released)),
+    ],
+    "commit",
+  );
+}
+
+function finished({ key, nonce, outcome }: Ending): object[] {
+  if (outcome.kind === "released") return [];
+  return [{ ...key, nonce, result: outcome.kind === "finished" ? outcome.result : null }];
+}
+
+function released({ key, nonce, outcome }: Ending): object[] {
+  return outcome.kind === "released" ? [{ ...key, nonce }] : [];
+}

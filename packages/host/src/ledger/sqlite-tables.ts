@@ -1,0 +1,92 @@
+import type { Database, RunSteps, Schema, Step } from "../storage/index.ts";
+import type { TenantHead } from "./chain.ts";
+import {
+  nameOfUse,
+  type Claim,
+  type Ending,
+  type Found,
+  type LedgerTables,
+  type ReplayRow,
+  type Wanted,
+  type Writes,
+} from "./submission.ts";
+
+/** A row whose actor is empty is from before actors were kept: its id is taken, whoever asks. */
+const claimSql = `insert into replay (namespace_id, actor, kind, scope, id, fingerprint, host_id, claim)
+  select ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 where not exists (select 1 from replay
+    where namespace_id = ?1 and actor = '' and kind = ?3 and scope = ?4 and id = ?5)
+  on conflict do nothing`;
+const takenSql = `select * from replay where namespace_id = ? and actor in (?, '') and kind = ? and scope = ? and id = ?`;
+const usedSql = "select namespace_id, grant_id, used from uses where namespace_id = ? and grant_id = ?";
+const countSql = `insert into uses (namespace_id, grant_id, used) values (?, ?, ?)
+  on conflict (namespace_id, grant_id) do update set used = excluded.used`;
+const headSql = `select namespace_id as "namespaceId", strand, sequence, hash from audit_heads
+  where namespace_id = ? and strand = ?`;
+const rowSql = `insert into audit (namespace_id, strand, sequence, id, type, outcome, at, actor, trace_id, content, hash)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const newHeadSql = `insert into audit_heads (namespace_id, strand, sequence, hash) values (?, ?, ?, ?)
+  on conflict do update set sequence = excluded.sequence, hash = excluded.hash`;
+const finishSql = `update replay set result = ?, finished_at = ? where namespace_id = ? and actor = ? and kind = ?
+  and scope = ? and id = ? and claim = ? and finished_at is null`;
+const releaseSql = `delete from replay where namespace_id = ? and actor = ? and kind = ? and scope = ? and id = ?
+  and claim = ? and finished_at is null`;
+
+/** The ledger on SQLite: each statement is run for every row, in two messages to the thread that writes. */
+export function sqliteTables({ transact, hostId }: Pick<Database, "transact" | "hostId">): LedgerTables {
+  return {
+    transact: (work) =>
+      transact((run) => work({ begin: (wanted) => begin(run, wanted), commit: (writes) => commit(run, writes) })),
+  };
+
+  async function begin(run: RunSteps, { claims, uses, tenants, strand }: Wanted): Promise<Found> {
+    const [claimed, used, heads] = await run([
+      { sql: claimSql, rows: claims.map(({ key, fingerprint, nonce }) => [...keyOf(key), fingerprint, hostId, nonce]) },
+      { sql: usedSql, rows: uses.map(({ namespaceId, grantId }) => [namespaceId, grantId]) },
+      { sql: headSql, rows: tenants.map((tenant) => [tenant, strand]) },
+    ]);
+    const refused = claims.filter((_claim, place) => claimed?.changes[place] === 0);
+    const taken =
+      refused.length === 0 ? [] : await run(refused.map(({ key }) => ({ sql: takenSql, rows: [keyOf(key)] })));
+    return {
+      taken: new Map(refused.map(({ nonce }, place) => [nonce, taken[place]?.rows[0] as unknown as ReplayRow])),
+      used: new Map(
+        ((used?.rows ?? []) as unknown as Schema["uses"][]).map((row) => [
+          nameOfUse({ namespaceId: row.namespace_id, grantId: row.grant_id }),
+          row.used,
+        ]),
+      ),
+      heads: new Map(((heads?.rows ?? []) as unknown as TenantHead[]).map((head) => [head.namespaceId, head])),
+    };
+  }
+}
+
+async function commit(run: RunSteps, { uses, rows, heads, endings }: Writes): Promise<void> {
+  const steps: Step[] = [
+    { sql: countSql, rows: uses.map(({ namespaceId, grantId, used }) => [namespaceId, grantId, used]) },
+    { sql: rowSql, rows: rows.map(valuesOf) },
+    {
+      sql: newHeadSql,
+      rows: heads.map(({ namespaceId, strand, sequence, hash }) => [namespaceId, strand, sequence, hash]),
+    },
+    ...endings.map(stepOf),
+  ];
+  await run(
+    steps.filter((step) => step.rows.length > 0),
+    "commit",
+  );
+}
+
+function valuesOf(row: Schema["audit"]): unknown[] {
+  const { namespace_id, strand, sequence, id, type, outcome, at, actor, trace_id, content, hash } = row;
+  return [namespace_id, strand, sequence, id, type, outcome, at, actor, trace_id, content, hash];
+}
+
+function stepOf({ key, nonce, outcome }: Ending): Step {
+  if (outcome.kind === "released") return { sql: releaseSql, rows: [[...keyOf(key), nonce]] };
+  const result = outcome.kind === "finished" ? outcome.result : null;
+  return { sql: finishSql, rows: [[result, new Date().toISOString(), ...keyOf(key), nonce]] };
+}
+
+function keyOf({ namespace_id, actor, kind, scope, id }: Claim["key"]): string[] {
+  return [namespace_id, actor, kind, scope, id];
+}

@@ -1,0 +1,107 @@
+import type { Selectable } from "kysely";
+import type { Schema } from "../storage/index.ts";
+import type { AuditEntry, TenantHead } from "./chain.ts";
+
+/** What is known about an effect. */
+export type ReplayRow = Selectable<Schema["replay"]>;
+
+/** The columns that name an effect. */
+export type KeyColumns = Pick<ReplayRow, "namespace_id" | "actor" | "kind" | "scope" | "id">;
+
+/** An effect's id that is to be taken. */
+export interface Claim {
+  key: KeyColumns;
+  fingerprint: string;
+  /** Tells this claim from every other of the same key. INVARIANT: what became of a claim is written to its row only. */
+  nonce: string;
+}
+
+/** What became of a claim. */
+export interface Ending {
+  key: KeyColumns;
+  nonce: string;
+  outcome:
+    | { kind: "finished"; result: string }
+    /** It may have happened, and nobody knows its result. */
+    | { kind: "interrupted" }
+    /** Nothing happened: the key is free. */
+    | { kind: "released" };
+}
+
+/** A use of a bounded grant. */
+export interface Use {
+  namespaceId: string;
+  grantId: string;
+  maxUses: number;
+}
+
+/** One of the ways in which a call may go on, with what is kept when it does. */
+export interface Alternative {
+  /** Has to be left, and is counted. */
+  use?: Use;
+  entries: readonly AuditEntry[];
+  /** Nothing happens because of it: a claim that came with it is given back. */
+  isRefusal?: boolean;
+}
+
+/** What has to be durable together: all of it is, or nothing. */
+export interface Submission {
+  /** When its key is taken already, nothing else of the submission is written. */
+  claim?: Claim;
+  /** The first whose use is left is written; the others are not. */
+  alternatives?: readonly Alternative[];
+  ending?: Ending;
+}
+
+/** What became of a submission. */
+export type Outcome =
+  /** `alternative` is -1 when none of them could be taken. */
+  | { kind: "kept"; alternative: number }
+  /** Undefined when the row by which it was taken is gone again. */
+  | { kind: "taken"; by: ReplayRow | undefined };
+
+/** What a batch has to know before it can be decided. */
+export interface Wanted {
+  claims: readonly Claim[];
+  uses: readonly Omit<Use, "maxUses">[];
+  tenants: readonly string[];
+  /** The strand of the tenants' chains that the batch goes on with. */
+  strand: number;
+}
+
+/** What the database knows, within the transaction of the batch. */
+export interface Found {
+  /** The rows by which claims could not be made, by the nonces of the claims. */
+  taken: ReadonlyMap<string, ReplayRow | undefined>;
+  /** Uses by `nameOfUse`; none for a grant that was not used yet. */
+  used: ReadonlyMap<string, number>;
+  heads: ReadonlyMap<string, TenantHead>;
+}
+
+/** What a batch writes. */
+export interface Writes {
+  uses: { namespaceId: string; grantId: string; used: number }[];
+  rows: Schema["audit"][];
+  heads: TenantHead[];
+  endings: Ending[];
+}
+
+/** One transaction of a batch. */
+interface LedgerTransaction {
+  /** Makes the claims that can be made, and reads the rest. */
+  begin(wanted: Wanted): Promise<Found>;
+  commit(writes: Writes): Promise<void>;
+}
+
+/** The tables of the ledger on one kind of database. */
+export interface LedgerTables {
+  transact<T>(work: (transaction: LedgerTransaction) => Promise<T>): Promise<T>;
+}
+
+export function nameOfKey({ namespace_id, actor, kind, scope, id }: KeyColumns): string {
+  return JSON.stringify([namespace_id, actor, kind, scope, id]);
+}
+
+export function nameOfUse({ namespaceId, grantId }: Omit<Use, "maxUses">): string {
+  return JSON.stringify([namespaceId, grantId]);
+}

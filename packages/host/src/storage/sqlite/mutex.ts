@@ -1,0 +1,17 @@
+/** Lets one at a time through, in the order in which they came. */
+export interface Mutex {
+  /** Resolves with the function that lets the next one through. */
+  acquire(): Promise<() => void>;
+}
+
+export function createMutex(): Mutex {
+  let last = Promise.resolve();
+  return {
+    acquire() {
+      const before = last;
+      let release: () => void = () => {};
+      last = new Promise((resolve) => (release = resolve));
+      return before.then(() => release);
+    },
+  };
+}

@@ -1,0 +1,148 @@
+import { expect, test } from "vitest";
+import { sql } from "kysely";
+import { newLocation, openFresh, openHost } from "../../../test/databases.ts";
+import { opening, otherProcess } from "../../../test/other-process.ts";
+import { watchThreads } from "../../../test/threads.ts";
+import { openDatabase } from "../open-database.ts";
+import { isOutage } from "../outage.ts";
+import type { Database } from "../database.ts";
+import type { Step } from "../steps.ts";
+
+function use(grantId: string): Step {
+  return {
+    sql: "insert into uses (namespace_id, grant_id, used) values (?, ?, ?)",
+    rows: [["tenant-1", grantId, 1]],
+  };
+}
+
+async function usesOf({ db }: Database): Promise<string[]> {
+  return (await db.selectFrom("uses").select("grant_id").orderBy("grant_id").execute()).map((row) => row.grant_id);
+}
+
+/** The error with which something is refused. */
+function refusalOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => "kept",
+    (error: unknown) => error,
+  );
+}
+
+test("a transaction whose thread dies is refused as an outage, leaves no lock, and the next one is kept", async () => {
+  const threads = watchThreads();
+  const database = await openFresh("sqlite");
+  await database.transact((run) => run([use("kept")], "commit"));
+  const refusal = await refusalOf(
+    database.transact(async (run) => {
+      await run([use("half")]);
+      await threads.kill();
+      await run([use("other half")], "commit");
+    }),
+  );
+  expect(isOutage(refusal)).toBe(true);
+  await database.transact((run) => run([use("next")], "commit"));
+  expect(await usesOf(database)).toEqual(["kept", "next"]);
+});
+
+test("a query's transaction whose thread dies is refused the same way", async () => {
+  const threads = watchThreads();
+  const database = await openFresh("sqlite");
+  const insert = (db: Database["db"], id: string) =>
+    db.insertInto("uses").values({ namespace_id: "tenant-1", grant_id: id, used: 1 }).execute();
+  const refusal = await refusalOf(
+    database.db.transaction().execute(async (transaction) => {
+      await insert(transaction, "half");
+      await threads.kill();
+      await insert(transaction, "other half");
+    }),
+  );
+  expect(isOutage(refusal)).toBe(true);
+  await insert(database.db, "next");
+  expect(await usesOf(database)).toEqual(["next"]);
+});
+
+test("what is written by itself after a transaction that failed is not part of it", async () => {
+  const database = await openFresh("sqlite");
+  await expect(database.transact((run) => run([use("twice"), use("twice")], "commit"))).rejects.toThrow("UNIQUE");
+  await database.db.insertInto("uses").values({ namespace_id: "tenant-1", grant_id: "alone", used: 1 }).execute();
+  await database.transact((run) => run([use("next")], "commit"));
+  expect(await usesOf(database)).toEqual(["alone", "next"]);
+});
+
+test("what waits for a thread that dies is refused or was kept whole, and what comes next is kept", async () => {
+  const threads = watchThreads();
+  const database = await openFresh("sqlite");
+  const ids = Array.from({ length: 20 }, (_, place) => `use-${String(place).padStart(2, "0")}`);
+  const begun = ids.map((id) => refusalOf(database.transact((run) => run([use(id), use(`${id} too`)], "commit"))));
+  await begun[3];
+  await threads.kill();
+  const ended = await Promise.all(begun);
+  expect(ended.filter((end) => end !== "kept").every(isOutage)).toBe(true);
+  await database.transact((run) => run([use("next")], "commit"));
+  const kept = await usesOf(database);
+  expect(kept).toEqual(expect.arrayContaining(ids.filter((_, place) => ended[place] === "kept")));
+  for (const id of ids) expect(kept.includes(id)).toBe(kept.includes(`${id} too`));
+});
+
+test("reads begin anew when the thread that reads dies", async () => {
+  const threads = watchThreads();
+  const database = await openFresh("sqlite");
+  await usesOf(database);
+  await database.reports.selectFrom("uses").selectAll().execute();
+  expect(threads.size).toBe(3);
+  await threads.kill();
+  expect(await usesOf(database)).toEqual([]);
+  expect(await database.reports.selectFrom("uses").selectAll().execute()).toEqual([]);
+});
+
+test("the file still belongs to this process after its threads died", async () => {
+  const threads = watchThreads();
+  const location = await newLocation("sqlite");
+  await openHost(location);
+  await threads.kill();
+  expect((await otherProcess(opening(location))).said).toContain("is in use by another process");
+});
+
+test("reads for operators and for calls do not wait for a transaction, and see what was committed alone", async () => {
+  const database = await openFresh("sqlite");
+  await database.transact((run) => run([use("kept")], "commit"));
+  await database.transact(async (run) => {
+    await run([use("open")]);
+    expect(await usesOf({ ...database, db: database.reports })).toEqual(["kept"]);
+    const byHand = await sql`select grant_id from uses`.execute(database.reports);
+    expect(byHand.rows).toEqual([{ grant_id: "kept" }]);
+    expect(await usesOf(database)).toEqual(["kept"]);
+  });
+  expect(await usesOf(database)).toEqual(["kept"]);
+});
+
+test("a long read of an operator holds up neither reads of calls nor writes", async () => {
+  const database = await openFresh("sqlite");
+  const ended: string[] = [];
+  const counted = sql<number>`(with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000000)
+    select count(*) from n)`;
+  const long = database.reports
+    .selectNoFrom(counted.as("count"))
+    .execute()
+    .then(() => ended.push("the long read"));
+  await database.transact((run) => run([use("kept")], "commit"));
+  ended.push("a write");
+  expect(await usesOf(database)).toEqual(["kept"]);
+  ended.push("a read");
+  await long;
+  expect(ended).toEqual(["a write", "a read", "the long read"]);
+});
+
+test("a database in memory shows nobody what a transaction has not committed", async () => {
+  const database = await openDatabase(":memory:");
+  let seen: Promise<string[]> | undefined;
+  await database
+    .transact(async (run) => {
+      await run([use("undone")]);
+      seen = usesOf(database);
+      await run([use("undone too")]);
+      throw new Error("changed my mind");
+    })
+    .catch(() => {});
+  expect(await seen).toEqual([]);
+  await database.close();
+});

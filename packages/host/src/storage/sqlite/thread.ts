@@ -1,0 +1,99 @@
+import { createRequire } from "node:module";
+import { Worker } from "node:worker_threads";
+import type { Step, StepResult } from "../steps.ts";
+import type { ThreadOptions, ThreadReply, ThreadRequest } from "./thread-protocol.ts";
+
+/** One connection to an SQLite file. */
+export interface Connection {
+  /** Runs steps in order; when one fails the rest is not run. Rejects with the database's error. */
+  run(steps: readonly Step[]): Promise<StepResult[]>;
+}
+
+/** A thread with a connection to an SQLite file. */
+export interface Thread {
+  /** The connection there is now. It ends with the thread: a transaction never goes on in another one. */
+  connect(): Connection;
+  close(): Promise<void>;
+}
+
+/** The database said no; `code` is SQLite's. */
+class SqliteError extends Error {
+  readonly code: string | undefined;
+
+  constructor({ name, message, code }: Extract<ThreadReply, { error: unknown }>["error"]) {
+    super(message);
+    this.name = name;
+    this.code = code;
+  }
+}
+
+interface Waiting {
+  resolve(results: StepResult[]): void;
+  reject(error: unknown): void;
+}
+
+/** Always the built one: a thread cannot load what has not been compiled. */
+const workerFile = createRequire(import.meta.url).resolve("#sqlite-worker");
+
+interface Running extends Connection {
+  close(): Promise<void>;
+}
+
+/** A thread that dies takes what it was asked with it, which then fails as an outage; the next `connect` starts another. */
+export function startThread(options: ThreadOptions): Thread {
+  let current: Running | undefined;
+  let isClosed = false;
+  return {
+    connect() {
+      if (isClosed) throw new Error("The database connection is not open.");
+      return (current ??= start(options, (ended) => {
+        if (current === ended) current = undefined;
+      }));
+    },
+    async close() {
+      isClosed = true;
+      await current?.close();
+    },
+  };
+}
+
+function start(options: ThreadOptions, onEnd: (ended: Running) => void): Running {
+  // The flags of the process may be none that a thread can take.
+  const worker = new Worker(workerFile, { workerData: options, execArgv: [] });
+  const waiting = new Map<number, Waiting>();
+  let lastId = 0;
+  let ended: Error | undefined;
+  const end = (cause: unknown): void => {
+    ended ??= new Error("The database connection is not open: its thread has ended.", { cause });
+    for (const { reject } of waiting.values()) reject(ended);
+    waiting.clear();
+    onEnd(running);
+  };
+  const ask = (request: { steps: readonly Step[] } | { close: true }): Promise<StepResult[]> =>
+    new Promise((resolve, reject) => {
+      if (ended !== undefined) throw ended;
+      lastId += 1;
+      waiting.set(lastId, { resolve, reject });
+      worker.ref();
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+      worker.postMessage({ ...request, id: lastId } satisfies ThreadRequest);
+    });
+  worker.on("message", (reply: ThreadReply) => {
+    const asked = waiting.get(reply.id);
+    waiting.delete(reply.id);
+    // A thread that nobody waits for keeps no process alive.
+    if (waiting.size === 0) worker.unref();
+    if ("results" in reply) asked?.resolve(reply.results);
+    else asked?.reject(new SqliteError(reply.error));
+  });
+  worker.on("error", end);
+  worker.on("exit", end);
+  const running: Running = {
+    run: (steps) => ask({ steps }),
+    async close() {
+      await ask({ close: true });
+      await worker.terminate();
+    },
+  };
+  return running;
+}

@@ -1,0 +1,78 @@
+import { parentPort, workerData } from "node:worker_threads";
+import SqliteDatabase from "libsql";
+import type { SqlValue, Step, StepResult } from "../steps.ts";
+import type { ThreadOptions, ThreadReply, ThreadRequest } from "./thread-protocol.ts";
+
+// The thread that has a connection to the database: it prepares each statement once, and waits for the disk alone.
+
+const { path, isReader } = workerData as ThreadOptions;
+const file = new SqliteDatabase(path, { timeout: 5000 });
+/** Every commit is synced: an acknowledged write survives a power cut. */
+for (const setting of isReader ? ["query_only = on"] : ["journal_mode = wal", "synchronous = full"])
+  file.pragma(setting);
+
+type Statement = ReturnType<(typeof file)["prepare"]>;
+
+const maxPrepared = 500;
+const begin = "begin immediate";
+const prepared = new Map<string, Statement>();
+
+function prepare(sql: string): Statement {
+  let statement = prepared.get(sql);
+  if (statement === undefined) {
+    statement = file.prepare(sql);
+    if (prepared.size >= maxPrepared) prepared.clear();
+    prepared.set(sql, statement);
+  }
+  return statement;
+}
+
+function run({ sql, rows }: Step): StepResult {
+  // A transaction that could not be ended must not swallow the next one.
+  if (sql === begin && file.inTransaction) file.exec("rollback");
+  const statement = prepare(sql);
+  const result: StepResult = { rows: [], changes: [] };
+  for (const parameters of rows) {
+    if (statement.reader) {
+      for (const row of statement.all(parameters) as Record<string, SqlValue>[]) result.rows.push(row);
+      result.changes.push(0);
+    } else {
+      const { changes, lastInsertRowid } = statement.run(parameters);
+      result.changes.push(changes);
+      result.insertId = lastInsertRowid;
+    }
+  }
+  return result;
+}
+
+function close(): void {
+  prepared.clear();
+  // Closing alone can leave a lock to statements that are not collected yet.
+  if (file.inTransaction) file.exec("rollback");
+  if (!isReader) leaveOneFile();
+  file.close();
+}
+
+/** Without a log and its index beside it, the database is one file that can be copied. Somebody may be reading it. */
+function leaveOneFile(): void {
+  try {
+    file.pragma("journal_mode = delete");
+  } catch {
+    // The next one to open it takes the log over.
+  }
+}
+
+function answer(request: ThreadRequest): ThreadReply {
+  const { id } = request;
+  try {
+    if ("steps" in request) return { id, results: request.steps.map(run) };
+    close();
+    return { id, results: [] };
+  } catch (cause) {
+    const { name, message, code } = cause as Error & { code?: unknown };
+    return { id, error: { name, message, ...(typeof code === "string" && { code }) } };
+  }
+}
+
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
+parentPort?.on("message", (request: ThreadRequest) => parentPort?.postMessage(answer(request)));

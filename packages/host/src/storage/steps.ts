@@ -1,0 +1,29 @@
+/** A value that a statement takes or gives. */
+export type SqlValue = string | number | bigint | null | Uint8Array;
+
+/** One statement, run once for each row of parameters. */
+export interface Step {
+  sql: string;
+  rows: readonly (readonly unknown[])[];
+}
+
+/** What a step came to. */
+export interface StepResult {
+  /** What the statement returned, all runs of it together. */
+  rows: Record<string, SqlValue>[];
+  /** How many rows each run changed. */
+  changes: number[];
+  insertId?: number | bigint | undefined;
+}
+
+/** Runs steps in order within a transaction; the last ones of a transaction commit it too. */
+export type RunSteps = (steps: readonly Step[], end?: "commit") => Promise<StepResult[]>;
+
+/** Nobody knows whether a transaction was committed: its answer did not come. */
+export class UnansweredCommitError extends Error {
+  override readonly name: string = "UnansweredCommitError";
+
+  constructor(cause: unknown) {
+    super("The database did not answer whether it has committed.", { cause });
+  }
+}

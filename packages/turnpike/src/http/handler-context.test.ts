@@ -128,7 +128,7 @@ for (const name of ["authorize", "executeTurn", "reach"] as const) {
       seen.push(context as AccessContext);
       return Promise.resolve(untyped<never>({}));
     };
-    const own = contextOf();
+    const own = structuredClone(contextOf());
     const { handler } = httpWorldOf({ api: { [name]: keep }, context: () => Promise.resolve(own) });
     await handler(requestFor(exchanges[name]));
     own.enabledToolNamespaces.push("mail");

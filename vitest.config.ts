@@ -9,6 +9,33 @@ const database = ["**/*.database.test.ts"];
 const e2e = ["**/*.e2e.test.ts", "tests/host/**/*.test.ts"];
 const exclude = ["**/node_modules/**", "**/dist/**", "tests/fixtures/**"];
 
+/** Percent of a room's branches that its tests take at least. `cli` and `demo` run as processes, where nobody counts. */
+const testedBranches = {
+  "{contracts,internal}": 98,
+  kernel: 98,
+  runtime: 98,
+  http: 98,
+  client: 97,
+  testing: 90,
+  compose: 86,
+  protocols: 88,
+  front: 86,
+  access: 94,
+  turns: 89,
+  grants: 92,
+  audit: 92,
+  escalations: 95,
+  messages: 98,
+  files: 96,
+  "tool-namespaces": 83,
+  "mcp-servers": 85,
+  management: 60,
+  ledger: 94,
+  storage: 92,
+  observe: 77,
+  base: 98,
+};
+
 const globalSetup = [pathOf("packages/host/test/postgres-server.ts")];
 
 export default defineConfig({
@@ -20,6 +47,14 @@ export default defineConfig({
     // One more than vitest would take: most tests wait for processes and databases.
     maxWorkers: availableParallelism(),
     reporters: ["default", pathOf("scripts/closing-line.js")],
+    coverage: {
+      include: ["**/src/**/*.ts"],
+      exclude: ["**/*.test.ts", "tests/fixtures/**"],
+      reporter: ["text-summary", "html"],
+      thresholds: Object.fromEntries(
+        Object.entries(testedBranches).map(([room, branches]) => [`**/src/${room}/**`, { branches }]),
+      ),
+    },
     // Vitest starts them in the order of their names, so the many short files of unit fill both cores at the end.
     projects: [
       {

@@ -40,9 +40,10 @@ test("the README's two command lines are the ones that CI takes from it and runs
   expect(executed).toEqual([
     "{ IFS= read -r run && IFS= read -r test; } < <(node scripts/readme-commands.js)",
     'bash -c "$run" </dev/null >.build/run.log 2>&1 &',
+    "npm run test:runtimes >.build/runtimes.log 2>&1 &",
     "npm run lint",
-    "npm run test:runtimes",
-    'bash -c "$test" </dev/null',
+    "npm run coverage --workspace turnpike",
+    'bash -c "${test#npm ci && }" </dev/null',
   ]);
   expect(ci).not.toMatch(/^\s*(run|test)=/m);
 });

@@ -11,15 +11,12 @@ import { startAskingHost } from "../support/terminal.ts";
 let host: HostProcess;
 /** The assistant's token; she holds no grant. */
 let token: string;
-/** Where nobody listens any more. */
-let deserted: string;
+/** Where nobody listens. */
+const deserted = "http://127.0.0.1:2";
 
 beforeAll(async () => {
   host = await startAskingHost("sqlite");
   ({ token } = await makeCredential(host));
-  const gone = await listen(createServer());
-  deserted = gone.url;
-  await gone.close();
 });
 
 /** Every command of operators, with all that it needs. */

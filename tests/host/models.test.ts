@@ -99,12 +99,16 @@ describe.each(providers)("a host with a model of %s", (provider) => {
     const events = [...stream.text.matchAll(/^event: turn\.event\nid: \d+\ndata: (.*)$/gm)].map(
       ([, data = ""]) => JSON.parse(data) as { type: string; data: { type?: string; data?: unknown; code?: string } },
     );
-    expect(events.map(({ type, data }) => (type === "runtime.event" ? data.type : type)).toSorted()).toEqual([
+    // Text comes in pieces of a tenth of a second: how many there are depends on the machine.
+    const texts = events.filter(({ data }) => data.type === "model.text").map(({ data }) => data.data);
+    expect(texts).toEqual(texts.map(() => ({ step: 1, text: expect.any(String) as string })));
+    expect(texts.map((piece) => (piece as { text: string }).text).join("")).toBe("Two notes, and no diary.");
+    const types = events.map(({ type, data }) => (type === "runtime.event" ? data.type : type));
+    expect(types.filter((type) => type !== "model.text").toSorted()).toEqual([
       "model.call",
       "model.call",
       "model.finished",
       "model.finished",
-      "model.text",
       "tool.completed",
       "tool.completed",
       "tool.requested",
@@ -112,7 +116,6 @@ describe.each(providers)("a host with a model of %s", (provider) => {
       "turn.completed",
       "turn.started",
     ]);
-    expect(stream.text).toContain('"data":{"step":1,"text":"Two notes, and no diary."}');
     expect(server.requests[2]?.messages.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
 
     expect(await host.stop("SIGINT")).toEqual({ code: 0, signal: null });

@@ -1,9 +1,13 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Kysely, SqliteDialect } from "kysely";
+import SqliteDatabase from "libsql";
 import { afterAll, inject, onTestFinished } from "vitest";
 import type { Database } from "../src/storage/database.ts";
+import { migrate } from "../src/storage/migrate.ts";
 import { openDatabase } from "../src/storage/open-database.ts";
+import type { Schema } from "../src/storage/schema.ts";
 
 /** The databases every store has to work on. */
 export const databaseKinds: readonly Database["kind"][] = ["sqlite", "postgres"];
@@ -28,7 +32,7 @@ async function newPostgres(state: "empty" | "migrated"): Promise<string> {
   return answer;
 }
 
-/** A database without rows, as a host leaves it that opened it and was closed: a copy of one that was migrated once. */
+/** A database that no host opened yet: a copy of one that was migrated once. */
 async function migratedLocation(kind: Database["kind"], folder?: string): Promise<string> {
   if (kind === "postgres") return newPostgres("migrated");
   const location = await newLocation(kind, folder);
@@ -41,7 +45,9 @@ let migratedFile: Promise<Buffer> | undefined;
 async function migrateFile(): Promise<Buffer> {
   const folder = mkdtempSync(join(tmpdir(), "turnpike-test-"));
   const location = join(folder, "turnpike.db");
-  await (await openDatabase(location)).close();
+  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: new SqliteDatabase(location) }) });
+  await migrate(db, "sqlite");
+  await db.destroy();
   const file = readFileSync(location);
   rmSync(folder, { recursive: true });
   return file;

@@ -1,17 +1,19 @@
-import { execFileSync, fork } from "node:child_process";
+import { execFileSync, fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import { createServer as createSocketServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { Kysely, PostgresDialect } from "kysely";
 import pg from "pg";
 import type { TestProject } from "vitest/node";
-import { openDatabase } from "../src/storage/open-database.ts";
+import { migrate } from "../src/storage/migrate.ts";
+import type { Schema } from "../src/storage/schema.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
-    /** Answers every request with the URL of a new PostgreSQL database: `/empty`, or `/migrated` as a host leaves it. */
+    /** Answers every request with the URL of a new PostgreSQL database: `/empty`, or `/migrated` for a host. */
     newPostgresDatabase: string;
   }
 }
@@ -21,12 +23,31 @@ interface Cluster {
   stop(): Promise<void>;
 }
 
-let door: Server | undefined;
-let cluster: Promise<Cluster> | undefined;
+interface Door {
+  url: string;
+  close(): Promise<void>;
+}
 
-/** One PostgreSQL for the whole run, started by the first test that asks for a database. */
+/** One for all projects of a run: each of them loads this module for itself. */
+const shared = globalThis as { turnpikePostgres?: Promise<Door> | undefined };
+
+/** Lets a project's tests ask for databases. */
 export async function setup(project: TestProject): Promise<void> {
-  door = createServer(({ url: path }, response) => {
+  shared.turnpikePostgres ??= openDoor();
+  const { url } = await shared.turnpikePostgres;
+  project.provide("newPostgresDatabase", url);
+}
+
+export async function teardown(): Promise<void> {
+  const opened = shared.turnpikePostgres;
+  shared.turnpikePostgres = undefined;
+  await (await opened)?.close();
+}
+
+/** PostgreSQL is started by the first test that asks for a database. */
+async function openDoor(): Promise<Door> {
+  let cluster: Promise<Cluster> | undefined;
+  const door = createServer(({ url: path }, response) => {
     cluster ??= startCluster();
     cluster
       .then(({ newDatabase }) => newDatabase(path === "/migrated"))
@@ -37,24 +58,32 @@ export async function setup(project: TestProject): Promise<void> {
   });
   // A client that is slow to notice would send its next request on a connection that was closed for being idle.
   door.keepAliveTimeout = 0;
-  project.provide("newPostgresDatabase", `http://127.0.0.1:${await listen(door)}`);
+  return {
+    url: `http://127.0.0.1:${await listen(door)}`,
+    async close() {
+      door.closeAllConnections();
+      door.close();
+      await cluster?.then(
+        ({ stop }) => stop(),
+        () => {},
+      );
+    },
+  };
 }
 
-export async function teardown(): Promise<void> {
-  door?.closeAllConnections();
-  door?.close();
-  await cluster?.then(
-    ({ stop }) => stop(),
-    () => {},
-  );
+/** Starts the server; again when somebody took its port before it did. */
+async function startServer(attempts = 3): Promise<{ port: number; child: ChildProcess }> {
+  const port = await freePort();
+  const child = fork(fileURLToPath(new URL("postgres-cluster.js", import.meta.url)), [String(port)]);
+  const [isReady] = (await Promise.race([once(child, "message"), once(child, "exit")])) as unknown[];
+  if (isReady === "ready") return { port, child };
+  if (attempts === 1) throw new Error("PostgreSQL did not start.");
+  return startServer(attempts - 1);
 }
 
 async function startCluster(): Promise<Cluster> {
   restoreSymlinks();
-  const port = await freePort();
-  const child = fork(fileURLToPath(new URL("postgres-cluster.js", import.meta.url)), [String(port)]);
-  const [isReady] = (await Promise.race([once(child, "message"), once(child, "exit")])) as unknown[];
-  if (isReady !== "ready") throw new Error("PostgreSQL did not start.");
+  const { port, child } = await startServer();
   const urlOf = (name: string): string => `postgres://postgres:password@127.0.0.1:${port}/${name}`;
   const create = async (template: string): Promise<string> => {
     const name = `t${crypto.randomUUID().replaceAll("-", "")}`;
@@ -64,16 +93,19 @@ async function startCluster(): Promise<Cluster> {
     await client.end();
     return name;
   };
-  const migrate = async (name: string): Promise<string> => {
-    const database = await openDatabase(urlOf(name));
-    await database.close();
+  const migrated = async (name: string): Promise<string> => {
+    const db = new Kysely<Schema>({
+      dialect: new PostgresDialect({ pool: new pg.Pool({ connectionString: urlOf(name) }) }),
+    });
+    await migrate(db, "postgres");
+    await db.destroy();
     return name;
   };
-  let migrated: Promise<string> | undefined;
+  let template: Promise<string> | undefined;
   return {
     // Copying takes a tenth of the time that all migrations take.
     newDatabase: async (isMigrated) =>
-      urlOf(await create(isMigrated ? await (migrated ??= create("template1").then(migrate)) : "template1")),
+      urlOf(await create(isMigrated ? await (template ??= create("template1").then(migrated)) : "template1")),
     async stop() {
       const stopped = once(child, "exit");
       child.disconnect();

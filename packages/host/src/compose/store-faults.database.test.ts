@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { databaseKinds, newTenant, openFresh, sharedDatabase } from "../../test/databases.ts";
 import { failingAt, recordStatements } from "../../test/watched-database.ts";
 import { access, alice, assistant, auditEvent, context, grant, neverAborted, now, scope } from "../../test/records.ts";
@@ -137,6 +137,10 @@ function isRefused(operation: Promise<unknown>): Promise<boolean> {
 
 describe.each(databaseKinds)("when a statement fails on %s", (kind) => {
   const open = sharedDatabase(kind);
+
+  // What failed is tried again in the background: not before the state was read.
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+  afterEach(() => void vi.useRealTimers());
 
   /** The statements of an operation, and how many ran to prepare it. */
   const statementsOf = async ({ prepare, run }: Operation): Promise<{ prepared: number; statements: string[] }> => {

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { ServiceHttpError } from "turnpike/http";
 import { databaseKinds, newLocation, newTenant, openHost, sharedDatabase } from "../../test/databases.ts";
 import { openCutProxy } from "../../test/cut-proxy.ts";
@@ -78,6 +78,9 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
   }
 
   test("frees an id later when that could not be written at once", async () => {
+    // Later is when this test says so.
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
     const database = await open();
     const refusing = () => Promise.reject(new ServiceHttpError(503, "overloaded", "Full."));
     const { api } = countingApi(refusing);

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { sql } from "kysely";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { newLocation, openFresh, openHost, openPair } from "../../test/databases.ts";
+import { newLocation, openHost, openPair } from "../../test/databases.ts";
 import { patience } from "../../test/host-calls.ts";
 import { opening, otherProcess } from "../../test/other-process.ts";
 import { createReplayStore } from "../ledger/replay-store.ts";
@@ -40,7 +40,7 @@ test("a host that was killed is not alive, and what it had running is interrupte
 });
 
 test("a host with the same id on another database of the server is somebody else", async () => {
-  const elsewhere = await openFresh("postgres");
+  const elsewhere = await openHost(await newLocation("postgres"));
   const [here, there] = await openPair();
   expect(elsewhere.hostId).toBe(here.hostId);
   await here.close();

@@ -33,6 +33,9 @@ const settings: Readonly<Record<string, string | number>> = {
   "limits.concurrentTurns": 4096,
   "limits.tenantTurns": 4096,
   "limits.credentialTurns": 4096,
+  // A host that is too slow for its load would answer 408 to requests that it has not read yet.
+  "limits.headersMs": 600_000,
+  "limits.bodyMs": 600_000,
   "runtime.kind": "scripted",
 };
 

@@ -1,5 +1,5 @@
 import type { EscalationRecord } from "../src/management/records.ts";
-/** An operators' office on a database: a desk whose clock stands still, tokens, and ways to ask as anybody. */
+/** An operators' office on a database: a host whose clock stands still, tokens, and ways to ask as anybody. */
 import type { AccessContext, AuditEvent, Escalation, PrincipalRef } from "turnpike/contracts";
 import { createKernel, type AuditSink, type Kernel, type KernelOptions } from "turnpike/kernel";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -16,8 +16,8 @@ import { createRateLimit, type RateLimit } from "../src/access/rate-limit.ts";
 import { openStores, type Stores } from "../src/compose/stores.ts";
 import { access, alice, assistant, context } from "./records.ts";
 
-/** The moment at which everything at the desk happens, as the host writes it. */
-export const deskTime = "2026-01-01T12:00:00.000Z";
+/** The moment at which everything in it happens, as the host writes it. */
+export const officeTime = "2026-01-01T12:00:00.000Z";
 export const oona: PrincipalRef = { kind: "human", userId: "oona" };
 export const bob: PrincipalRef = { kind: "human", userId: "bob" };
 
@@ -52,7 +52,7 @@ export interface Office {
   /** Where its checkpoints are. */
   checkpointFile: string;
   kernel: Kernel;
-  /** What the clock of the desk says; it can be set. */
+  /** What the clock says; it can be set. */
   time: { now: string };
   /** The operator's credential: its principal is Oona. */
   operatorId: string;
@@ -84,7 +84,7 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
   const stores = openStores(database, { escalationMs });
   const { grants, usage, escalations } = stores;
   const kernel = createKernel({ grants, usage, escalations, audit: stores.audit, ...options.kernel });
-  const time = { now: deskTime };
+  const time = { now: officeTime };
   const clock = (): Date => new Date(time.now);
   const { file, keyFile } = newCheckpointFile(options.checkpointFile);
   const key = openSigningKey(keyFile);
@@ -177,7 +177,7 @@ export const wanted = {
 
 /** The escalation that the assistant asks of Alice. */
 export function escalation(changes: Partial<Escalation> = {}, asked: object = wanted): Escalation {
-  const requestedAt = changes.requestedAt ?? deskTime;
+  const requestedAt = changes.requestedAt ?? officeTime;
   return {
     status: "pending",
     reason: "May I read the diary?",

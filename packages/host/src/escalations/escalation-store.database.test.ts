@@ -2,7 +2,7 @@ import type { EscalationRecord } from "../management/records.ts";
 import { describe, expect, test } from "vitest";
 import type { AccessContext, Escalation } from "turnpike/contracts";
 import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../test/databases.ts";
-import { askIn, bob, deskTime, escalation, wanted } from "../../test/office.ts";
+import { askIn, bob, officeTime, escalation, wanted } from "../../test/office.ts";
 import { failingAt, recordStatements } from "../../test/watched-database.ts";
 import { alice, context, grant, neverAborted, scope } from "../../test/records.ts";
 import type { Database } from "../storage/database.ts";
@@ -17,11 +17,11 @@ function openAll(database: Database): Stores {
   return openStores(database, { escalationMs: keepMs });
 }
 
-function all({ escalations }: Stores, namespaceId: string, now = deskTime): Promise<EscalationRecord[]> {
+function all({ escalations }: Stores, namespaceId: string, now = officeTime): Promise<EscalationRecord[]> {
   return escalations.list(namespaceId, { limit: 99, now });
 }
 
-function answerTo({ namespaceId, id, ask }: EscalationRecord, at = deskTime): Answer {
+function answerTo({ namespaceId, id, ask }: EscalationRecord, at = officeTime): Answer {
   return { namespaceId, id, ask, by: "operator-1", at };
 }
 
@@ -48,7 +48,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       expiresAt: "2026-01-01T13:00:00.000Z",
     });
     expect(Object.isFrozen(record) && Object.isFrozen(record?.requestedAuthority?.capabilities)).toBe(true);
-    expect(await own.escalations.find(namespaceId, record?.id ?? "", deskTime)).toEqual(record);
+    expect(await own.escalations.find(namespaceId, record?.id ?? "", officeTime)).toEqual(record);
   });
 
   describe("an actor with as many open escalations as it may have", () => {
@@ -56,7 +56,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
     const full = async () => {
       const own = await few();
       const namespaceId = newTenant();
-      const add = (reason: string, who: Partial<AccessContext> = {}, requestedAt = deskTime) =>
+      const add = (reason: string, who: Partial<AccessContext> = {}, requestedAt = officeTime) =>
         own.escalations.add(context({ namespaceId, ...who }), { ...inWords(reason), requestedAt });
       expect([await add("one"), await add("two")]).toEqual([undefined, undefined]);
       return { own, namespaceId, add };
@@ -180,12 +180,12 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       {
         status: "approved",
         close: ({ escalations }, record) => escalations.approve(answerTo(record), grantFor(record)),
-        at: deskTime,
+        at: officeTime,
       },
       {
         status: "denied",
         close: ({ escalations }, record) => escalations.deny(answerTo(record), "No."),
-        at: deskTime,
+        at: officeTime,
       },
       { status: "expired", close: () => Promise.resolve(), at: end },
     ];
@@ -245,7 +245,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       await askIn(own, one);
       const denied = await askIn(own, other);
       await own.escalations.add(context({ namespaceId: other }), inWords("What now?"));
-      expect(await own.escalations.countPending(deskTime)).toBe(3);
+      expect(await own.escalations.countPending(officeTime)).toBe(3);
       await own.escalations.deny(answerTo(denied), "No.");
       expect(await own.escalations.countPending(lastMoment)).toBe(2);
       expect(await own.escalations.countPending(end)).toBe(0);
@@ -261,7 +261,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       const record = await askIn(own, namespaceId);
       const issued = grantFor(record);
       const answered = await own.escalations.approve(answerTo(record), issued);
-      const closed = { status: "approved", grantId: issued.id, decidedAt: deskTime, decidedBy: "operator-1" };
+      const closed = { status: "approved", grantId: issued.id, decidedAt: officeTime, decidedBy: "operator-1" };
       expect(answered).toEqual({ kind: "done", record: { ...record, ...closed } });
       expect(await own.grants.load(mine, neverAborted)).toEqual([issued]);
       expect(await all(own, namespaceId)).toEqual([{ ...record, ...closed }]);
@@ -273,7 +273,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       const record = await askIn(own, namespaceId);
       const answered = await own.escalations.deny(answerTo(record), "No.\0 \ud800");
       expect(answered).toMatchObject({ kind: "done", record: { status: "denied", answer: "No.\0 \ud800" } });
-      expect(await own.escalations.find(namespaceId, record.id, deskTime)).toMatchObject({ answer: "No.\0 \ud800" });
+      expect(await own.escalations.find(namespaceId, record.id, officeTime)).toMatchObject({ answer: "No.\0 \ud800" });
       expect(await own.grants.list(namespaceId, { limit: 9 })).toEqual([]);
     });
 
@@ -314,7 +314,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
     const record = await askIn(own, one);
     expect([await all(own, other), await all(own, "same")]).toEqual([[], []]);
     for (const namespaceId of [other, "same", "same\ufffd"]) {
-      expect(await own.escalations.find(namespaceId, record.id, deskTime)).toBeUndefined();
+      expect(await own.escalations.find(namespaceId, record.id, officeTime)).toBeUndefined();
       const given = { ...answerTo(record), namespaceId };
       expect(await own.escalations.deny(given, "No.")).toEqual({ kind: "unknown" });
     }
@@ -337,12 +337,12 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
         run: ({ escalations }, { namespaceId }) =>
           escalations.add(context({ namespaceId }), escalation({ requestedAt: end })),
       },
-      { name: "find", run: ({ escalations }, { namespaceId, id }) => escalations.find(namespaceId, id, deskTime) },
+      { name: "find", run: ({ escalations }, { namespaceId, id }) => escalations.find(namespaceId, id, officeTime) },
       {
         name: "list",
         run: ({ escalations }, { namespaceId }) => escalations.list(namespaceId, { limit: 9, now: end }),
       },
-      { name: "countPending", run: ({ escalations }) => escalations.countPending(deskTime) },
+      { name: "countPending", run: ({ escalations }) => escalations.countPending(officeTime) },
       {
         name: "approve",
         run: ({ escalations }, record) => escalations.approve(answerTo(record), grantFor(record)),
@@ -400,7 +400,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
           if (statement !== "commit" && !isUndone) problems.push(`half done by ${statement}`);
           const fresh = openAll(database);
           const issued = await fresh.grants.list(record.namespaceId, { limit: 9 });
-          const kept = await fresh.escalations.find(record.namespaceId, record.id, deskTime);
+          const kept = await fresh.escalations.find(record.namespaceId, record.id, officeTime);
           if (issued.length > 0 !== (kept?.status === "approved")) problems.push(`half an answer by ${statement}`);
         }
         expect(problems).toEqual([]);
@@ -419,7 +419,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
 
 /** An escalation that requests no authority. */
 function inWords(reason: string): Escalation {
-  return { status: "pending", reason, requestedAt: deskTime, reviewer: alice };
+  return { status: "pending", reason, requestedAt: officeTime, reviewer: alice };
 }
 
 describe("escalations on a PostgreSQL that two hosts share", () => {
@@ -431,7 +431,7 @@ describe("escalations on a PostgreSQL that two hosts share", () => {
         hosts[place % 2]?.escalations.add(context({ namespaceId }), inWords(`escalation ${place}`)),
       );
       expect((await Promise.all(asked)).filter((said) => said === undefined)).toHaveLength(3);
-      expect(await hosts[0]?.escalations.list(namespaceId, { limit: 99, now: deskTime })).toHaveLength(3);
+      expect(await hosts[0]?.escalations.list(namespaceId, { limit: 99, now: officeTime })).toHaveLength(3);
     }
   });
 
@@ -441,7 +441,7 @@ describe("escalations on a PostgreSQL that two hosts share", () => {
       const namespaceId = newTenant();
       await Promise.all(hosts.map(({ escalations }) => escalations.add(context({ namespaceId }), escalation())));
       const [first] = hosts;
-      expect(await first?.escalations.list(namespaceId, { limit: 9, now: deskTime })).toHaveLength(1);
+      expect(await first?.escalations.list(namespaceId, { limit: 9, now: officeTime })).toHaveLength(1);
       const again = escalation({ requestedAt: end });
       await Promise.all(hosts.map(({ escalations }) => escalations.add(context({ namespaceId }), again)));
       const records = await first?.escalations.list(namespaceId, { limit: 9, now: end });

@@ -5,7 +5,7 @@ import { newTenant } from "../../../test/databases.ts";
 import {
   askIn,
   changesIn,
-  deskTime,
+  officeTime,
   oona,
   openOffice,
   queryText,
@@ -142,7 +142,7 @@ const rows: Readonly<Record<AdminRouteName, Row>> = {
     async input({ stores }, namespaceId) {
       await stores.audit.record(auditEvent("event-1", { namespaceId }));
       const { heads } = await stores.audit.verify(namespaceId);
-      return { namespaceId, heads: heads.map((head) => ({ ...head, checkpoint: { sequence: 1, at: deskTime } })) };
+      return { namespaceId, heads: heads.map((head) => ({ ...head, checkpoint: { sequence: 1, at: officeTime } })) };
     },
   },
   readCheckpoints: { method: "GET", path: "/admin/v1/audit/checkpoints", input: () => ({ from: 0 }) },
@@ -666,10 +666,10 @@ describe("further pages of the operators", () => {
   });
 });
 
-test("the desk's own clock decides, whatever the time is elsewhere", async () => {
+test("the host's own clock decides, whatever the time is elsewhere", async () => {
   const { office } = await open();
   const tenant = newTenant();
   await office.stores.grants.issue(grant("grant-1", { namespaceId: tenant }));
   await office.post("/admin/v1/grants/revoke", { namespaceId: tenant, id: "grant-1" });
-  expect((await office.stores.grants.findKept(tenant, "grant-1"))?.revokedAt).toBe(deskTime);
+  expect((await office.stores.grants.findKept(tenant, "grant-1"))?.revokedAt).toBe(officeTime);
 });

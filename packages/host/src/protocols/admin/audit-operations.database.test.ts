@@ -130,12 +130,12 @@ const attacks: {
   },
 ];
 
-describe.each(databaseKinds)("the audit trail at the desk on %s", (kind) => {
+describe.each(databaseKinds)("the audit trail for operators on %s", (kind) => {
   const open = sharedDatabase(kind);
   const office = async (): Promise<Office> => openOffice(await open());
 
   test("is shown newest first, each event whole and with its place in the chain", async () => {
-    const desk = await office();
+    const adminApi = await office();
     const namespaceId = newTenant();
     const event = auditEvent("event-1", {
       outcome: "denied",
@@ -146,8 +146,8 @@ describe.each(databaseKinds)("the audit trail at the desk on %s", (kind) => {
       reason: "no_matching_grant",
       metadata: { grants: [{ grantId: "grant-1", failed: "path" }] },
     });
-    await recordAll(desk, namespaceId, [event, auditEvent("event-2")]);
-    const { status, body } = await desk.get<Page>(path, { namespaceId });
+    await recordAll(adminApi, namespaceId, [event, auditEvent("event-2")]);
+    const { status, body } = await adminApi.get<Page>(path, { namespaceId });
     expect(status).toBe(200);
     expect(body).toEqual({
       events: [
@@ -207,12 +207,12 @@ describe.each(databaseKinds)("the audit trail at the desk on %s", (kind) => {
     ];
     for (const { name, query, ids } of rows) {
       test(`by ${name}`, async () => {
-        const desk = await office();
+        const adminApi = await office();
         const namespaceId = newTenant();
-        await recordAll(desk, namespaceId, events);
-        await recordAll(desk, newTenant(), events);
-        expect(idsOf([(await desk.get<Page>(path, { namespaceId, ...query })).body]).join("")).toBe(ids);
-        const pages = await readPages<Page>(desk, path, { namespaceId, ...query, limit: 2 });
+        await recordAll(adminApi, namespaceId, events);
+        await recordAll(adminApi, newTenant(), events);
+        expect(idsOf([(await adminApi.get<Page>(path, { namespaceId, ...query })).body]).join("")).toBe(ids);
+        const pages = await readPages<Page>(adminApi, path, { namespaceId, ...query, limit: 2 });
         expect(idsOf(pages).join("")).toBe(ids);
       });
     }
@@ -220,11 +220,11 @@ describe.each(databaseKinds)("the audit trail at the desk on %s", (kind) => {
 
   for (const limit of [1, 2, 3, 7]) {
     test(`in pages of ${limit} neither repeats nor skips, whatever is recorded between them`, async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      await recordAll(desk, namespaceId, numbered(7));
-      const pages = await readPages<Page>(desk, path, { namespaceId, limit }, (page) =>
-        recordAll(desk, namespaceId, [auditEvent(`late-${page}`)]),
+      await recordAll(adminApi, namespaceId, numbered(7));
+      const pages = await readPages<Page>(adminApi, path, { namespaceId, limit }, (page) =>
+        recordAll(adminApi, namespaceId, [auditEvent(`late-${page}`)]),
       );
       expect(idsOf(pages)).toEqual(
         numbered(7)
@@ -241,11 +241,11 @@ describe.each(databaseKinds)("the audit trail at the desk on %s", (kind) => {
   });
 
   test("has what the operators did, and reading it leaves no trace", async () => {
-    const desk = await office();
+    const adminApi = await office();
     const namespaceId = newTenant();
-    await desk.post("/admin/v1/namespaces", { namespaceId, actor: alice, update: { enable: ["files"] } });
+    await adminApi.post("/admin/v1/namespaces", { namespaceId, actor: alice, update: { enable: ["files"] } });
     for (let reading = 0; reading < 3; reading += 1) {
-      const { body } = await desk.get<Page>(path, { namespaceId, type: "operator.changed", actor: "human:oona" });
+      const { body } = await adminApi.get<Page>(path, { namespaceId, type: "operator.changed", actor: "human:oona" });
       expect(body.events.map(({ sequence, event }) => [sequence, event.outcome])).toEqual([
         [2, "succeeded"],
         [1, "allowed"],
@@ -263,55 +263,57 @@ describe.each(databaseKinds)("the audit trail at the desk on %s", (kind) => {
 
   describe("is verified", () => {
     test("and whole when nobody touched it: it says how many rows and which heads it saw", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      await recordAll(desk, namespaceId, numbered(5));
+      await recordAll(adminApi, namespaceId, numbered(5));
       const { db } = await open();
       const last = db.selectFrom("audit").select("hash").where("namespace_id", "=", namespaceId);
       const { hash } = await last.where("sequence", "=", 5).executeTakeFirstOrThrow();
       const whole = { isWhole: true, rows: 5, heads: [{ strand: 0, sequence: 5, hash }] };
-      expect(await verified(desk, namespaceId)).toEqual({ ...whole, checkpoints: 0 });
-      await desk.checkpoints.write();
-      expect(await verified(desk, namespaceId)).toEqual({ ...whole, checkpoints: 1 });
+      expect(await verified(adminApi, namespaceId)).toEqual({ ...whole, checkpoints: 0 });
+      await adminApi.checkpoints.write();
+      expect(await verified(adminApi, namespaceId)).toEqual({ ...whole, checkpoints: 1 });
     });
 
     test("and broken at the first row that was changed or removed, for its tenant alone", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const [touched, other] = [newTenant(), newTenant()];
-      for (const tenant of [touched, other]) await recordAll(desk, tenant, numbered(5));
+      for (const tenant of [touched, other]) await recordAll(adminApi, tenant, numbered(5));
       const { db } = await open();
       const rows = db.deleteFrom("audit").where("namespace_id", "=", touched);
       await rows.where("sequence", "in", [3, 5]).execute();
-      expect(await verified(desk, touched)).toMatchObject({
+      expect(await verified(adminApi, touched)).toMatchObject({
         isWhole: false,
         rows: 2,
         broken: { strand: 0, sequence: 3, why: "row 3 was changed or removed" },
       });
-      expect(await verified(desk, other)).toMatchObject({ isWhole: true, rows: 5 });
+      expect(await verified(adminApi, other)).toMatchObject({ isWhole: true, rows: 5 });
     });
 
     test("unless nothing is known of its tenant, which is not the same as an empty trail", async () => {
-      const desk = await office();
-      const { status, body } = await desk.get<Refusal>(`${path}/verify`, { namespaceId: newTenant() });
+      const adminApi = await office();
+      const { status, body } = await adminApi.get<Refusal>(`${path}/verify`, { namespaceId: newTenant() });
       expect([status, body.error.code]).toEqual([404, "not_found"]);
       const [holder, caller] = [newTenant(), newTenant()];
-      await desk.stores.grants.issue(grant("grant-1", { namespaceId: holder }));
-      await desk.stores.credentials.create({ namespaceId: caller, access });
+      await adminApi.stores.grants.issue(grant("grant-1", { namespaceId: holder }));
+      await adminApi.stores.credentials.create({ namespaceId: caller, access });
       for (const tenant of [holder, caller])
-        expect(await verified(desk, tenant)).toEqual({ isWhole: true, rows: 0, heads: [], checkpoints: 0 });
+        expect(await verified(adminApi, tenant)).toEqual({ isWhole: true, rows: 0, heads: [], checkpoints: 0 });
     });
 
     for (const { name, attack, found } of attacks) {
       for (const isRestarted of [false, true]) {
         test(`and ${name} is found${isRestarted ? ", also by a host that started since" : ""}`, async () => {
-          const desk = await office();
+          const adminApi = await office();
           const [namespaceId, other] = [newTenant(), newTenant()];
-          for (const tenant of [namespaceId, other]) await recordAll(desk, tenant, numbered(3));
-          await desk.checkpoints.write();
-          for (const tenant of [namespaceId, other]) await recordAll(desk, tenant, numbered(3));
-          await desk.checkpoints.write();
+          for (const tenant of [namespaceId, other]) await recordAll(adminApi, tenant, numbered(3));
+          await adminApi.checkpoints.write();
+          for (const tenant of [namespaceId, other]) await recordAll(adminApi, tenant, numbered(3));
+          await adminApi.checkpoints.write();
           await attack((await open()).db, namespaceId);
-          const asked = isRestarted ? await openOffice(await open(), { checkpointFile: desk.checkpointFile }) : desk;
+          const asked = isRestarted
+            ? await openOffice(await open(), { checkpointFile: adminApi.checkpointFile })
+            : adminApi;
           const verdict = await verified(asked, namespaceId);
           expect(verdict).toMatchObject({ isWhole: false, broken: { strand: 0, ...found } });
           expect(await verified(asked, other)).toMatchObject({ isWhole: true, rows: 6, checkpoints: 2 });
@@ -324,11 +326,11 @@ describe.each(databaseKinds)("the audit trail at the desk on %s", (kind) => {
     }
 
     test("and a cut of what is not signed yet is found while the host runs that wrote it", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      await recordAll(desk, namespaceId, numbered(5));
+      await recordAll(adminApi, namespaceId, numbered(5));
       await cutTail((await open()).db, namespaceId, 3);
-      expect((await verified(desk, namespaceId)).broken).toEqual({
+      expect((await verified(adminApi, namespaceId)).broken).toEqual({
         strand: 0,
         sequence: 3,
         why: "row 3 was removed: this host wrote row 5",
@@ -336,52 +338,52 @@ describe.each(databaseKinds)("the audit trail at the desk on %s", (kind) => {
     });
 
     test("and rows that came after the newest checkpoint are no break, nor are those of a killed process", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      await recordAll(desk, namespaceId, numbered(2));
-      await desk.checkpoints.write();
-      await recordAll(desk, namespaceId, numbered(2));
-      expect(await verified(desk, namespaceId)).toMatchObject({ isWhole: true, rows: 4, checkpoints: 1 });
-      const next = await openOffice(await open(), { checkpointFile: desk.checkpointFile });
+      await recordAll(adminApi, namespaceId, numbered(2));
+      await adminApi.checkpoints.write();
+      await recordAll(adminApi, namespaceId, numbered(2));
+      expect(await verified(adminApi, namespaceId)).toMatchObject({ isWhole: true, rows: 4, checkpoints: 1 });
+      const next = await openOffice(await open(), { checkpointFile: adminApi.checkpointFile });
       expect(await verified(next, namespaceId)).toMatchObject({ isWhole: true, rows: 4, checkpoints: 1 });
     });
 
     test("and whole every time while it is written, checkpoints are made and others verify", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
       const progress = { isDone: false };
       const write = async (): Promise<void> => {
         for (let round = 0; round < 20; round += 1) {
-          await recordAll(desk, namespaceId, numbered(30));
-          await desk.checkpoints.write();
+          await recordAll(adminApi, namespaceId, numbered(30));
+          await adminApi.checkpoints.write();
         }
         progress.isDone = true;
       };
       const verdicts: Verdict[] = [];
       const verify = async (): Promise<void> => {
-        do verdicts.push(await verified(desk, namespaceId));
+        do verdicts.push(await verified(adminApi, namespaceId));
         while (!progress.isDone);
       };
-      await recordAll(desk, namespaceId, numbered(1));
+      await recordAll(adminApi, namespaceId, numbered(1));
       await Promise.all([write(), verify(), verify()]);
       expect(verdicts.filter(({ isWhole }) => !isWhole)).toEqual([]);
-      const last = await verified(desk, namespaceId);
+      const last = await verified(adminApi, namespaceId);
       expect(last).toMatchObject({ isWhole: true, rows: 601 });
       // A verification takes the head so far along, so that the next checkpoint may sign two heads of the trail.
       expect(last.checkpoints).toBeGreaterThanOrEqual(20);
     });
 
     test("and not whole when its checkpoints are not, whatever the rows say", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
       for (let round = 0; round < 3; round += 1) {
-        await recordAll(desk, namespaceId, numbered(1));
-        await desk.checkpoints.write();
+        await recordAll(adminApi, namespaceId, numbered(1));
+        await adminApi.checkpoints.write();
       }
-      const lines = readFileSync(desk.checkpointFile, "utf8").split("\n");
-      writeFileSync(desk.checkpointFile, lines.toSpliced(1, 1).join("\n"));
+      const lines = readFileSync(adminApi.checkpointFile, "utf8").split("\n");
+      writeFileSync(adminApi.checkpointFile, lines.toSpliced(1, 1).join("\n"));
       for (const tenant of [namespaceId, "nobody"]) {
-        const { isWhole, checkpoints, broken } = await verified(desk, tenant);
+        const { isWhole, checkpoints, broken } = await verified(adminApi, tenant);
         expect([isWhole, checkpoints, broken?.sequence]).toEqual([false, 0, undefined]);
         expect(broken?.why).toContain("line 2 does not go on from the line before: lines were changed or removed");
       }
@@ -390,19 +392,19 @@ describe.each(databaseKinds)("the audit trail at the desk on %s", (kind) => {
 
   describe("is held against signed heads from elsewhere", () => {
     const checkpoint = { sequence: 7, at: "2026-01-01T12:00:00.000Z" };
-    const hold = async (desk: Office, namespaceId: string, heads: readonly object[]) =>
-      (await desk.post<Pick<Verdict, "isWhole" | "broken">>(`${path}/verify`, { namespaceId, heads })).body;
+    const hold = async (adminApi: Office, namespaceId: string, heads: readonly object[]) =>
+      (await adminApi.post<Pick<Verdict, "isWhole" | "broken">>(`${path}/verify`, { namespaceId, heads })).body;
 
     test("which are on it, or not: then it says what became of the row, and which checkpoint knows", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      await recordAll(desk, namespaceId, numbered(5));
+      await recordAll(adminApi, namespaceId, numbered(5));
       const { db } = await open();
       const found = db.selectFrom("audit").select(["sequence", "hash"]).where("namespace_id", "=", namespaceId);
       const heads = (await found.execute()).map((row) => ({ strand: 0, ...row, checkpoint }));
-      expect(await hold(desk, namespaceId, heads)).toEqual({ isWhole: true });
+      expect(await hold(adminApi, namespaceId, heads)).toEqual({ isWhole: true });
       await cutTail(db, namespaceId, 4);
-      expect(await hold(desk, namespaceId, heads)).toEqual({
+      expect(await hold(adminApi, namespaceId, heads)).toEqual({
         isWhole: false,
         broken: {
           strand: 0,
@@ -411,14 +413,14 @@ describe.each(databaseKinds)("the audit trail at the desk on %s", (kind) => {
         },
       });
       await rewriteTail(db, namespaceId, 2);
-      expect(await hold(desk, namespaceId, heads)).toMatchObject({
+      expect(await hold(adminApi, namespaceId, heads)).toMatchObject({
         isWhole: false,
         broken: {
           sequence: 2,
           why: "row 2 or one before it was changed: checkpoint 7 of 2026-01-01T12:00:00.000Z signed another",
         },
       });
-      expect(await hold(desk, "nobody", heads)).toMatchObject({ isWhole: false, broken: { sequence: 1 } });
+      expect(await hold(adminApi, "nobody", heads)).toMatchObject({ isWhole: false, broken: { sequence: 1 } });
     });
 
     for (const [name, heads] of [
@@ -439,30 +441,30 @@ describe.each(databaseKinds)("the audit trail at the desk on %s", (kind) => {
       lines: string[];
       isEnd: boolean;
     }
-    const copy = (desk: Office, from: number) => desk.get<Copied>(`${path}/checkpoints`, { from });
+    const copy = (adminApi: Office, from: number) => adminApi.get<Copied>(`${path}/checkpoints`, { from });
 
     test("that are signed when somebody asks for them, and read from where that somebody is", async () => {
-      const desk = await office();
-      await recordAll(desk, newTenant(), numbered(1));
-      const first = (await copy(desk, 0)).body;
-      await recordAll(desk, newTenant(), numbered(1));
+      const adminApi = await office();
+      await recordAll(adminApi, newTenant(), numbered(1));
+      const first = (await copy(adminApi, 0)).body;
+      await recordAll(adminApi, newTenant(), numbered(1));
       const text = first.lines.map((line) => `${line}\n`).join("");
-      const second = (await copy(desk, text.length)).body;
-      expect(readFileSync(desk.checkpointFile, "utf8")).toBe(`${text}${second.lines.join("\n")}\n`);
+      const second = (await copy(adminApi, text.length)).body;
+      expect(readFileSync(adminApi.checkpointFile, "utf8")).toBe(`${text}${second.lines.join("\n")}\n`);
       expect([first.isEnd, second.isEnd, second.lines.length]).toEqual([true, true, 1]);
     });
 
     test("and no more than there are", async () => {
-      const desk = await office();
-      const { status, body } = await desk.send("operator", "GET", `${path}/checkpoints?from=99999999`);
+      const adminApi = await office();
+      const { status, body } = await adminApi.send("operator", "GET", `${path}/checkpoints?from=99999999`);
       expect([status, body.error.code]).toEqual([503, "audit_unavailable"]);
     });
 
     test("and a public key that they are signed by", async () => {
-      const desk = await office();
-      const { body } = await desk.get(`${path}/key`);
+      const adminApi = await office();
+      const { body } = await adminApi.get(`${path}/key`);
       expect(body).toEqual({
-        id: desk.checkpoints.key.id,
+        id: adminApi.checkpoints.key.id,
         publicKey: expect.stringMatching(/^-----BEGIN PUBLIC KEY-----\n[^-]+-----END PUBLIC KEY-----\n$/),
       });
     });

@@ -30,52 +30,52 @@ function idsOf(pages: readonly Page[]): string[] {
   return pages.flatMap(({ credentials }) => credentials.map(({ id }) => id));
 }
 
-describe.each(databaseKinds)("credentials at the desk on %s", (kind) => {
+describe.each(databaseKinds)("credentials for operators on %s", (kind) => {
   const open = sharedDatabase(kind);
   const office = async (): Promise<Office> => openOffice(await open());
 
-  test("one is made that is good at once, until it expires, and for nobody's desk", async () => {
-    const desk = await office();
+  test("one is made that is good at once, until it expires, and makes nobody an operator", async () => {
+    const adminApi = await office();
     const namespaceId = newTenant();
     const sent = { namespaceId, access, expiresAt: "2027-01-01T00:00:00+01:00" };
-    const { status, body } = await desk.post<Made>(path, sent);
+    const { status, body } = await adminApi.post<Made>(path, sent);
     expect([status, Object.keys(body).toSorted()]).toEqual([201, ["id", "token"]]);
     const good = { id: body.id, namespaceId, access };
-    expect(await verify(desk, body.token, new Date("2026-12-31T22:59:59.999Z"))).toEqual(good);
-    expect(await verify(desk, body.token, new Date("2026-12-31T23:00:00.000Z"))).toBeUndefined();
+    expect(await verify(adminApi, body.token, new Date("2026-12-31T22:59:59.999Z"))).toEqual(good);
+    expect(await verify(adminApi, body.token, new Date("2026-12-31T23:00:00.000Z"))).toBeUndefined();
     const headers = { authorization: `Bearer ${body.token}` };
-    expect((await desk.handler(new Request(`http://host${path}`, { headers })))?.status).toBe(403);
+    expect((await adminApi.handler(new Request(`http://host${path}`, { headers })))?.status).toBe(403);
   });
 
   test("the trail of the tenant says for whom, for which purposes and whether it is an operator's", async () => {
-    const desk = await office();
+    const adminApi = await office();
     const namespaceId = newTenant();
-    await desk.post(path, { namespaceId, access });
-    for (const event of await changesIn(desk, namespaceId)) {
+    await adminApi.post(path, { namespaceId, access });
+    for (const event of await changesIn(adminApi, namespaceId)) {
       expect(event).toMatchObject({
         action: "credential.create",
         receiver: assistant,
-        metadata: { purposes: ["support", "billing"], isOperator: false, operator: desk.operatorId },
+        metadata: { purposes: ["support", "billing"], isOperator: false, operator: adminApi.operatorId },
       });
     }
   });
 
   test("one that is limited in whom it may name is so on the trail, in the list and when it is shown", async () => {
-    const desk = await office();
+    const adminApi = await office();
     const namespaceId = newTenant();
     const limited = { ...access, senders: [alice, bob] };
-    const { body } = await desk.post<Made>(path, { namespaceId, access: limited });
-    expect(await verify(desk, body.token)).toMatchObject({ access: limited });
-    const { body: page } = await desk.get<Page>(path, { namespaceId });
+    const { body } = await adminApi.post<Made>(path, { namespaceId, access: limited });
+    expect(await verify(adminApi, body.token)).toMatchObject({ access: limited });
+    const { body: page } = await adminApi.get<Page>(path, { namespaceId });
     expect(page.credentials).toMatchObject([{ access: limited }]);
-    for (const { metadata } of await changesIn(desk, namespaceId))
+    for (const { metadata } of await changesIn(adminApi, namespaceId))
       expect(metadata).toMatchObject({ senders: ["human:alice", "human:bob"] });
   });
 
   for (const senders of [[], ["human:alice"], [{ kind: "human" }], "anybody"]) {
     test(`none is made that may name ${JSON.stringify(senders)}`, async () => {
-      const desk = await office();
-      const answer = await desk.post<Refusal>(path, { namespaceId: newTenant(), access: { ...access, senders } });
+      const adminApi = await office();
+      const answer = await adminApi.post<Refusal>(path, { namespaceId: newTenant(), access: { ...access, senders } });
       expect([answer.status, answer.body.error.code]).toEqual([400, "invalid_request"]);
       expect(answer.body.error.message).toContain("/access/senders");
     });
@@ -93,12 +93,12 @@ describe.each(databaseKinds)("credentials at the desk on %s", (kind) => {
     ];
     for (const { name, namespaceId, admin, status } of rows) {
       test(`${name}: ${status}`, async () => {
-        const desk = await office();
-        const before = await desk.get<Page>(path, { namespaceId, limit: 500 });
+        const adminApi = await office();
+        const before = await adminApi.get<Page>(path, { namespaceId, limit: 500 });
         const sent = { namespaceId, access: { ...access, ...(admin !== undefined && { admin }) } };
-        const answer = await desk.post<Made & Refusal>(path, sent);
+        const answer = await adminApi.post<Made & Refusal>(path, sent);
         expect(answer.status).toBe(status);
-        const after = await desk.get<Page>(path, { namespaceId, limit: 500 });
+        const after = await adminApi.get<Page>(path, { namespaceId, limit: 500 });
         const isMade = status === 201;
         expect(after.body.credentials.length - before.body.credentials.length).toBe(isMade ? 1 : 0);
         expect(answer.body.error?.message ?? "/access/admin").toContain("/access/admin");
@@ -106,28 +106,28 @@ describe.each(databaseKinds)("credentials at the desk on %s", (kind) => {
     }
 
     test("an operator that an operator made is let in, and is named on the trail as themselves", async () => {
-      const desk = await office();
-      const { body } = await desk.post<Made>(path, { namespaceId: "operators", access: operators });
+      const adminApi = await office();
+      const { body } = await adminApi.post<Made>(path, { namespaceId: "operators", access: operators });
       const namespaceId = newTenant();
       const init = {
         method: "POST",
         headers: { authorization: `Bearer ${body.token}` },
         body: JSON.stringify({ namespaceId, access }),
       };
-      expect((await desk.handler(new Request(`http://host${path}`, init)))?.status).toBe(201);
-      const [event] = await changesIn(desk, namespaceId);
+      expect((await adminApi.handler(new Request(`http://host${path}`, init)))?.status).toBe(201);
+      const [event] = await changesIn(adminApi, namespaceId);
       expect(event).toMatchObject({ actor: bob, owner: bob, metadata: { operator: body.id } });
     });
   });
 
   describe("a list", () => {
     test("shows who each belongs to and what became of it, and no secret", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
       const sent = { namespaceId, access: { actor: alice, owner: alice, purposes: ["support"] } };
-      const { body: made } = await desk.post<Made>(path, { ...sent, expiresAt: "2027-01-01T00:00:00Z" });
-      await desk.post(`${path}/revoke`, { id: made.id });
-      const { body } = await desk.get<Page>(path, { namespaceId });
+      const { body: made } = await adminApi.post<Made>(path, { ...sent, expiresAt: "2027-01-01T00:00:00Z" });
+      await adminApi.post(`${path}/revoke`, { id: made.id });
+      const { body } = await adminApi.get<Page>(path, { namespaceId });
       expect(body).toEqual({
         credentials: [
           {
@@ -142,25 +142,25 @@ describe.each(databaseKinds)("credentials at the desk on %s", (kind) => {
     });
 
     test("of one tenant has nobody of another, and without a tenant everybody", async () => {
-      const desk = await openOffice(await openFresh(kind));
+      const adminApi = await openOffice(await openFresh(kind));
       const [one, other] = [newTenant(), newTenant()];
-      const ids = [...(await makeMany(desk, one, 3)), ...(await makeMany(desk, other, 2))];
-      expect(idsOf(await readPages<Page>(desk, path, { namespaceId: one, limit: 2 }))).toEqual(ids.slice(0, 3));
-      const all = await readPages<Page>(desk, path, { limit: 2 });
+      const ids = [...(await makeMany(adminApi, one, 3)), ...(await makeMany(adminApi, other, 2))];
+      expect(idsOf(await readPages<Page>(adminApi, path, { namespaceId: one, limit: 2 }))).toEqual(ids.slice(0, 3));
+      const all = await readPages<Page>(adminApi, path, { limit: 2 });
       expect(idsOf(all)).toEqual(idsOf(all).toSorted());
       expect(idsOf(all)).toHaveLength(7);
-      expect(idsOf(all)).toEqual(expect.arrayContaining([...ids, desk.operatorId]));
-      expect((await desk.get<Page>(path, { namespaceId: newTenant() })).body).toEqual({ credentials: [] });
+      expect(idsOf(all)).toEqual(expect.arrayContaining([...ids, adminApi.operatorId]));
+      expect((await adminApi.get<Page>(path, { namespaceId: newTenant() })).body).toEqual({ credentials: [] });
     });
 
     for (const limit of [1, 2, 5, 6]) {
       test(`in pages of ${limit} neither repeats nor skips what was there when more is made between them`, async () => {
-        const desk = await office();
+        const adminApi = await office();
         const namespaceId = newTenant();
-        const ids = await makeMany(desk, namespaceId, 5);
+        const ids = await makeMany(adminApi, namespaceId, 5);
         const seen = idsOf(
-          await readPages<Page>(desk, path, { namespaceId, limit }, async (page) => {
-            if (page < 4) await makeMany(desk, namespaceId, 1);
+          await readPages<Page>(adminApi, path, { namespaceId, limit }, async (page) => {
+            if (page < 4) await makeMany(adminApi, namespaceId, 1);
           }),
         );
         expect(new Set(seen).size).toBe(seen.length);
@@ -169,19 +169,19 @@ describe.each(databaseKinds)("credentials at the desk on %s", (kind) => {
     }
 
     test("has no further page when the last one is just full", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      await makeMany(desk, namespaceId, 2);
-      const { body } = await desk.get<Page>(path, { namespaceId, limit: 2 });
+      await makeMany(adminApi, namespaceId, 2);
+      const { body } = await adminApi.get<Page>(path, { namespaceId, limit: 2 });
       expect([body.credentials.length, body.cursor]).toEqual([2, undefined]);
     });
 
     for (const cursor of ["0", "zzzz", "%", "\0", "' or 1=1 --"]) {
       test(`after ${JSON.stringify(cursor)} is one of the credentials that sort behind it`, async () => {
-        const desk = await office();
+        const adminApi = await office();
         const namespaceId = newTenant();
-        await makeMany(desk, namespaceId, 2);
-        const { status, body } = await desk.get<Page>(path, { namespaceId, cursor });
+        await makeMany(adminApi, namespaceId, 2);
+        const { status, body } = await adminApi.get<Page>(path, { namespaceId, cursor });
         expect([status, Array.isArray(body.credentials)]).toEqual([200, true]);
       });
     }
@@ -189,37 +189,40 @@ describe.each(databaseKinds)("credentials at the desk on %s", (kind) => {
 
   describe("revoking", () => {
     test("holds from the next request on, and is on the trail of the credential's tenant", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      const { body: gone } = await desk.post<Made>(path, { namespaceId, access });
-      const { body: kept } = await desk.post<Made>(path, { namespaceId, access });
-      expect(await verify(desk, gone.token)).toBeDefined();
-      const answer = await desk.post(`${path}/revoke`, { id: gone.id });
+      const { body: gone } = await adminApi.post<Made>(path, { namespaceId, access });
+      const { body: kept } = await adminApi.post<Made>(path, { namespaceId, access });
+      expect(await verify(adminApi, gone.token)).toBeDefined();
+      const answer = await adminApi.post(`${path}/revoke`, { id: gone.id });
       expect([answer.status, answer.body]).toEqual([200, { revoked: gone.id }]);
-      expect([await verify(desk, gone.token), (await verify(desk, kept.token))?.id]).toEqual([undefined, kept.id]);
-      expect((await changesIn(desk, namespaceId)).slice(-2)).toMatchObject([
+      expect([await verify(adminApi, gone.token), (await verify(adminApi, kept.token))?.id]).toEqual([
+        undefined,
+        kept.id,
+      ]);
+      expect((await changesIn(adminApi, namespaceId)).slice(-2)).toMatchObject([
         { outcome: "allowed", action: "credential.revoke", receiver: assistant, metadata: { credential: gone.id } },
         { outcome: "succeeded", action: "credential.revoke", receiver: assistant, metadata: { credential: gone.id } },
       ]);
     });
 
     test("a second time is a conflict and leaves the first time as it was", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      const [id = ""] = await makeMany(desk, namespaceId, 1);
-      await desk.post(`${path}/revoke`, { id });
-      desk.time.now = "2026-01-01T13:00:00.000Z";
-      const { status, body } = await desk.post<Refusal>(`${path}/revoke`, { id });
+      const [id = ""] = await makeMany(adminApi, namespaceId, 1);
+      await adminApi.post(`${path}/revoke`, { id });
+      adminApi.time.now = "2026-01-01T13:00:00.000Z";
+      const { status, body } = await adminApi.post<Refusal>(`${path}/revoke`, { id });
       expect([status, body.error.code]).toEqual([409, "conflict"]);
-      const { body: page } = await desk.get<Page>(path, { namespaceId });
+      const { body: page } = await adminApi.get<Page>(path, { namespaceId });
       expect(page.credentials[0]?.revokedAt).toBe("2026-01-01T12:00:00.000Z");
     });
 
     test("an expired credential is revoked like any other", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const made = { namespaceId: newTenant(), access, expiresAt: "2020-01-01T00:00:00Z" };
-      const { id } = await desk.stores.credentials.create(made);
-      expect((await desk.post(`${path}/revoke`, { id })).status).toBe(200);
+      const { id } = await adminApi.stores.credentials.create(made);
+      expect((await adminApi.post(`${path}/revoke`, { id })).status).toBe(200);
     });
 
     for (const id of ["0".repeat(16), "nothing", "nul\0", "\ud800", "tp_"]) {
@@ -230,30 +233,30 @@ describe.each(databaseKinds)("credentials at the desk on %s", (kind) => {
     }
 
     test("their own credential shuts operators out with their next request", async () => {
-      const desk = await office();
-      expect((await desk.post(`${path}/revoke`, { id: desk.operatorId })).status).toBe(200);
-      expect((await desk.get(path)).status).toBe(401);
+      const adminApi = await office();
+      expect((await adminApi.post(`${path}/revoke`, { id: adminApi.operatorId })).status).toBe(200);
+      expect((await adminApi.get(path)).status).toBe(401);
     });
   });
 
   for (const namespaceId of ["nul\0-tenant", "half-\ud800-tenant"]) {
     test(`a tenant named ${JSON.stringify(namespaceId)} is refused, or itself and never another one`, async () => {
-      const desk = await office();
-      const { status, body } = await desk.post<Made>(path, { namespaceId, access });
-      const verified = status === 201 ? await verify(desk, body.token) : undefined;
+      const adminApi = await office();
+      const { status, body } = await adminApi.post<Made>(path, { namespaceId, access });
+      const verified = status === 201 ? await verify(adminApi, body.token) : undefined;
       expect([`400 of ${undefined}`, `201 of ${namespaceId}`]).toContain(`${status} of ${verified?.namespaceId}`);
-      const listed = await desk.stores.credentials.list({ namespaceId, limit: 9 });
+      const listed = await adminApi.stores.credentials.list({ namespaceId, limit: 9 });
       expect(listed.map(({ id }) => id)).toEqual(status === 201 ? [body.id] : []);
     });
   }
 });
 
 test("of two operators who revoke at once, on hosts that share a PostgreSQL, one is first", async () => {
-  const desks = await Promise.all((await openPair()).map((database) => openOffice(database)));
+  const adminApis = await Promise.all((await openPair()).map((database) => openOffice(database)));
   for (let round = 0; round < 10; round += 1) {
-    const made = await desks[0]?.stores.credentials.create({ namespaceId: "tenant-1", access });
-    const answers = await Promise.all(desks.map(({ post }) => post(`${path}/revoke`, { id: made?.id })));
+    const made = await adminApis[0]?.stores.credentials.create({ namespaceId: "tenant-1", access });
+    const answers = await Promise.all(adminApis.map(({ post }) => post(`${path}/revoke`, { id: made?.id })));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409]);
   }
-  expect(desks.flatMap(({ errors }) => errors)).toEqual([]);
+  expect(adminApis.flatMap(({ errors }) => errors)).toEqual([]);
 });

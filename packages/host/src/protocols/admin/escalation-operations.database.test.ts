@@ -9,7 +9,7 @@ import {
   askIn,
   bob,
   changesIn,
-  deskTime,
+  officeTime,
   escalation,
   openOffice,
   readPages,
@@ -61,16 +61,16 @@ function idsOf(pages: readonly Page[]): string[] {
   return pages.flatMap(({ escalations }) => escalations.map(({ id }) => id));
 }
 
-describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
+describe.each(databaseKinds)("escalations for operators on %s", (kind) => {
   const open = sharedDatabase(kind);
   const office = async (): Promise<Office> => openOffice(await open());
 
   describe("the queue", () => {
     test("shows an escalation with everything that its answer is about", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      await desk.stores.escalations.add(context({ namespaceId, executionId: "turn-1" }), escalation());
-      const { status, body } = await desk.get<Page>(path, { namespaceId });
+      await adminApi.stores.escalations.add(context({ namespaceId, executionId: "turn-1" }), escalation());
+      const { status, body } = await adminApi.get<Page>(path, { namespaceId });
       expect([status, body]).toEqual([
         200,
         {
@@ -97,14 +97,14 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
     });
 
     test("is filtered by what became of its escalations, newest first, and by tenant", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      const [approved, denied, expired, pending] = await askMany(desk, namespaceId, ["a", "b", "c", "d"]);
+      const [approved, denied, expired, pending] = await askMany(adminApi, namespaceId, ["a", "b", "c", "d"]);
       if (!approved || !denied || !expired || !pending) throw new Error("An escalation is missing.");
-      await askMany(desk, newTenant(), ["e"]);
-      await desk.post(`${path}/approve`, { ...about(approved), expiresAt: "2026-03-01T00:00:00Z" });
-      await desk.post(`${path}/deny`, { ...about(denied), reason: "No." });
-      desk.time.now = "2026-01-02T12:00:02.999Z";
+      await askMany(adminApi, newTenant(), ["e"]);
+      await adminApi.post(`${path}/approve`, { ...about(approved), expiresAt: "2026-03-01T00:00:00Z" });
+      await adminApi.post(`${path}/deny`, { ...about(denied), reason: "No." });
+      adminApi.time.now = "2026-01-02T12:00:02.999Z";
       const rows: Record<string, string[]> = {
         approved: [approved.id],
         denied: [denied.id],
@@ -112,21 +112,21 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
         pending: [pending.id],
       };
       for (const [status, ids] of Object.entries(rows)) {
-        const { body } = await desk.get<Page>(path, { namespaceId, status });
+        const { body } = await adminApi.get<Page>(path, { namespaceId, status });
         expect(idsOf([body])).toEqual(ids);
         expect(body.escalations[0]?.status).toBe(status);
       }
-      const all = (await desk.get<Page>(path, { namespaceId })).body;
+      const all = (await adminApi.get<Page>(path, { namespaceId })).body;
       expect(idsOf([all])).toEqual([pending.id, expired.id, denied.id, approved.id]);
       expect(all.escalations.map(({ status }) => status)).toEqual(["pending", "expired", "denied", "approved"]);
     });
 
     test("shows one escalation by its id, in its tenant alone, and not against another filter", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const [namespaceId, other] = [newTenant(), newTenant()];
-      const [record] = await askMany(desk, namespaceId, ["a", "b"]);
+      const [record] = await askMany(adminApi, namespaceId, ["a", "b"]);
       const id = record?.id ?? "";
-      const found = async (query: Record<string, string>) => idsOf([(await desk.get<Page>(path, query)).body]);
+      const found = async (query: Record<string, string>) => idsOf([(await adminApi.get<Page>(path, query)).body]);
       expect(await found({ namespaceId, id })).toEqual([id]);
       expect(await found({ namespaceId, id, status: "pending" })).toEqual([id]);
       expect(await found({ namespaceId: other, id })).toEqual([]);
@@ -141,32 +141,32 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
       ["id", "' or 1=1 --"],
     ] as const) {
       test(`no escalation has the ${key} ${JSON.stringify(value)}`, async () => {
-        const desk = await office();
-        const { status, body } = await desk.get<Page>(path, { namespaceId: newTenant(), [key]: value });
+        const adminApi = await office();
+        const { status, body } = await adminApi.get<Page>(path, { namespaceId: newTenant(), [key]: value });
         expect([status, body]).toEqual([200, { escalations: [] }]);
       });
     }
 
     for (const limit of [1, 2, 3, 5]) {
       test(`in pages of ${limit} neither repeats nor skips, whatever is asked between them`, async () => {
-        const desk = await office();
+        const adminApi = await office();
         const namespaceId = newTenant();
-        const asked = await askMany(desk, namespaceId, ["a", "b", "c", "d", "e"]);
-        const pages = await readPages<Page>(desk, path, { namespaceId, limit }, async (page) => {
-          await askMany(desk, namespaceId, [`late-${page}`], 10 + page);
+        const asked = await askMany(adminApi, namespaceId, ["a", "b", "c", "d", "e"]);
+        const pages = await readPages<Page>(adminApi, path, { namespaceId, limit }, async (page) => {
+          await askMany(adminApi, namespaceId, [`late-${page}`], 10 + page);
         });
         expect(idsOf(pages)).toEqual(asked.map(({ id }) => id).toReversed());
       });
     }
 
     test("of one status goes on behind an escalation that was answered between two pages", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      const asked = await askMany(desk, namespaceId, ["a", "b", "c", "d"]);
+      const asked = await askMany(adminApi, namespaceId, ["a", "b", "c", "d"]);
       const query = { namespaceId, limit: 1, status: "pending" };
-      const pages = await readPages<Page>(desk, path, query, async (page) => {
+      const pages = await readPages<Page>(adminApi, path, query, async (page) => {
         const answered = asked.at(-page);
-        if (answered !== undefined) await desk.post(`${path}/deny`, { ...about(answered), reason: "No." });
+        if (answered !== undefined) await adminApi.post(`${path}/deny`, { ...about(answered), reason: "No." });
       });
       expect(idsOf(pages)).toEqual(asked.map(({ id }) => id).toReversed());
     });
@@ -174,11 +174,11 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
 
   describe("an approval", () => {
     test("issues exactly what was asked, for the one purpose, until it ends; and the escalation is closed", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      const record = await askIn(desk.stores, namespaceId);
+      const record = await askIn(adminApi.stores, namespaceId);
       const sent = { ...about(record), expiresAt: soon, maxUses: 1 };
-      const { status, body } = await desk.post<Approved>(`${path}/approve`, sent);
+      const { status, body } = await adminApi.post<Approved>(`${path}/approve`, sent);
       expect(status).toBe(200);
       expect(body.grant).toMatchObject({
         namespaceId,
@@ -193,13 +193,13 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
       expect(body.escalation).toEqual({
         ...record,
         status: "approved",
-        decidedAt: deskTime,
-        decidedBy: desk.operatorId,
+        decidedAt: officeTime,
+        decidedBy: adminApi.operatorId,
         grantId: body.grant.id,
       });
-      expect(await desk.stores.grants.list(namespaceId, { limit: 9 })).toEqual([body.grant]);
-      expect((await desk.get<Page>(path, { namespaceId })).body.escalations).toEqual([body.escalation]);
-      expect((await changesIn(desk, namespaceId)).at(-1)).toMatchObject({
+      expect(await adminApi.stores.grants.list(namespaceId, { limit: 9 })).toEqual([body.grant]);
+      expect((await adminApi.get<Page>(path, { namespaceId })).body.escalations).toEqual([body.escalation]);
+      expect((await changesIn(adminApi, namespaceId)).at(-1)).toMatchObject({
         action: "escalation.approve",
         receiver: assistant,
         grantId: body.grant.id,
@@ -208,9 +208,9 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
     });
 
     test("is bound to the ask: for something else it is a conflict, and nothing happens", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      const [first, second] = await askMany(desk, namespaceId, ["a", "b"]);
+      const [first, second] = await askMany(adminApi, namespaceId, ["a", "b"]);
       const before = await stateOf(await open(), namespaceId);
       for (const ask of [second?.ask, "0".repeat(64), "nul\0"]) {
         const sent = { namespaceId, id: first?.id, ask };
@@ -218,7 +218,7 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
           ["approve", { expiresAt: soon }],
           ["deny", { reason: "No." }],
         ] as const) {
-          const { status, body } = await desk.post<Refusal>(`${path}/${verb}`, { ...sent, ...more });
+          const { status, body } = await adminApi.post<Refusal>(`${path}/${verb}`, { ...sent, ...more });
           expect([status, body.error.code]).toEqual([409, "conflict"]);
           expect(body.error.message).toContain("/ask");
         }
@@ -255,26 +255,26 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
     ];
     for (const { name, change } of tampered) {
       test(`of an escalation that was changed in the database and now ${name} is refused`, async () => {
-        const desk = await office();
+        const adminApi = await office();
         const namespaceId = newTenant();
-        const record = await askIn(desk.stores, namespaceId);
+        const record = await askIn(adminApi.stores, namespaceId);
         const row = (await open()).db.updateTable("escalations").where("namespace_id", "=", namespaceId);
         await row.set({ content: JSON.stringify(change(record)) }).execute();
-        const { status } = await desk.post(`${path}/approve`, { ...about(record), expiresAt: soon });
+        const { status } = await adminApi.post(`${path}/approve`, { ...about(record), expiresAt: soon });
         expect(status).toBe(409);
-        expect(await desk.stores.grants.list(namespaceId, { limit: 9 })).toEqual([]);
-        expect(await desk.stores.grants.list("elsewhere", { limit: 9 })).toEqual([]);
+        expect(await adminApi.stores.grants.list(namespaceId, { limit: 9 })).toEqual([]);
+        expect(await adminApi.stores.grants.list("elsewhere", { limit: 9 })).toEqual([]);
       });
     }
 
     const rows: { name: string; asked?: object | "nothing"; terms: object }[] = [
-      { name: "that has ended already", terms: { expiresAt: deskTime } },
+      { name: "that has ended already", terms: { expiresAt: officeTime } },
       { name: "that ended long ago", terms: { expiresAt: "2020-01-01T00:00:00Z" } },
       { name: "for more uses than were asked for", terms: { expiresAt: soon, maxUses: 3 } },
       { name: "of an escalation that requests nothing", asked: "nothing", terms: { expiresAt: soon } },
       {
         name: "of an ask whose own end has come",
-        asked: { ...wanted, constraints: { expiresAt: deskTime } },
+        asked: { ...wanted, constraints: { expiresAt: officeTime } },
         terms: { expiresAt: soon },
       },
       {
@@ -295,36 +295,36 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
     ];
     for (const { name, asked, terms } of rows) {
       test(`${name} is refused, and the escalation stays open`, async () => {
-        const desk = await office();
+        const adminApi = await office();
         const namespaceId = newTenant();
         const made = asked === "nothing" ? withoutAsk() : escalation({}, asked);
-        const record = await askIn(desk.stores, namespaceId, made);
+        const record = await askIn(adminApi.stores, namespaceId, made);
         const before = await stateOf(await open(), namespaceId);
-        const { status, body } = await desk.post<Refusal>(`${path}/approve`, { ...about(record), ...terms });
+        const { status, body } = await adminApi.post<Refusal>(`${path}/approve`, { ...about(record), ...terms });
         expect([status, body.error?.code]).toEqual([400, "invalid_request"]);
         expect(await stateOf(await open(), namespaceId)).toEqual(before);
-        expect(desk.errors).toEqual([]);
+        expect(adminApi.errors).toEqual([]);
       });
     }
 
     test("never lasts longer or counts more than was asked for", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
       const constraints = { maxUses: 2, expiresAt: "2026-01-01T12:30:00Z", delegationDepth: 1 };
-      const record = await askIn(desk.stores, namespaceId, escalation({}, { ...wanted, constraints }));
-      const { body } = await desk.post<Approved>(`${path}/approve`, { ...about(record), expiresAt: soon });
+      const record = await askIn(adminApi.stores, namespaceId, escalation({}, { ...wanted, constraints }));
+      const { body } = await adminApi.post<Approved>(`${path}/approve`, { ...about(record), expiresAt: soon });
       expect(body.grant.constraints).toEqual({ ...constraints, purposes: ["support"] });
     });
 
     test("counts in its tenant, for its purpose and its holder, over its owner's places, and until it ends", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      const record = await askIn(desk.stores, namespaceId);
-      const own = context({ namespaceId, now: deskTime });
+      const record = await askIn(adminApi.stores, namespaceId);
+      const own = context({ namespaceId, now: officeTime });
       const isAllowed = async (changes: object = {}, request: object = {}) =>
-        (await desk.kernel.authorize({ ...own, ...changes }, { ...readDiary, ...request })).allowed;
+        (await adminApi.kernel.authorize({ ...own, ...changes }, { ...readDiary, ...request })).allowed;
       expect(await isAllowed()).toBe(false);
-      await desk.post(`${path}/approve`, { ...about(record), expiresAt: soon });
+      await adminApi.post(`${path}/approve`, { ...about(record), expiresAt: soon });
       expect(await isAllowed()).toBe(true);
       expect(await isAllowed({ now: "2026-01-01T12:59:59.999Z" })).toBe(true);
       expect(await isAllowed({ now: "2026-01-01T13:00:00.000Z" })).toBe(false);
@@ -338,12 +338,12 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
     });
 
     test("over one owner's places says nothing about another's, though it is asked on the same authority", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      const record = await askIn(desk.stores, namespaceId);
-      await desk.post(`${path}/approve`, { ...about(record), expiresAt: soon });
-      const ofBob = context({ namespaceId, now: deskTime, owner: bob });
-      expect(await desk.kernel.authorize(ofBob, readDiary)).toMatchObject({ allowed: false });
+      const record = await askIn(adminApi.stores, namespaceId);
+      await adminApi.post(`${path}/approve`, { ...about(record), expiresAt: soon });
+      const ofBob = context({ namespaceId, now: officeTime, owner: bob });
+      expect(await adminApi.kernel.authorize(ofBob, readDiary)).toMatchObject({ allowed: false });
     });
   });
 
@@ -352,13 +352,13 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
     for (const first of ["approve", "deny"] as const) {
       for (const second of ["approve", "deny"] as const) {
         test(`${second} after ${first} is a conflict that says what was answered`, async () => {
-          const desk = await office();
+          const adminApi = await office();
           const namespaceId = newTenant();
-          const record = await askIn(desk.stores, namespaceId);
+          const record = await askIn(adminApi.stores, namespaceId);
           const sent = about(record);
-          expect((await desk.post(`${path}/${first}`, { ...sent, ...answers[first] })).status).toBe(200);
+          expect((await adminApi.post(`${path}/${first}`, { ...sent, ...answers[first] })).status).toBe(200);
           const before = await stateOf(await open(), namespaceId);
-          const { status, body } = await desk.post<Refusal>(`${path}/${second}`, { ...sent, ...answers[second] });
+          const { status, body } = await adminApi.post<Refusal>(`${path}/${second}`, { ...sent, ...answers[second] });
           expect([status, body.error.code]).toEqual([409, "conflict"]);
           expect(body.error.message).toContain(first === "approve" ? "approved" : "denied");
           expect(body.error.message).toContain("2026-01-01T12:00:00.000Z");
@@ -368,10 +368,10 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
     }
 
     test("a denial keeps its reason, issues nothing, and its words are not on the trail", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      const record = await askIn(desk.stores, namespaceId);
-      const { status, body } = await desk.post(`${path}/deny`, { ...about(record), ...answers.deny });
+      const record = await askIn(adminApi.stores, namespaceId);
+      const { status, body } = await adminApi.post(`${path}/deny`, { ...about(record), ...answers.deny });
       expect([status, body]).toEqual([
         200,
         {
@@ -379,67 +379,67 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
             ...record,
             status: "denied",
             answer: "The diary stays private.",
-            decidedAt: deskTime,
-            decidedBy: desk.operatorId,
+            decidedAt: officeTime,
+            decidedBy: adminApi.operatorId,
           },
         },
       ]);
-      expect(await desk.stores.grants.list(namespaceId, { limit: 9 })).toEqual([]);
-      const events = await changesIn(desk, namespaceId);
+      expect(await adminApi.stores.grants.list(namespaceId, { limit: 9 })).toEqual([]);
+      const events = await changesIn(adminApi, namespaceId);
       expect(events.at(-1)).toMatchObject({ action: "escalation.deny", receiver: assistant });
       expect(JSON.stringify(events)).not.toContain("diary");
     });
 
     test("an escalation that requests no authority can be denied", async () => {
-      const desk = await office();
-      const record = await askIn(desk.stores, newTenant(), withoutAsk());
-      expect((await desk.post(`${path}/deny`, { ...about(record), reason: "No." })).status).toBe(200);
+      const adminApi = await office();
+      const record = await askIn(adminApi.stores, newTenant(), withoutAsk());
+      expect((await adminApi.post(`${path}/deny`, { ...about(record), reason: "No." })).status).toBe(200);
     });
 
     for (const verb of ["approve", "deny"] as const) {
       test(`until it expires: ${verb} is in time one moment before and a conflict from then on`, async () => {
-        const desk = await office();
+        const adminApi = await office();
         const namespaceId = newTenant();
-        const [first, second] = await askMany(desk, namespaceId, ["a", "b"]);
+        const [first, second] = await askMany(adminApi, namespaceId, ["a", "b"]);
         if (!first || !second) throw new Error("An escalation is missing.");
-        desk.time.now = tomorrow;
+        adminApi.time.now = tomorrow;
         const terms = { approve: { expiresAt: "2026-02-01T00:00:00Z" }, deny: answers.deny }[verb];
-        const late = await desk.post<Refusal>(`${path}/${verb}`, { ...about(first), ...terms });
+        const late = await adminApi.post<Refusal>(`${path}/${verb}`, { ...about(first), ...terms });
         expect([late.status, late.body.error.code]).toEqual([409, "conflict"]);
         expect(late.body.error.message).toContain("expired");
-        expect((await desk.post(`${path}/${verb}`, { ...about(second), ...terms })).status).toBe(200);
-        expect(await desk.stores.grants.list(namespaceId, { limit: 9 })).toHaveLength(verb === "approve" ? 1 : 0);
+        expect((await adminApi.post(`${path}/${verb}`, { ...about(second), ...terms })).status).toBe(200);
+        expect(await adminApi.stores.grants.list(namespaceId, { limit: 9 })).toHaveLength(verb === "approve" ? 1 : 0);
       });
 
       test(`and only where it was asked: ${verb} of nothing, or of another tenant's, is not found`, async () => {
-        const desk = await office();
+        const adminApi = await office();
         const [tenant, other] = [newTenant(), newTenant()];
-        const { id, ask } = await askIn(desk.stores, other);
+        const { id, ask } = await askIn(adminApi.stores, other);
         for (const sent of [
           { id, ask },
           { id: "q0", ask },
           { id: "nul\0", ask },
         ]) {
           const body = { namespaceId: tenant, ...sent, ...answers[verb] };
-          const answer = await desk.post<Refusal>(`${path}/${verb}`, body);
+          const answer = await adminApi.post<Refusal>(`${path}/${verb}`, body);
           expect([answer.status, answer.body.error.code]).toEqual([404, "not_found"]);
         }
-        expect((await desk.stores.escalations.find(other, id, deskTime))?.status).toBe("pending");
+        expect((await adminApi.stores.escalations.find(other, id, officeTime))?.status).toBe("pending");
       });
     }
 
     test("of many answers at once one counts", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      const record = await askIn(desk.stores, namespaceId);
+      const record = await askIn(adminApi.stores, namespaceId);
       const verbs = ["approve", "deny", "approve", "approve", "deny"] as const;
       const said = await Promise.all(
-        verbs.map((verb) => desk.post(`${path}/${verb}`, { ...about(record), ...answers[verb] })),
+        verbs.map((verb) => adminApi.post(`${path}/${verb}`, { ...about(record), ...answers[verb] })),
       );
       expect(said.map(({ status }) => status).toSorted()).toEqual([200, 409, 409, 409, 409]);
       const won = verbs[said.findIndex(({ status }) => status === 200)];
-      expect(await desk.stores.grants.list(namespaceId, { limit: 9 })).toHaveLength(won === "approve" ? 1 : 0);
-      expect(desk.errors).toEqual([]);
+      expect(await adminApi.stores.grants.list(namespaceId, { limit: 9 })).toHaveLength(won === "approve" ? 1 : 0);
+      expect(adminApi.errors).toEqual([]);
     });
   });
 
@@ -454,31 +454,31 @@ describe.each(databaseKinds)("escalations at the desk on %s", (kind) => {
       requires: readDiary,
       run: () => reads.push("diary"),
     });
-    const desk = await openOffice(await open(), { kernel: { tools: [readTool, escalationTool()] } });
+    const adminApi = await openOffice(await open(), { kernel: { tools: [readTool, escalationTool()] } });
     const namespaceId = newTenant();
     const may = (id: string, namespace: string, place: string[], action: string) =>
       grant(id, {
         namespaceId,
         capabilities: [{ resource: { namespace, path: place }, actions: [action], scope: "exact" }],
       });
-    await desk.stores.grants.issue(may("run", "service.execution", ["agent", "assistant"], "invoke"));
-    await desk.stores.grants.issue(may("ask", "service", ["escalation"], "request"));
-    const turns = createTurnExecutor({ kernel: desk.kernel, runtime: peeking, clock: () => desk.time.now });
+    await adminApi.stores.grants.issue(may("run", "service.execution", ["agent", "assistant"], "invoke"));
+    await adminApi.stores.grants.issue(may("ask", "service", ["escalation"], "request"));
+    const turns = createTurnExecutor({ kernel: adminApi.kernel, runtime: peeking, clock: () => adminApi.time.now });
     const run = (executionId: string): Promise<TurnResult> => turns.execute(turnOf(namespaceId, executionId));
 
     expect((await run("turn-1")).status).toBe("escalated");
-    const [record] = (await desk.get<Page>(path, { namespaceId, status: "pending" })).body.escalations;
+    const [record] = (await adminApi.get<Page>(path, { namespaceId, status: "pending" })).body.escalations;
     if (record === undefined) throw new Error("Nothing was asked.");
     expect(record).toMatchObject({ requester: assistant, reviewer: alice, executionId: "turn-1" });
     expect((await run("turn-2")).status).toBe("escalated");
-    expect((await desk.get<Page>(path, { namespaceId })).body.escalations).toHaveLength(1);
+    expect((await adminApi.get<Page>(path, { namespaceId })).body.escalations).toHaveLength(1);
 
     const approval = { ...about(record), expiresAt: soon, maxUses: 1 };
-    expect((await desk.post(`${path}/approve`, approval)).status).toBe(200);
+    expect((await adminApi.post(`${path}/approve`, approval)).status).toBe(200);
     expect(await run("turn-3")).toMatchObject({ status: "succeeded", output: "succeeded" });
     expect(reads).toHaveLength(1);
     expect((await run("turn-4")).status).toBe("escalated");
-    const again = (await desk.get<Page>(path, { namespaceId, status: "pending" })).body.escalations;
+    const again = (await adminApi.get<Page>(path, { namespaceId, status: "pending" })).body.escalations;
     expect(again).toHaveLength(1);
     expect(again[0]?.id).not.toBe(record.id);
     expect(reads).toHaveLength(1);
@@ -497,17 +497,17 @@ const peeking: RuntimePlugin = {
   async run({ tools }, host) {
     if (!tools.some(({ name }) => name === "files.peek"))
       return { type: "escalate", reason: "May I read the diary?", requestedAuthority: wanted };
-    const call = { id: "call-1", tool: "files.peek", arguments: {}, requestedAt: deskTime, traceId: "trace-1" };
+    const call = { id: "call-1", tool: "files.peek", arguments: {}, requestedAt: officeTime, traceId: "trace-1" };
     return { type: "complete", output: (await host.invokeTool(call)).status };
   },
 };
 
 function turnOf(namespaceId: string, executionId: string) {
-  const trusted = context({ namespaceId, now: deskTime, enabledToolNamespaces: ["files", "service"] });
+  const trusted = context({ namespaceId, now: officeTime, enabledToolNamespaces: ["files", "service"] });
   const message = {
     version: 1 as const,
     id: `message-${executionId}`,
-    createdAt: deskTime,
+    createdAt: officeTime,
     traceId: "trace-1",
     purpose: "support",
     sender: alice,
@@ -519,26 +519,26 @@ function turnOf(namespaceId: string, executionId: string) {
 
 describe("two operators at once, on hosts that share a PostgreSQL", () => {
   test("answer an escalation once: one of two approvals wins, and the other one is told what became of it", async () => {
-    const desks = await Promise.all((await openPair()).map((database) => openOffice(database)));
+    const adminApis = await Promise.all((await openPair()).map((database) => openOffice(database)));
     for (let round = 0; round < 10; round += 1) {
       const namespaceId = newTenant();
-      const [here] = desks;
-      if (here === undefined) throw new Error("There is no desk.");
+      const [here] = adminApis;
+      if (here === undefined) throw new Error("There is no adminApi.");
       const record = await askIn(here.stores, namespaceId);
       const sent = { ...about(record), expiresAt: soon };
-      const said = await Promise.all(desks.map(({ post }) => post<Refusal>(`${path}/approve`, sent)));
+      const said = await Promise.all(adminApis.map(({ post }) => post<Refusal>(`${path}/approve`, sent)));
       expect(said.map(({ status }) => status).toSorted()).toEqual([200, 409]);
       expect(said.find(({ status }) => status === 409)?.body.error.code).toBe("conflict");
-      const issued = await Promise.all(desks.map(({ stores }) => stores.grants.list(namespaceId, { limit: 9 })));
+      const issued = await Promise.all(adminApis.map(({ stores }) => stores.grants.list(namespaceId, { limit: 9 })));
       expect(issued.map((grants) => grants.length)).toEqual([1, 1]);
     }
-    expect(desks.flatMap(({ errors }) => errors)).toEqual([]);
+    expect(adminApis.flatMap(({ errors }) => errors)).toEqual([]);
   });
 
   test("what is asked and approved through one is found by the agent on the other with its next call", async () => {
     const [here, there] = await Promise.all((await openPair()).map((database) => openOffice(database)));
-    if (!here || !there) throw new Error("A desk is missing.");
-    const own = context({ now: deskTime });
+    if (!here || !there) throw new Error("An office is missing.");
+    const own = context({ now: officeTime });
     expect((await there.kernel.authorize(own, readDiary)).allowed).toBe(false);
     const record = await askIn(there.stores, "tenant-1");
     await here.post(`${path}/approve`, { ...about(record), expiresAt: soon });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { AuditEvent, Capability, Grant, PrincipalRef } from "turnpike/contracts";
 import { databaseKinds, newTenant, sharedDatabase } from "../../../test/databases.ts";
-import { bob, deskTime, openOffice, type Office, type OfficeOptions, type Refusal } from "../../../test/office.ts";
+import { bob, officeTime, openOffice, type Office, type OfficeOptions, type Refusal } from "../../../test/office.ts";
 import { alice, assistant, auditEvent, context, grant } from "../../../test/records.ts";
 
 interface Explained {
@@ -39,17 +39,17 @@ function looksOf({ grants }: Explained): Record<string, string | undefined> {
   return Object.fromEntries(grants.map(({ grant: { id }, failed, rule }) => [id, rule ?? failed]));
 }
 
-describe.each(databaseKinds)("explanations at the desk on %s", (kind) => {
+describe.each(databaseKinds)("explanations for operators on %s", (kind) => {
   const open = sharedDatabase(kind);
   const office = async (options?: OfficeOptions): Promise<Office> => openOffice(await open(), options);
 
   test("an act that is allowed names the grant that carries it, and suggests nothing", async () => {
-    const desk = await office();
+    const adminApi = await office();
     const namespaceId = newTenant();
     const held = grant("grant-1", { namespaceId });
-    await desk.stores.grants.issue(held);
+    await adminApi.stores.grants.issue(held);
     const { actor, owner, authority, purpose, action, resource } = act;
-    expect(await explain(desk, { namespaceId, ...act })).toEqual({
+    expect(await explain(adminApi, { namespaceId, ...act })).toEqual({
       decision: { allowed: true, reasonCode: "allowed", matchedGrantId: "grant-1" },
       access: { namespaceId, actor, owner, authority, purpose },
       request: { action, resource },
@@ -59,7 +59,7 @@ describe.each(databaseKinds)("explanations at the desk on %s", (kind) => {
   });
 
   test("an act that is denied names every grant that was looked at and the first condition it fails", async () => {
-    const desk = await office();
+    const adminApi = await office();
     const namespaceId = newTenant();
     const [first] = grant("any").capabilities;
     const place = { namespace: "files", path: ["letters"] };
@@ -74,16 +74,18 @@ describe.each(databaseKinds)("explanations at the desk on %s", (kind) => {
           { resource: { namespace: "files", path: ["notes"], owner: bob }, actions: ["read"], scope: "descendants" },
         ],
       }),
-      grant("expired", { constraints: { expiresAt: deskTime } }),
+      grant("expired", { constraints: { expiresAt: officeTime } }),
       grant("future", { issuedAt: "2026-01-01T12:00:00.001Z" }),
       grant("orphan", { parentId: "nowhere" }),
-      grant("revoked", { revokedAt: deskTime }),
+      grant("revoked", { revokedAt: officeTime }),
       grant("spent", { constraints: { maxUses: 1 } }),
     ];
-    for (const one of held) await desk.stores.grants.issue({ ...one, namespaceId });
-    await desk.stores.grants.issue(grant("not-hers", { namespaceId, issuer: bob, capabilities: first ? [first] : [] }));
-    await desk.stores.usage.consume(namespaceId, "spent", 1);
-    const explained = await explain(desk, { namespaceId, ...act });
+    for (const one of held) await adminApi.stores.grants.issue({ ...one, namespaceId });
+    await adminApi.stores.grants.issue(
+      grant("not-hers", { namespaceId, issuer: bob, capabilities: first ? [first] : [] }),
+    );
+    await adminApi.stores.usage.consume(namespaceId, "spent", 1);
+    const explained = await explain(adminApi, { namespaceId, ...act });
     expect(explained.decision).toEqual({ allowed: false, reasonCode: "delegation_chain_invalid" });
     expect(looksOf(explained)).toEqual({
       "another-action": "action",
@@ -107,10 +109,10 @@ describe.each(databaseKinds)("explanations at the desk on %s", (kind) => {
   });
 
   test("the host's policy has its word in it", async () => {
-    const desk = await office({ kernel: { policy: { narrow: () => ({ metadata: { why: "holiday" } }) } } });
+    const adminApi = await office({ kernel: { policy: { narrow: () => ({ metadata: { why: "holiday" } }) } } });
     const namespaceId = newTenant();
-    await desk.stores.grants.issue(grant("grant-1", { namespaceId }));
-    const explained = await explain(desk, { namespaceId, ...act });
+    await adminApi.stores.grants.issue(grant("grant-1", { namespaceId }));
+    const explained = await explain(adminApi, { namespaceId, ...act });
     expect([explained.decision.reasonCode, explained.policy, looksOf(explained)]).toEqual([
       "host_policy_denied",
       "denied",
@@ -119,13 +121,13 @@ describe.each(databaseKinds)("explanations at the desk on %s", (kind) => {
   });
 
   test("explaining takes no use and leaves no trace", async () => {
-    const desk = await office();
+    const adminApi = await office();
     const namespaceId = newTenant();
-    await desk.stores.grants.issue(grant("once", { namespaceId, constraints: { maxUses: 1 } }));
+    await adminApi.stores.grants.issue(grant("once", { namespaceId, constraints: { maxUses: 1 } }));
     for (let time = 0; time < 3; time += 1)
-      expect((await explain(desk, { namespaceId, ...act })).decision.allowed).toBe(true);
-    expect(await desk.stores.usage.used(namespaceId, "once")).toBe(0);
-    expect(await desk.stores.audit.list(namespaceId, { limit: 9 })).toEqual([]);
+      expect((await explain(adminApi, { namespaceId, ...act })).decision.allowed).toBe(true);
+    expect(await adminApi.stores.usage.used(namespaceId, "once")).toBe(0);
+    expect(await adminApi.stores.audit.list(namespaceId, { limit: 9 })).toEqual([]);
   });
 
   describe("the suggestion", () => {
@@ -136,17 +138,17 @@ describe.each(databaseKinds)("explanations at the desk on %s", (kind) => {
     };
     const rows: { name: string; held: Grant[]; isSpent?: boolean }[] = [
       { name: "nothing was granted", held: [] },
-      { name: "a grant was revoked", held: [grant("old", { revokedAt: deskTime })] },
+      { name: "a grant was revoked", held: [grant("old", { revokedAt: officeTime })] },
       { name: "a grant was used up", held: [grant("old", { constraints: { maxUses: 1 } })], isSpent: true },
       { name: "a chain is broken", held: [grant("old", { parentId: "nowhere", capabilities: [wide] })] },
     ];
     for (const { name, held, isSpent } of rows) {
       test(`is a grant that allows exactly this when ${name}`, async () => {
-        const desk = await office();
+        const adminApi = await office();
         const namespaceId = newTenant();
-        for (const one of held) await desk.stores.grants.issue({ ...one, namespaceId });
-        if (isSpent === true) await desk.stores.usage.consume(namespaceId, "old", 1);
-        const { suggestion } = await explain(desk, { namespaceId, ...act });
+        for (const one of held) await adminApi.stores.grants.issue({ ...one, namespaceId });
+        if (isSpent === true) await adminApi.stores.usage.consume(namespaceId, "old", 1);
+        const { suggestion } = await explain(adminApi, { namespaceId, ...act });
         expect(suggestion).toEqual({
           namespaceId,
           subject: assistant,
@@ -160,9 +162,9 @@ describe.each(databaseKinds)("explanations at the desk on %s", (kind) => {
           ],
           constraints: { purposes: ["support"] },
         });
-        const issued = { ...suggestion, id: "suggested", issuedAt: deskTime };
-        expect((await desk.post("/admin/v1/grants", issued)).status).toBe(201);
-        const again = await explain(desk, { namespaceId, ...act });
+        const issued = { ...suggestion, id: "suggested", issuedAt: officeTime };
+        expect((await adminApi.post("/admin/v1/grants", issued)).status).toBe(201);
+        const again = await explain(adminApi, { namespaceId, ...act });
         expect(again.decision).toMatchObject({ allowed: true, matchedGrantId: "suggested" });
         for (const other of [
           { resource: { namespace: "files", path: ["notes", "today", "below"] } },
@@ -171,7 +173,7 @@ describe.each(databaseKinds)("explanations at the desk on %s", (kind) => {
           { purpose: "billing" },
           { owner: bob, authority: alice },
         ]) {
-          expect((await explain(desk, { namespaceId, ...act, ...other })).decision.allowed).toBe(false);
+          expect((await explain(adminApi, { namespaceId, ...act, ...other })).decision.allowed).toBe(false);
         }
       });
     }
@@ -184,10 +186,10 @@ describe.each(databaseKinds)("explanations at the desk on %s", (kind) => {
     const onBobs = { ...act, authority: bob };
 
     test("is passed on from what its issuer holds, when they do not own the place", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      await desk.stores.grants.issue({ ...held, namespaceId });
-      const { suggestion, obstacle } = await explain(desk, { namespaceId, ...onBobs });
+      await adminApi.stores.grants.issue({ ...held, namespaceId });
+      const { suggestion, obstacle } = await explain(adminApi, { namespaceId, ...onBobs });
       const capability = { resource: { ...act.resource, owner: alice }, actions: ["read"], scope: "exact" };
       expect([suggestion, obstacle]).toEqual([
         {
@@ -200,12 +202,12 @@ describe.each(databaseKinds)("explanations at the desk on %s", (kind) => {
         },
         undefined,
       ]);
-      const issued = { ...suggestion, id: "suggested", issuedAt: deskTime };
-      expect((await desk.post("/admin/v1/grants", issued)).status).toBe(201);
-      const again = await explain(desk, { namespaceId, ...onBobs });
+      const issued = { ...suggestion, id: "suggested", issuedAt: officeTime };
+      expect((await adminApi.post("/admin/v1/grants", issued)).status).toBe(201);
+      const again = await explain(adminApi, { namespaceId, ...onBobs });
       expect(again.decision).toMatchObject({ allowed: true, matchedGrantId: "suggested" });
       for (const other of [{ purpose: "billing" }, { owner: bob }, { authority: alice }])
-        expect((await explain(desk, { namespaceId, ...onBobs, ...other })).decision.allowed).toBe(false);
+        expect((await explain(adminApi, { namespaceId, ...onBobs, ...other })).decision.allowed).toBe(false);
     });
 
     const elsewhere = { resource: { namespace: "files", path: ["letters"] }, actions: ["read"], scope: "descendants" };
@@ -219,7 +221,7 @@ describe.each(databaseKinds)("explanations at the desk on %s", (kind) => {
         held: [{ ...held, constraints: { ...delegable, purposes: ["billing"] } }],
       },
       { name: "hold another place", held: [{ ...held, capabilities: [elsewhere as Capability] }] },
-      { name: "held it once", held: [{ ...held, revokedAt: deskTime }] },
+      { name: "held it once", held: [{ ...held, revokedAt: officeTime }] },
       { name: "hold it by a chain that is broken", held: [{ ...held, issuer: assistant, parentId: "nowhere" }] },
       {
         name: "hold it at the end of the longest chain",
@@ -235,10 +237,10 @@ describe.each(databaseKinds)("explanations at the desk on %s", (kind) => {
     ];
     for (const row of hopeless) {
       test(`is never a new grant from somebody who does not own the place, when they ${row.name}`, async () => {
-        const desk = await office();
+        const adminApi = await office();
         const namespaceId = newTenant();
-        for (const one of row.held) await desk.stores.grants.issue({ ...one, namespaceId });
-        const { suggestion, obstacle, decision } = await explain(desk, { namespaceId, ...onBobs });
+        for (const one of row.held) await adminApi.stores.grants.issue({ ...one, namespaceId });
+        const { suggestion, obstacle, decision } = await explain(adminApi, { namespaceId, ...onBobs });
         expect(decision.allowed).toBe(false);
         expect(suggestion).toBeUndefined();
         expect(obstacle).toBe(
@@ -274,10 +276,10 @@ describe.each(databaseKinds)("explanations at the desk on %s", (kind) => {
     ];
     for (const { name, options, changes, reasonCode } of useless) {
       test(`is not made when ${name}: no grant would change that`, async () => {
-        const desk = await office(options);
+        const adminApi = await office(options);
         const namespaceId = newTenant();
-        await desk.stores.grants.issue(grant("grant-1", { namespaceId }));
-        const explained = await explain(desk, { namespaceId, ...act, ...changes });
+        await adminApi.stores.grants.issue(grant("grant-1", { namespaceId }));
+        const explained = await explain(adminApi, { namespaceId, ...act, ...changes });
         expect(explained.decision).toEqual({ allowed: false, reasonCode });
         expect(explained).not.toHaveProperty("suggestion");
       });
@@ -293,13 +295,13 @@ describe.each(databaseKinds)("explanations at the desk on %s", (kind) => {
     };
 
     test("the last denial is explained, with what was recorded of it and how it would be decided now", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
       const own = context({ namespaceId, traceId: "trace-7" });
-      await desk.kernel.authorize(own, { action: "read", resource: { namespace: "files", path: ["letters"] } });
-      await desk.kernel.authorize(own, { action: "read", resource });
-      await desk.kernel.authorize({ ...own, traceId: "trace-8" }, { action: "list", resource });
-      const explained = await explain(desk, { namespaceId, traceId: "trace-7" }, denialPath);
+      await adminApi.kernel.authorize(own, { action: "read", resource: { namespace: "files", path: ["letters"] } });
+      await adminApi.kernel.authorize(own, { action: "read", resource });
+      await adminApi.kernel.authorize({ ...own, traceId: "trace-8" }, { action: "list", resource });
+      const explained = await explain(adminApi, { namespaceId, traceId: "trace-7" }, denialPath);
       expect(explained).toMatchObject({
         decision: { allowed: false, reasonCode: "no_matching_grant" },
         access: { namespaceId, actor: assistant, owner: alice, authority: alice, purpose: "support" },
@@ -307,27 +309,27 @@ describe.each(databaseKinds)("explanations at the desk on %s", (kind) => {
         recorded: { type: "authorization.checked", traceId: "trace-7", resource },
         suggestion: { capabilities: [{ actions: ["read"] }] },
       });
-      await desk.stores.grants.issue({ ...(explained.suggestion as Grant), id: "now", issuedAt: deskTime });
-      const again = await explain(desk, { namespaceId, traceId: "trace-7" }, denialPath);
+      await adminApi.stores.grants.issue({ ...(explained.suggestion as Grant), id: "now", issuedAt: officeTime });
+      const again = await explain(adminApi, { namespaceId, traceId: "trace-7" }, denialPath);
       expect(again.decision).toEqual({ allowed: true, reasonCode: "allowed", matchedGrantId: "now" });
       expect(again.recorded).toMatchObject({ outcome: "denied", reason: "no_matching_grant" });
     });
 
     test("the decision is explained and not the outcome that followed it", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
       const events = [
         auditEvent("other", { ...denied, operationId: "call-1", resource, action: "list" }),
         auditEvent("decision", { ...denied, operationId: "call-2", resource, action: "read" }),
         auditEvent("outcome", { outcome: "denied", operationId: "call-2", reason: "no_matching_grant" }),
       ];
-      for (const event of events) await desk.stores.audit.record({ ...event, namespaceId });
-      const { recorded } = await explain(desk, { namespaceId, traceId: "trace-1" }, denialPath);
+      for (const event of events) await adminApi.stores.audit.record({ ...event, namespaceId });
+      const { recorded } = await explain(adminApi, { namespaceId, traceId: "trace-1" }, denialPath);
       expect(recorded?.id).toBe("decision");
     });
 
     test("a call of a tool that is not visible has no decision, and is shown as it was recorded", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
       const events = [
         auditEvent("decision", { ...denied, operationId: "call-1", resource, action: "read" }),
@@ -338,8 +340,8 @@ describe.each(databaseKinds)("explanations at the desk on %s", (kind) => {
           reason: "tool_unavailable",
         }),
       ];
-      for (const event of events) await desk.stores.audit.record({ ...event, namespaceId });
-      const explained = await explain(desk, { namespaceId, traceId: "trace-1" }, denialPath);
+      for (const event of events) await adminApi.stores.audit.record({ ...event, namespaceId });
+      const explained = await explain(adminApi, { namespaceId, traceId: "trace-1" }, denialPath);
       expect(explained).toMatchObject({
         decision: { allowed: false, reasonCode: "tool_unavailable" },
         recorded: { id: "hidden" },
@@ -349,14 +351,14 @@ describe.each(databaseKinds)("explanations at the desk on %s", (kind) => {
     });
 
     test("several principals were denied in, one has to be named", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
       const own = context({ namespaceId, traceId: "trace-1" });
-      await desk.kernel.authorize(own, { action: "read", resource });
-      await desk.kernel.authorize({ ...own, actor: alice }, { action: "delete", resource });
-      const unclear = await desk.post<Refusal>(denialPath, { namespaceId, traceId: "trace-1" });
+      await adminApi.kernel.authorize(own, { action: "read", resource });
+      await adminApi.kernel.authorize({ ...own, actor: alice }, { action: "delete", resource });
+      const unclear = await adminApi.post<Refusal>(denialPath, { namespaceId, traceId: "trace-1" });
       expect([unclear.status, unclear.body.error.code]).toEqual([409, "conflict"]);
-      const named = await explain(desk, { namespaceId, traceId: "trace-1", actor: assistant }, denialPath);
+      const named = await explain(adminApi, { namespaceId, traceId: "trace-1", actor: assistant }, denialPath);
       expect(named).toMatchObject({ access: { actor: assistant }, request: { action: "read" } });
     });
 
@@ -368,11 +370,11 @@ describe.each(databaseKinds)("explanations at the desk on %s", (kind) => {
     ];
     for (const { name, traceId } of nothing) {
       test(`that ${name} is not found`, async () => {
-        const desk = await office();
+        const adminApi = await office();
         const [tenant, other] = [newTenant(), newTenant()];
-        await desk.stores.audit.record(auditEvent("1", { namespaceId: tenant, traceId: "trace-2" }));
-        await desk.stores.audit.record(auditEvent("1", { ...denied, namespaceId: other, traceId: "trace-3" }));
-        const { status, body } = await desk.post<Refusal>(denialPath, { namespaceId: tenant, traceId });
+        await adminApi.stores.audit.record(auditEvent("1", { namespaceId: tenant, traceId: "trace-2" }));
+        await adminApi.stores.audit.record(auditEvent("1", { ...denied, namespaceId: other, traceId: "trace-3" }));
+        const { status, body } = await adminApi.post<Refusal>(denialPath, { namespaceId: tenant, traceId });
         expect([status, body.error.code]).toEqual([404, "not_found"]);
       });
     }

@@ -111,16 +111,20 @@ const rows: Row[] = [
 ];
 
 /** The chain of a row in a tenant of its own, with or without its leaf. */
-async function placed(desk: Office, row: Row, withLeaf: boolean): Promise<{ namespaceId: string; leaf: Grant }> {
+async function placed(adminApi: Office, row: Row, withLeaf: boolean): Promise<{ namespaceId: string; leaf: Grant }> {
   const namespaceId = newTenant();
   const own = { ...leaf, ...row.leaf, namespaceId };
   for (const one of [...(row.above ?? []), ...(withLeaf ? [own] : [])])
-    await desk.stores.grants.issue({ ...one, namespaceId });
+    await adminApi.stores.grants.issue({ ...one, namespaceId });
   return { namespaceId, leaf: own };
 }
 
-async function entryOf(desk: Office, namespaceId: string, id = "leaf"): Promise<Page["grants"][number] | undefined> {
-  const { body } = await desk.get<Page>("/admin/v1/grants", { namespaceId });
+async function entryOf(
+  adminApi: Office,
+  namespaceId: string,
+  id = "leaf",
+): Promise<Page["grants"][number] | undefined> {
+  const { body } = await adminApi.get<Page>("/admin/v1/grants", { namespaceId });
   return body.grants.find((entry) => entry.grant.id === id);
 }
 
@@ -132,50 +136,50 @@ describe.each(databaseKinds)("one walk of the chain on %s", (kind) => {
     const { name, rule, derive = rule } = row;
     describe(`a chain ${name}${rule === undefined ? "" : ` breaks ${rule}`}`, () => {
       test(`is listed as ${rule === undefined ? "live" : "invalid"}, as the kernel decides`, async () => {
-        const desk = await office();
-        const { namespaceId } = await placed(desk, row, true);
-        const { state, rule: named } = (await entryOf(desk, namespaceId)) ?? {};
+        const adminApi = await office();
+        const { namespaceId } = await placed(adminApi, row, true);
+        const { state, rule: named } = (await entryOf(adminApi, namespaceId)) ?? {};
         expect([state, named]).toEqual(rule === undefined ? ["live", undefined] : ["invalid", rule]);
-        const { allowed } = await desk.kernel.authorize(context({ namespaceId }), act);
+        const { allowed } = await adminApi.kernel.authorize(context({ namespaceId }), act);
         expect(allowed).toBe(rule === undefined);
         for (const one of ["live", "invalid"]) {
-          const { body } = await desk.get<Page>("/admin/v1/grants", { namespaceId, state: one });
+          const { body } = await adminApi.get<Page>("/admin/v1/grants", { namespaceId, state: one });
           expect(body.grants.some((entry) => entry.grant.id === "leaf")).toBe(one === state);
         }
       });
 
       test(`is ${rule === undefined ? "accepted" : "refused"} when it is issued`, async () => {
-        const desk = await office();
-        const { namespaceId, leaf: own } = await placed(desk, row, false);
-        const { status, body } = await desk.post<Partial<Refusal>>("/admin/v1/grants", own);
+        const adminApi = await office();
+        const { namespaceId, leaf: own } = await placed(adminApi, row, false);
+        const { status, body } = await adminApi.post<Partial<Refusal>>("/admin/v1/grants", own);
         expect(status).toBe(rule === undefined ? 201 : 400);
-        expect(await desk.stores.grants.find(namespaceId, "leaf")).toEqual(rule === undefined ? own : undefined);
+        expect(await adminApi.stores.grants.find(namespaceId, "leaf")).toEqual(rule === undefined ? own : undefined);
         const [said] = body.error?.message.split(". ") ?? [];
         expect(said).toBe(rule === undefined ? undefined : `/parentId: this grant would never count: ${rule}`);
-        expect(await changesIn(desk, namespaceId)).toHaveLength(rule === undefined ? 2 : 0);
+        expect(await changesIn(adminApi, namespaceId)).toHaveLength(rule === undefined ? 2 : 0);
       });
 
       test(`is ${rule === undefined ? "accepted" : "refused"} when it is derived`, async () => {
-        const desk = await office();
-        const { namespaceId, leaf: own } = await placed(desk, row, false);
+        const adminApi = await office();
+        const { namespaceId, leaf: own } = await placed(adminApi, row, false);
         const { id, subject, capabilities, constraints, parentId } = own;
         const sent = { namespaceId, parentId, id, subject, capabilities, constraints };
-        const { body } = await desk.post<Partial<Refusal>>("/admin/v1/grants/derive", sent);
+        const { body } = await adminApi.post<Partial<Refusal>>("/admin/v1/grants/derive", sent);
         const isMade = derive === undefined || derive === "none";
         const refusal: unknown = expect.stringContaining(derive ?? "");
         expect(body.error?.message).toEqual(isMade ? undefined : refusal);
-        expect((await desk.stores.grants.find(namespaceId, "leaf")) !== undefined).toBe(isMade);
+        expect((await adminApi.stores.grants.find(namespaceId, "leaf")) !== undefined).toBe(isMade);
       });
 
       test("is explained by its rule, and opens no file", async () => {
-        const desk = await office();
-        const { namespaceId } = await placed(desk, row, true);
+        const adminApi = await office();
+        const { namespaceId } = await placed(adminApi, row, true);
         const asked = { namespaceId, actor: assistant, owner: alice, authority: alice, purpose: "support", ...act };
-        const { body } = await desk.post<Explained>("/admin/v1/explanations", asked);
+        const { body } = await adminApi.post<Explained>("/admin/v1/explanations", asked);
         expect(body.decision.reasonCode).toBe(rule === undefined ? "allowed" : "delegation_chain_invalid");
         expect(body.grants.find((one) => one.grant.id === "leaf")?.rule).toBe(rule);
         const turns = { execute: () => Promise.reject(new Error("There are no turns here.")) };
-        const api = createServiceApi({ kernel: desk.kernel, turns });
+        const api = createServiceApi({ kernel: adminApi.kernel, turns });
         const access = { api, context: context({ namespaceId }), options: { signal: neverAborted } };
         const { resources } = await listFiles(access, undefined);
         const shown = rule === undefined ? ["turnpike://files/notes/today"] : [];
@@ -198,40 +202,40 @@ describe.each(databaseKinds)("one walk of the chain on %s", (kind) => {
       },
     ].map((row) => ({ message: expect.stringContaining("parent_inactive") as unknown, ...row }))) {
       test(name, async () => {
-        const desk = await office();
-        const { leaf: own } = await placed(desk, { name, above: [{ ...parent, ...above }] }, false);
-        const { body } = await desk.post<Partial<Refusal>>("/admin/v1/grants", { ...own, issuedAt });
+        const adminApi = await office();
+        const { leaf: own } = await placed(adminApi, { name, above: [{ ...parent, ...above }] }, false);
+        const { body } = await adminApi.post<Partial<Refusal>>("/admin/v1/grants", { ...own, issuedAt });
         expect(body.error?.message).toEqual(message);
       });
     }
   });
 
   test("a grant that names itself as its parent is refused: there is no such parent yet", async () => {
-    const desk = await office();
+    const adminApi = await office();
     const own = { ...leaf, namespaceId: newTenant(), parentId: "leaf", constraints: { delegationDepth: 1 } };
-    const { status, body } = await desk.post<Refusal>("/admin/v1/grants", own);
+    const { status, body } = await adminApi.post<Refusal>("/admin/v1/grants", own);
     expect([status, body.error.message.includes("parent_missing")]).toEqual([400, true]);
   });
 
   test("a chain whose parent cannot be read is unknown, and nothing is issued on it", async () => {
     const database = await open();
-    const desk = await openOffice(database);
-    const { namespaceId, leaf: own } = await placed(desk, { name: "", above: [parent] }, true);
+    const adminApi = await openOffice(database);
+    const { namespaceId, leaf: own } = await placed(adminApi, { name: "", above: [parent] }, true);
     await database.db
       .updateTable("grants")
       .set({ content: JSON.stringify({ ...parent, namespaceId, capabilities: [] }) })
       .where("namespace_id", "=", namespaceId)
       .where("id", "=", "parent")
       .execute();
-    expect((await entryOf(desk, namespaceId))?.state).toBe("unknown");
-    expect((await entryOf(desk, namespaceId, "parent"))?.state).toBe("unknown");
-    const { status, body } = await desk.post<Refusal>("/admin/v1/grants", { ...own, id: "another" });
+    expect((await entryOf(adminApi, namespaceId))?.state).toBe("unknown");
+    expect((await entryOf(adminApi, namespaceId, "parent"))?.state).toBe("unknown");
+    const { status, body } = await adminApi.post<Refusal>("/admin/v1/grants", { ...own, id: "another" });
     expect([status, body.error.message]).toEqual([409, "/parentId: one of the grants above this one cannot be read."]);
   });
 
   test("whatever grants there are, those are live that the kernel allows to be used", async () => {
-    const desk = await office();
-    desk.time.now = "2026-02-01T09:00:00Z";
+    const adminApi = await office();
+    adminApi.time.now = "2026-02-01T09:00:00Z";
     const seen = new Set<string>();
     for (let seed = 1; seed <= 25; seed += 1) {
       const { world } = createWorld(seed, { source: "frozen", find: "works", usage: "counts", policy: "absent" });
@@ -239,16 +243,16 @@ describe.each(databaseKinds)("one walk of the chain on %s", (kind) => {
       const grants = world.grants
         .filter((one) => one.namespaceId === "demo" && GrantSchema.safeParse(one).success)
         .map((one) => ({ ...one, namespaceId }));
-      for (const one of grants) await desk.stores.grants.issue(one);
-      const { body } = await desk.get<Page>("/admin/v1/grants", { namespaceId, limit: 500 });
+      for (const one of grants) await adminApi.stores.grants.issue(one);
+      const { body } = await adminApi.get<Page>("/admin/v1/grants", { namespaceId, limit: 500 });
       for (const { grant: one, state } of body.grants) {
         seen.add(state);
-        const alone = { ...desk.stores.grants, load: () => Promise.resolve([one]) };
-        const kernel = createKernel({ grants: alone, usage: desk.stores.usage, audit: "none" });
+        const alone = { ...adminApi.stores.grants, load: () => Promise.resolve([one]) };
+        const kernel = createKernel({ grants: alone, usage: adminApi.stores.usage, audit: "none" });
         const [{ resource, actions: [action = "read"] } = today] = one.capabilities;
         const who = { actor: one.subject, authority: one.issuer, owner: resource.owner ?? alice };
         const purpose = one.constraints.purposes?.[0] ?? "support";
-        const asked = context({ namespaceId, ...who, purpose, now: desk.time.now });
+        const asked = context({ namespaceId, ...who, purpose, now: adminApi.time.now });
         const { decision } = await kernel.explain(asked, { resource, action: action === "*" ? "read" : action });
         expect([one, state === "live"]).toEqual([one, decision.allowed]);
       }
@@ -258,7 +262,7 @@ describe.each(databaseKinds)("one walk of the chain on %s", (kind) => {
 
   test("a page of long chains is read link by link, and not grant by grant", async () => {
     const { database, statements } = recordStatements(await open());
-    const desk = await openOffice(database);
+    const adminApi = await openOffice(database);
     const namespaceId = newTenant();
     const chains = Array.from({ length: 29 }, (_, chain) =>
       [...line(16), { ...leaf, constraints: { maxUses: 3 } }].map((one) => ({
@@ -286,7 +290,7 @@ describe.each(databaseKinds)("one walk of the chain on %s", (kind) => {
       { query: { limit: 10, state: "exhausted" }, shown: 0 },
     ]) {
       statements.length = 0;
-      const { body } = await desk.get<Page>("/admin/v1/grants", { namespaceId, ...query });
+      const { body } = await adminApi.get<Page>("/admin/v1/grants", { namespaceId, ...query });
       expect(body.grants.map(({ state }) => state)).toEqual(Array<string>(shown).fill("live"));
       expect(statements.length).toBeLessThan(25);
     }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Grant } from "turnpike/contracts";
 import { databaseKinds, newTenant, openPair, sharedDatabase } from "../../../test/databases.ts";
-import { bob, changesIn, deskTime, openOffice, readPages, type Office, type Refusal } from "../../../test/office.ts";
+import { bob, changesIn, officeTime, openOffice, readPages, type Office, type Refusal } from "../../../test/office.ts";
 import { alice, assistant, context, grant } from "../../../test/records.ts";
 
 const justAfter = "2026-01-01T12:00:00.001Z";
@@ -36,45 +36,45 @@ function chainOf(...ids: readonly string[]): Grant[] {
   });
 }
 
-describe.each(databaseKinds)("grants at the desk on %s", (kind) => {
+describe.each(databaseKinds)("grants for operators on %s", (kind) => {
   const open = sharedDatabase(kind);
   const office = async (): Promise<Office> => openOffice(await open());
 
   test("a grant is kept as it was sent, and counts from the next call on", async () => {
-    const desk = await office();
+    const adminApi = await office();
     const namespaceId = newTenant();
     const asked = { action: "read", resource: { namespace: "files", path: ["notes"] } };
-    const isAllowed = async () => (await desk.kernel.authorize(context({ namespaceId }), asked)).allowed;
+    const isAllowed = async () => (await adminApi.kernel.authorize(context({ namespaceId }), asked)).allowed;
     expect(await isAllowed()).toBe(false);
     const sent = grant("grant-1", { namespaceId, metadata: { ticket: "T-1" } });
-    expect(await desk.post("/admin/v1/grants", sent)).toMatchObject({ status: 201, body: sent });
-    expect(await desk.stores.grants.find(namespaceId, "grant-1")).toEqual(sent);
+    expect(await adminApi.post("/admin/v1/grants", sent)).toMatchObject({ status: 201, body: sent });
+    expect(await adminApi.stores.grants.find(namespaceId, "grant-1")).toEqual(sent);
     expect(await isAllowed()).toBe(true);
-    expect(await changesIn(desk, namespaceId)).toMatchObject([
+    expect(await changesIn(adminApi, namespaceId)).toMatchObject([
       { outcome: "allowed", action: "grant.create", grantId: "grant-1", receiver: assistant },
       { outcome: "succeeded", action: "grant.create", grantId: "grant-1", receiver: assistant },
     ]);
   });
 
   test("an id that a grant of the tenant has is taken, also by a revoked one, and free elsewhere", async () => {
-    const desk = await office();
+    const adminApi = await office();
     const [tenant, other] = [newTenant(), newTenant()];
-    await issueAll(desk, tenant, [grant("grant-1", { revokedAt: deskTime })]);
+    await issueAll(adminApi, tenant, [grant("grant-1", { revokedAt: officeTime })]);
     const second = grant("grant-1", { namespaceId: tenant, subject: bob });
-    const refused = await desk.post<Refusal>("/admin/v1/grants", second);
+    const refused = await adminApi.post<Refusal>("/admin/v1/grants", second);
     expect([refused.status, refused.body.error.code]).toEqual([409, "conflict"]);
     expect(refused.body.error.message).toContain("/id");
-    expect((await desk.stores.grants.find(tenant, "grant-1"))?.subject).toEqual(assistant);
-    expect((await desk.post("/admin/v1/grants", { ...second, namespaceId: other })).status).toBe(201);
+    expect((await adminApi.stores.grants.find(tenant, "grant-1"))?.subject).toEqual(assistant);
+    expect((await adminApi.post("/admin/v1/grants", { ...second, namespaceId: other })).status).toBe(201);
   });
 
   test("of several that issue the same id at once one is first, and the others are told so", async () => {
-    const desk = await office();
+    const adminApi = await office();
     const namespaceId = newTenant();
     const sent = grant("grant-1", { namespaceId });
-    const answers = await Promise.all([1, 2, 3, 4].map(() => desk.post("/admin/v1/grants", sent)));
+    const answers = await Promise.all([1, 2, 3, 4].map(() => adminApi.post("/admin/v1/grants", sent)));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409, 409, 409]);
-    expect(desk.errors).toEqual([]);
+    expect(adminApi.errors).toEqual([]);
   });
 
   describe("a list", () => {
@@ -89,15 +89,15 @@ describe.each(databaseKinds)("grants at the desk on %s", (kind) => {
       }),
       grant("d-bobs", { subject: bob }),
       grant("e-by-bob", { issuer: bob }),
-      grant("f-issued-now", { issuedAt: deskTime }),
+      grant("f-issued-now", { issuedAt: officeTime }),
       grant("g-issued-next", { issuedAt: justAfter }),
       grant("h-begins-now", { constraints: { notBefore: "2026-01-01T13:00:00+01:00" } }),
       grant("i-begins-next", { constraints: { notBefore: justAfter } }),
       grant("j-ends-now", { constraints: { expiresAt: "2026-01-01T13:00:00+01:00" } }),
       grant("k-ends-next", { constraints: { expiresAt: justAfter } }),
-      grant("l-revoked-now", { revokedAt: deskTime }),
+      grant("l-revoked-now", { revokedAt: officeTime }),
       grant("m-revoked-next", { revokedAt: justAfter }),
-      grant("n-revoked-and-expired", { revokedAt: deskTime, constraints: { expiresAt: deskTime } }),
+      grant("n-revoked-and-expired", { revokedAt: officeTime, constraints: { expiresAt: officeTime } }),
     ];
     const rows: { name: string; query: Record<string, string>; ids: string[] }[] = [
       { name: "nothing", query: {}, ids: grants.map(({ id }) => id) },
@@ -133,48 +133,52 @@ describe.each(databaseKinds)("grants at the desk on %s", (kind) => {
     ];
     for (const { name, query, ids } of rows) {
       test(`by ${name}`, async () => {
-        const desk = await office();
+        const adminApi = await office();
         const namespaceId = newTenant();
-        await issueAll(desk, namespaceId, grants);
-        await issueAll(desk, newTenant(), grants);
-        expect(await idsIn(desk, { namespaceId, ...query })).toEqual(ids);
-        const pages = await readPages<Page>(desk, "/admin/v1/grants", { namespaceId, ...query, limit: 2 });
+        await issueAll(adminApi, namespaceId, grants);
+        await issueAll(adminApi, newTenant(), grants);
+        expect(await idsIn(adminApi, { namespaceId, ...query })).toEqual(ids);
+        const pages = await readPages<Page>(adminApi, "/admin/v1/grants", { namespaceId, ...query, limit: 2 });
         expect(idsOf(pages)).toEqual(ids);
         expect(pages.map((page) => page.grants.length).slice(0, -1)).toEqual(pages.slice(0, -1).map(() => 2));
       });
     }
 
     test("shows how often a bounded grant was used, and of others nothing of the kind", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      await issueAll(desk, namespaceId, grants.slice(0, 3));
-      await desk.stores.usage.consume(namespaceId, "b-bounded", 3);
-      await desk.stores.usage.consume(namespaceId, "b-bounded", 3);
-      const { body } = await desk.get<Page>("/admin/v1/grants", { namespaceId });
+      await issueAll(adminApi, namespaceId, grants.slice(0, 3));
+      await adminApi.stores.usage.consume(namespaceId, "b-bounded", 3);
+      await adminApi.stores.usage.consume(namespaceId, "b-bounded", 3);
+      const { body } = await adminApi.get<Page>("/admin/v1/grants", { namespaceId });
       expect(body.grants.map(({ used }) => used)).toEqual([undefined, 2, undefined]);
       expect(body).not.toHaveProperty("cursor");
     });
 
     test("says of a grant that was used up that it is, and no longer that it is live", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      await issueAll(desk, namespaceId, [grant("a\0", { constraints: { maxUses: 1 } }), grants[1] ?? grant("b")]);
-      await desk.stores.usage.consume(namespaceId, "a\0", 1);
-      await desk.stores.usage.consume(namespaceId, "b-bounded", 3);
-      const { body } = await desk.get<Page>("/admin/v1/grants", { namespaceId });
+      await issueAll(adminApi, namespaceId, [grant("a\0", { constraints: { maxUses: 1 } }), grants[1] ?? grant("b")]);
+      await adminApi.stores.usage.consume(namespaceId, "a\0", 1);
+      await adminApi.stores.usage.consume(namespaceId, "b-bounded", 3);
+      const { body } = await adminApi.get<Page>("/admin/v1/grants", { namespaceId });
       const shown = body.grants.map(({ grant: { id }, state, used }) => [id, state, used]);
       expect(shown.toSorted()).toEqual([
         ["a\0", "exhausted", 1],
         ["b-bounded", "live", 1],
       ]);
-      expect(await idsIn(desk, { namespaceId, state: "exhausted" })).toEqual(["a\0"]);
+      expect(await idsIn(adminApi, { namespaceId, state: "exhausted" })).toEqual(["a\0"]);
     });
 
     test("has no further page when the last one is just full", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      await issueAll(desk, namespaceId, [grant("a"), grant("b"), grant("c"), grant("d", { subject: bob })]);
-      const { body } = await desk.get<Page>("/admin/v1/grants", { namespaceId, limit: 3, subject: "agent:assistant" });
+      await issueAll(adminApi, namespaceId, [grant("a"), grant("b"), grant("c"), grant("d", { subject: bob })]);
+      const { body } = await adminApi.get<Page>("/admin/v1/grants", {
+        namespaceId,
+        limit: 3,
+        subject: "agent:assistant",
+      });
       expect([body.grants.length, body.cursor]).toEqual([3, undefined]);
     });
 
@@ -183,17 +187,17 @@ describe.each(databaseKinds)("grants at the desk on %s", (kind) => {
     });
 
     test("is fifty long unless it is told otherwise", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
       const many = Array.from({ length: 51 }, (_, place) => grant(`grant-${place}`));
-      await issueAll(desk, namespaceId, many);
-      const { body } = await desk.get<Page>("/admin/v1/grants", { namespaceId });
+      await issueAll(adminApi, namespaceId, many);
+      const { body } = await adminApi.get<Page>("/admin/v1/grants", { namespaceId });
       expect([body.grants.length, typeof body.cursor]).toEqual([50, "string"]);
     });
 
     for (const limit of [1, 2, 3]) {
       test(`in pages of ${limit} neither repeats nor skips, whatever the ids look like`, async () => {
-        const desk = await office();
+        const adminApi = await office();
         const namespaceId = newTenant();
         const ids = [
           "a",
@@ -214,41 +218,41 @@ describe.each(databaseKinds)("grants at the desk on %s", (kind) => {
           "sha256:0",
         ];
         await issueAll(
-          desk,
+          adminApi,
           namespaceId,
           ids.map((id) => grant(id)),
         );
-        const pages = await readPages<Page>(desk, "/admin/v1/grants", { namespaceId, limit });
+        const pages = await readPages<Page>(adminApi, "/admin/v1/grants", { namespaceId, limit });
         expect(idsOf(pages).toSorted()).toEqual(ids.toSorted());
       });
     }
 
     test("neither repeats nor skips where an id has characters that cannot travel in a query", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
       const ids = ["a", "m\0", "n\ud800", "t", "z"];
       await issueAll(
-        desk,
+        adminApi,
         namespaceId,
         ids.map((id) => grant(id)),
       );
-      const pages = await readPages<Page>(desk, "/admin/v1/grants", { namespaceId, limit: 1 });
+      const pages = await readPages<Page>(adminApi, "/admin/v1/grants", { namespaceId, limit: 1 });
       expect(idsOf(pages).toSorted()).toEqual(ids.toSorted());
     });
 
     test("neither repeats nor skips what was there when others are added between its pages", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
       const ids = ["b", "d", "f", "h", "j"];
       await issueAll(
-        desk,
+        adminApi,
         namespaceId,
         ids.map((id) => grant(id)),
       );
       const added = ["a", "e", "i"];
-      const pages = await readPages<Page>(desk, "/admin/v1/grants", { namespaceId, limit: 2 }, async (page) => {
+      const pages = await readPages<Page>(adminApi, "/admin/v1/grants", { namespaceId, limit: 2 }, async (page) => {
         const id = added[page - 1];
-        if (id !== undefined) await issueAll(desk, namespaceId, [grant(id)]);
+        if (id !== undefined) await issueAll(adminApi, namespaceId, [grant(id)]);
       });
       const seen = idsOf(pages);
       expect(new Set(seen).size).toBe(seen.length);
@@ -257,12 +261,12 @@ describe.each(databaseKinds)("grants at the desk on %s", (kind) => {
     });
 
     test("goes on after a grant that was revoked between two pages", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      await issueAll(desk, namespaceId, [grant("a"), grant("b"), grant("c"), grant("d")]);
+      await issueAll(adminApi, namespaceId, [grant("a"), grant("b"), grant("c"), grant("d")]);
       const query = { namespaceId, limit: 2, state: "live" };
-      const pages = await readPages<Page>(desk, "/admin/v1/grants", query, async () => {
-        await desk.stores.grants.revoke(namespaceId, "b", deskTime);
+      const pages = await readPages<Page>(adminApi, "/admin/v1/grants", query, async () => {
+        await adminApi.stores.grants.revoke(namespaceId, "b", officeTime);
       });
       expect(idsOf(pages)).toEqual(["a", "b", "c", "d"]);
     });
@@ -281,18 +285,18 @@ describe.each(databaseKinds)("grants at the desk on %s", (kind) => {
     });
 
     test("makes a grant of the holder's, with the constraints that it does not restate", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      await issueAll(desk, namespaceId, [parent]);
+      await issueAll(adminApi, namespaceId, [parent]);
       const sent = { namespaceId, parentId: "parent", id: "child", subject: assistant };
-      const derived = { ...parent, ...sent, issuer: alice, issuedAt: deskTime };
+      const derived = { ...parent, ...sent, issuer: alice, issuedAt: officeTime };
       const body = { ...derived, constraints: { ...parent.constraints, delegationDepth: 1 } };
-      expect(await desk.post("/admin/v1/grants/derive", sent)).toMatchObject({ status: 201, body });
-      expect(await desk.stores.grants.find(namespaceId, "child")).toEqual(body);
+      expect(await adminApi.post("/admin/v1/grants/derive", sent)).toMatchObject({ status: 201, body });
+      expect(await adminApi.stores.grants.find(namespaceId, "child")).toEqual(body);
       const asked = { action: "read", resource: { namespace: "files", path: ["notes", "today"] } };
-      const decision = await desk.kernel.authorize(context({ namespaceId }), asked);
+      const decision = await adminApi.kernel.authorize(context({ namespaceId }), asked);
       expect(decision).toMatchObject({ allowed: true, matchedGrantId: "child" });
-      expect((await changesIn(desk, namespaceId)).at(-1)).toMatchObject({
+      expect((await changesIn(adminApi, namespaceId)).at(-1)).toMatchObject({
         action: "grant.derive",
         grantId: "child",
         receiver: assistant,
@@ -301,15 +305,15 @@ describe.each(databaseKinds)("grants at the desk on %s", (kind) => {
     });
 
     test("makes a narrower grant than its parent", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      await issueAll(desk, namespaceId, [parent]);
+      await issueAll(adminApi, namespaceId, [parent]);
       const capabilities = [
         { resource: { namespace: "files", path: ["notes", "today"] }, actions: ["read"], scope: "exact" },
       ];
       const constraints = { purposes: ["support"], expiresAt: "2026-01-02T00:00:00Z", maxUses: 1, delegationDepth: 0 };
       const sent = { namespaceId, parentId: "parent", id: "child", subject: assistant, capabilities, constraints };
-      const { status, body } = await desk.post<Grant>("/admin/v1/grants/derive", sent);
+      const { status, body } = await adminApi.post<Grant>("/admin/v1/grants/derive", sent);
       expect([status, body.capabilities, body.constraints]).toEqual([
         201,
         capabilities,
@@ -351,11 +355,11 @@ describe.each(databaseKinds)("grants at the desk on %s", (kind) => {
         name: "a parent whose uses are counted",
         parent: { constraints: { ...parent.constraints, maxUses: 9 } },
       },
-      { rule: "parent_inactive", name: "a revoked parent", parent: { revokedAt: deskTime } },
+      { rule: "parent_inactive", name: "a revoked parent", parent: { revokedAt: officeTime } },
       {
         rule: "empty_window",
         name: "an expired parent, whose end is the child's,",
-        parent: { constraints: { delegationDepth: 2, expiresAt: deskTime } },
+        parent: { constraints: { delegationDepth: 2, expiresAt: officeTime } },
       },
       { rule: "parent_inactive", name: "a parent that is not issued yet", parent: { issuedAt: justAfter } },
       {
@@ -366,33 +370,33 @@ describe.each(databaseKinds)("grants at the desk on %s", (kind) => {
       {
         rule: "empty_window",
         name: "a child that has ended already",
-        ask: { constraints: { expiresAt: deskTime } },
+        ask: { constraints: { expiresAt: officeTime } },
       },
       { rule: "invalid_ask", name: "a child with its parent's id", ask: { id: "parent" } },
     ];
     for (const { rule, name, parent: changes, ask } of rows) {
       test(`${name} is refused: ${rule}`, async () => {
-        const desk = await office();
+        const adminApi = await office();
         const namespaceId = newTenant();
-        await issueAll(desk, namespaceId, [{ ...parent, ...changes }]);
+        await issueAll(adminApi, namespaceId, [{ ...parent, ...changes }]);
         const sent = { namespaceId, parentId: "parent", id: "child", subject: assistant, ...ask };
-        const { status, body } = await desk.post<Refusal>("/admin/v1/grants/derive", sent);
+        const { status, body } = await adminApi.post<Refusal>("/admin/v1/grants/derive", sent);
         expect([status, body.error.code]).toEqual([400, "invalid_request"]);
         expect(body.error.message).toContain(rule);
-        expect(await desk.stores.grants.list(namespaceId, { limit: 9 })).toHaveLength(1);
-        expect(await changesIn(desk, namespaceId)).not.toContainEqual(
+        expect(await adminApi.stores.grants.list(namespaceId, { limit: 9 })).toHaveLength(1);
+        expect(await changesIn(adminApi, namespaceId)).not.toContainEqual(
           expect.objectContaining({ outcome: "succeeded" }),
         );
       });
     }
 
     test("the sixteenth parent is the last that a grant may stand on", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
       const ids = Array.from({ length: 17 }, (_, place) => `link-${place}`);
-      await issueAll(desk, namespaceId, chainOf(...ids));
+      await issueAll(adminApi, namespaceId, chainOf(...ids));
       const derive = (parentId: string, id: string) =>
-        desk.post<Refusal>("/admin/v1/grants/derive", { namespaceId, parentId, id, subject: assistant });
+        adminApi.post<Refusal>("/admin/v1/grants/derive", { namespaceId, parentId, id, subject: assistant });
       expect((await derive("link-15", "last")).status).toBe(201);
       const { status, body } = await derive("link-16", "one-too-many");
       expect(status).toBe(400);
@@ -400,15 +404,15 @@ describe.each(databaseKinds)("grants at the desk on %s", (kind) => {
     });
 
     test("from a parent whose parents go round in a circle is refused, and ends", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
       const constraints = { delegationDepth: 5 };
-      await issueAll(desk, namespaceId, [
+      await issueAll(adminApi, namespaceId, [
         grant("one", { parentId: "two", issuer: assistant, constraints }),
         grant("two", { parentId: "one", issuer: assistant, constraints }),
       ]);
       const sent = { namespaceId, parentId: "one", id: "child", subject: bob };
-      const { status, body } = await desk.post<Refusal>("/admin/v1/grants/derive", sent);
+      const { status, body } = await adminApi.post<Refusal>("/admin/v1/grants/derive", sent);
       expect(status).toBe(400);
       expect(body.error.message).toContain("delegation_too_deep");
     });
@@ -416,46 +420,46 @@ describe.each(databaseKinds)("grants at the desk on %s", (kind) => {
     const broken: { name: string; grants: Grant[] }[] = [
       {
         name: "was revoked",
-        grants: chainOf("root", "parent").map((one) => (one.id === "root" ? { ...one, revokedAt: deskTime } : one)),
+        grants: chainOf("root", "parent").map((one) => (one.id === "root" ? { ...one, revokedAt: officeTime } : one)),
       },
       { name: "does not exist", grants: chainOf("root", "parent").slice(1) },
     ];
     for (const { name, grants } of broken) {
       test(`from a parent whose own parent ${name} is refused: such a child would never count`, async () => {
-        const desk = await office();
+        const adminApi = await office();
         const namespaceId = newTenant();
-        await issueAll(desk, namespaceId, grants);
+        await issueAll(adminApi, namespaceId, grants);
         const sent = { namespaceId, parentId: "parent", id: "child", subject: bob };
-        expect((await desk.post("/admin/v1/grants/derive", sent)).status).toBe(400);
-        expect(await desk.stores.grants.find(namespaceId, "child")).toBeUndefined();
+        expect((await adminApi.post("/admin/v1/grants/derive", sent)).status).toBe(400);
+        expect(await adminApi.stores.grants.find(namespaceId, "child")).toBeUndefined();
       });
     }
 
     test("from what is not there, or only in another tenant, is not found", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const [tenant, other] = [newTenant(), newTenant()];
-      await issueAll(desk, other, [parent]);
+      await issueAll(adminApi, other, [parent]);
       for (const parentId of ["parent", "nothing", "nul\0"]) {
         const sent = { namespaceId: tenant, parentId, id: "child", subject: assistant };
-        const { status, body } = await desk.post<Refusal>("/admin/v1/grants/derive", sent);
+        const { status, body } = await adminApi.post<Refusal>("/admin/v1/grants/derive", sent);
         expect([status, body.error.code]).toEqual([404, "not_found"]);
       }
     });
 
     test("under an id that is taken is a conflict, also when two do it at once", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      await issueAll(desk, namespaceId, [parent]);
+      await issueAll(adminApi, namespaceId, [parent]);
       const sent = { namespaceId, parentId: "parent", id: "child", subject: assistant };
-      const answers = await Promise.all([1, 2].map(() => desk.post("/admin/v1/grants/derive", sent)));
+      const answers = await Promise.all([1, 2].map(() => adminApi.post("/admin/v1/grants/derive", sent)));
       expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409]);
-      expect((await desk.post("/admin/v1/grants/derive", sent)).status).toBe(409);
+      expect((await adminApi.post("/admin/v1/grants/derive", sent)).status).toBe(409);
     });
   });
 
   describe("revoking", () => {
     test("names every grant that falls with it, through all links, nearest first", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
       const line = chainOf("root", "child", "grandchild", "great-grandchild");
       const beside = [
@@ -463,10 +467,10 @@ describe.each(databaseKinds)("grants at the desk on %s", (kind) => {
         grant("a-child", { parentId: "root" }),
         grant("of-sibling", { parentId: "sibling" }),
       ];
-      await issueAll(desk, namespaceId, [...line, ...beside]);
-      await issueAll(desk, newTenant(), [grant("stranger", { parentId: "root" })]);
+      await issueAll(adminApi, namespaceId, [...line, ...beside]);
+      await issueAll(adminApi, newTenant(), [grant("stranger", { parentId: "root" })]);
       const sent = { namespaceId, id: "root" };
-      const { status, body } = await desk.post<{ revoked: string; descendants: Grant[] }>(
+      const { status, body } = await adminApi.post<{ revoked: string; descendants: Grant[] }>(
         "/admin/v1/grants/revoke",
         sent,
       );
@@ -477,43 +481,43 @@ describe.each(databaseKinds)("grants at the desk on %s", (kind) => {
     });
 
     test("of one link leaves those above it alone", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      await issueAll(desk, namespaceId, chainOf("root", "child", "grandchild"));
+      await issueAll(adminApi, namespaceId, chainOf("root", "child", "grandchild"));
       const sent = { namespaceId, id: "child" };
-      expect(await desk.post("/admin/v1/grants/revoke", sent)).toMatchObject({
+      expect(await adminApi.post("/admin/v1/grants/revoke", sent)).toMatchObject({
         status: 200,
         body: { revoked: "child", descendants: [{ id: "grandchild" }] },
       });
-      expect(await idsIn(desk, { namespaceId, state: "revoked" })).toEqual(["child"]);
+      expect(await idsIn(adminApi, { namespaceId, state: "revoked" })).toEqual(["child"]);
     });
 
     test("holds from the next call on, for what was derived too", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      await issueAll(desk, namespaceId, [
+      await issueAll(adminApi, namespaceId, [
         grant("root", { subject: alice, issuer: bob, constraints: { delegationDepth: 1 } }),
         grant("child", { parentId: "root" }),
       ]);
       const asked = { action: "read", resource: { namespace: "files", path: ["notes"] } };
-      const authorize = () => desk.kernel.authorize(context({ namespaceId }), asked);
+      const authorize = () => adminApi.kernel.authorize(context({ namespaceId }), asked);
       expect((await authorize()).allowed).toBe(true);
-      await desk.post("/admin/v1/grants/revoke", { namespaceId, id: "root" });
+      await adminApi.post("/admin/v1/grants/revoke", { namespaceId, id: "root" });
       expect(await authorize()).toEqual({ allowed: false, reasonCode: "delegation_chain_invalid" });
     });
 
     test("a second time is a conflict that says when the first one was", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      await issueAll(desk, namespaceId, [grant("grant-1")]);
+      await issueAll(adminApi, namespaceId, [grant("grant-1")]);
       const sent = { namespaceId, id: "grant-1" };
-      await desk.post("/admin/v1/grants/revoke", sent);
-      desk.time.now = "2026-01-01T13:00:00.000Z";
-      const { status, body } = await desk.post<Refusal>("/admin/v1/grants/revoke", sent);
+      await adminApi.post("/admin/v1/grants/revoke", sent);
+      adminApi.time.now = "2026-01-01T13:00:00.000Z";
+      const { status, body } = await adminApi.post<Refusal>("/admin/v1/grants/revoke", sent);
       expect([status, body.error.code]).toEqual([409, "conflict"]);
       expect(body.error.message).toContain("2026-01-01T12:00:00.000Z");
-      expect((await desk.stores.grants.findKept(namespaceId, "grant-1"))?.revokedAt).toBe(deskTime);
-      expect((await changesIn(desk, namespaceId)).map(({ outcome, reason }) => [outcome, reason])).toEqual([
+      expect((await adminApi.stores.grants.findKept(namespaceId, "grant-1"))?.revokedAt).toBe(officeTime);
+      expect((await changesIn(adminApi, namespaceId)).map(({ outcome, reason }) => [outcome, reason])).toEqual([
         ["allowed", undefined],
         ["succeeded", undefined],
         ["allowed", undefined],
@@ -522,40 +526,40 @@ describe.each(databaseKinds)("grants at the desk on %s", (kind) => {
     });
 
     test("is shown as revoked, with its time, when the clock was set back since", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      await issueAll(desk, namespaceId, [grant("grant-1")]);
-      await desk.post("/admin/v1/grants/revoke", { namespaceId, id: "grant-1" });
-      desk.time.now = "2026-01-01T11:00:00.000Z";
-      expect(await idsIn(desk, { namespaceId, state: "revoked" })).toEqual(["grant-1"]);
-      expect((await desk.stores.grants.list(namespaceId, { limit: 1 }))[0]?.revokedAt).toBe(deskTime);
+      await issueAll(adminApi, namespaceId, [grant("grant-1")]);
+      await adminApi.post("/admin/v1/grants/revoke", { namespaceId, id: "grant-1" });
+      adminApi.time.now = "2026-01-01T11:00:00.000Z";
+      expect(await idsIn(adminApi, { namespaceId, state: "revoked" })).toEqual(["grant-1"]);
+      expect((await adminApi.stores.grants.list(namespaceId, { limit: 1 }))[0]?.revokedAt).toBe(officeTime);
     });
 
     test("of a grant that would be revoked later anyway holds at once", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      await issueAll(desk, namespaceId, [grant("grant-1", { revokedAt: "2026-06-01T00:00:00Z" })]);
-      expect(await idsIn(desk, { namespaceId, state: "live" })).toEqual(["grant-1"]);
-      expect((await desk.post("/admin/v1/grants/revoke", { namespaceId, id: "grant-1" })).status).toBe(200);
-      expect(await idsIn(desk, { namespaceId, state: "live" })).toEqual([]);
+      await issueAll(adminApi, namespaceId, [grant("grant-1", { revokedAt: "2026-06-01T00:00:00Z" })]);
+      expect(await idsIn(adminApi, { namespaceId, state: "live" })).toEqual(["grant-1"]);
+      expect((await adminApi.post("/admin/v1/grants/revoke", { namespaceId, id: "grant-1" })).status).toBe(200);
+      expect(await idsIn(adminApi, { namespaceId, state: "live" })).toEqual([]);
     });
 
     test("what is not there, or only in another tenant, is not found", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const [tenant, other] = [newTenant(), newTenant()];
-      await issueAll(desk, other, [grant("grant-1")]);
+      await issueAll(adminApi, other, [grant("grant-1")]);
       for (const id of ["grant-1", "nothing", "nul\0"]) {
-        const { status, body } = await desk.post<Refusal>("/admin/v1/grants/revoke", { namespaceId: tenant, id });
+        const { status, body } = await adminApi.post<Refusal>("/admin/v1/grants/revoke", { namespaceId: tenant, id });
         expect([status, body.error.code]).toEqual([404, "not_found"]);
       }
-      expect((await desk.stores.grants.find(other, "grant-1"))?.revokedAt).toBeUndefined();
+      expect((await adminApi.stores.grants.find(other, "grant-1"))?.revokedAt).toBeUndefined();
     });
 
     test("grants that are derived from each other in a circle ends, and names each of the others once", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      await issueAll(desk, namespaceId, [grant("one", { parentId: "two" }), grant("two", { parentId: "one" })]);
-      expect(await desk.post("/admin/v1/grants/revoke", { namespaceId, id: "one" })).toMatchObject({
+      await issueAll(adminApi, namespaceId, [grant("one", { parentId: "two" }), grant("two", { parentId: "one" })]);
+      expect(await adminApi.post("/admin/v1/grants/revoke", { namespaceId, id: "one" })).toMatchObject({
         status: 200,
         body: { revoked: "one", descendants: [{ id: "two" }] },
       });
@@ -568,18 +572,18 @@ describe("two operators at once, on hosts that share a PostgreSQL", () => {
     (await Promise.all(answers)).map(({ status }) => status).toSorted();
 
   test("issue an id once, derive it once and revoke it once; the other one is told", async () => {
-    const desks = await Promise.all((await openPair()).map((database) => openOffice(database)));
+    const adminApis = await Promise.all((await openPair()).map((database) => openOffice(database)));
     const parent = grant("parent", { constraints: { delegationDepth: 1 } });
-    await desks[0]?.stores.grants.issue(parent);
+    await adminApis[0]?.stores.grants.issue(parent);
     for (let round = 0; round < 10; round += 1) {
       const id = `grant-${round}`;
-      expect(await statuses(desks.map(({ post }) => post("/admin/v1/grants", grant(id))))).toEqual([201, 409]);
+      expect(await statuses(adminApis.map(({ post }) => post("/admin/v1/grants", grant(id))))).toEqual([201, 409]);
       const ref = { namespaceId: "tenant-1", id };
-      expect(await statuses(desks.map(({ post }) => post("/admin/v1/grants/revoke", ref)))).toEqual([200, 409]);
+      expect(await statuses(adminApis.map(({ post }) => post("/admin/v1/grants/revoke", ref)))).toEqual([200, 409]);
       const derived = { namespaceId: "tenant-1", parentId: "parent", id: `child-${round}`, subject: bob };
-      expect(await statuses(desks.map(({ post }) => post("/admin/v1/grants/derive", derived)))).toEqual([201, 409]);
+      expect(await statuses(adminApis.map(({ post }) => post("/admin/v1/grants/derive", derived)))).toEqual([201, 409]);
     }
-    expect(desks.flatMap(({ errors }) => errors)).toEqual([]);
+    expect(adminApis.flatMap(({ errors }) => errors)).toEqual([]);
   });
 
   test("what one revokes the other sees as revoked with the next page", async () => {

@@ -17,7 +17,7 @@ async function read({ get }: Office, namespaceId: string, actor = "agent:assista
   return body;
 }
 
-describe.each(databaseKinds)("tool namespaces at the desk on %s", (kind) => {
+describe.each(databaseKinds)("tool namespaces for operators on %s", (kind) => {
   const open = sharedDatabase(kind);
   const office = async (): Promise<Office> => openOffice(await open());
 
@@ -33,133 +33,137 @@ describe.each(databaseKinds)("tool namespaces at the desk on %s", (kind) => {
   });
 
   test("a change is in force for the next look of that actor in that tenant, and for nobody else", async () => {
-    const desk = await office();
+    const adminApi = await office();
     const [tenant, other] = [newTenant(), newTenant()];
     const update = { enable: ["service", "files", "calendar"] };
-    const { status, body } = await desk.post<Settings>(path, { namespaceId: tenant, actor: assistant, update });
+    const { status, body } = await adminApi.post<Settings>(path, { namespaceId: tenant, actor: assistant, update });
     expect([status, body.enabled, body.known]).toEqual([
       200,
       ["calendar", "files", "service"],
       ["calendar", "files", "messages", "service"],
     ]);
-    expect(await read(desk, tenant)).toEqual(body);
-    expect(await desk.stores.settings.enabled(tenant, assistant)).toEqual(["calendar", "files", "service"]);
-    expect((await read(desk, tenant, "human:alice")).enabled).toEqual([]);
-    expect((await read(desk, other)).enabled).toEqual([]);
+    expect(await read(adminApi, tenant)).toEqual(body);
+    expect(await adminApi.stores.settings.enabled(tenant, assistant)).toEqual(["calendar", "files", "service"]);
+    expect((await read(adminApi, tenant, "human:alice")).enabled).toEqual([]);
+    expect((await read(adminApi, other)).enabled).toEqual([]);
   });
 
   test("a patch leaves alone what it does not name", async () => {
-    const desk = await office();
+    const adminApi = await office();
     const namespaceId = newTenant();
-    await desk.post(path, { namespaceId, actor: assistant, update: { enable: ["files", "service"] } });
-    const { body } = await desk.post<Settings>(path, { namespaceId, actor: assistant, update: { disable: ["files"] } });
+    await adminApi.post(path, { namespaceId, actor: assistant, update: { enable: ["files", "service"] } });
+    const { body } = await adminApi.post<Settings>(path, {
+      namespaceId,
+      actor: assistant,
+      update: { disable: ["files"] },
+    });
     expect(body.enabled).toEqual(["service"]);
-    const same = await desk.post<Settings>(path, { namespaceId, actor: assistant, update: {} });
+    const same = await adminApi.post<Settings>(path, { namespaceId, actor: assistant, update: {} });
     expect(same.body).toEqual(body);
   });
 
   test("the trail says what was switched and for whom", async () => {
-    const desk = await office();
+    const adminApi = await office();
     const namespaceId = newTenant();
     const update = { enable: ["files"], disable: ["service"] };
-    await desk.post(path, { namespaceId, actor: bob, update });
-    const said = { action: "namespaces.update", receiver: bob, metadata: { ...update, operator: desk.operatorId } };
-    expect(await changesIn(desk, namespaceId)).toMatchObject([said, said]);
+    await adminApi.post(path, { namespaceId, actor: bob, update });
+    const said = { action: "namespaces.update", receiver: bob, metadata: { ...update, operator: adminApi.operatorId } };
+    expect(await changesIn(adminApi, namespaceId)).toMatchObject([said, said]);
   });
 
   describe("a change that expects a version", () => {
     test("is made while it is the one that was read, the very first one too", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
       const sent = { namespaceId, actor: assistant };
-      const { version: expectedVersion } = await read(desk, namespaceId);
-      const first = await desk.post<Settings>(path, { ...sent, update: { enable: ["files"] }, expectedVersion });
+      const { version: expectedVersion } = await read(adminApi, namespaceId);
+      const first = await adminApi.post<Settings>(path, { ...sent, update: { enable: ["files"] }, expectedVersion });
       expect([first.status, first.body.enabled]).toEqual([200, ["files"]]);
       expect(first.body.version).not.toBe(expectedVersion);
       const next = { ...sent, update: { enable: ["service"] }, expectedVersion: first.body.version };
-      expect((await desk.post<Settings>(path, next)).body.enabled).toEqual(["files", "service"]);
+      expect((await adminApi.post<Settings>(path, next)).body.enabled).toEqual(["files", "service"]);
     });
 
     test("is refused once somebody changed something, and changes nothing", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
       const sent = { namespaceId, actor: assistant };
-      const { version: expectedVersion } = await read(desk, namespaceId);
+      const { version: expectedVersion } = await read(adminApi, namespaceId);
       const own = context({ namespaceId });
-      await desk.stores.settings.applyUpdate(own, { enable: ["service"] }, neverAborted);
-      const late = await desk.post<Refusal>(path, { ...sent, update: { enable: ["files"] }, expectedVersion });
+      await adminApi.stores.settings.applyUpdate(own, { enable: ["service"] }, neverAborted);
+      const late = await adminApi.post<Refusal>(path, { ...sent, update: { enable: ["files"] }, expectedVersion });
       expect([late.status, late.body.error.code]).toEqual([409, "conflict"]);
       expect(late.body.error.message).toContain("/expectedVersion");
-      expect((await read(desk, namespaceId)).enabled).toEqual(["service"]);
-      expect((await changesIn(desk, namespaceId)).at(-1)).toMatchObject({ outcome: "failed", reason: "conflict" });
+      expect((await read(adminApi, namespaceId)).enabled).toEqual(["service"]);
+      expect((await changesIn(adminApi, namespaceId)).at(-1)).toMatchObject({ outcome: "failed", reason: "conflict" });
     });
 
     test("is refused when that is the version of another actor or of nobody", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      await desk.post(path, { namespaceId, actor: alice, update: { enable: ["mail"] } });
-      const { version } = await read(desk, namespaceId, "human:alice");
+      await adminApi.post(path, { namespaceId, actor: alice, update: { enable: ["mail"] } });
+      const { version } = await read(adminApi, namespaceId, "human:alice");
       for (const expectedVersion of [version, "0", "nul\0"]) {
         const sent = { namespaceId, actor: assistant, update: { enable: ["files"] }, expectedVersion };
-        expect((await desk.post(path, sent)).status).toBe(409);
+        expect((await adminApi.post(path, sent)).status).toBe(409);
       }
-      expect((await read(desk, namespaceId)).enabled).toEqual([]);
+      expect((await read(adminApi, namespaceId)).enabled).toEqual([]);
     });
 
     test("is made by one of several that expect the same", async () => {
-      const desk = await office();
+      const adminApi = await office();
       const namespaceId = newTenant();
-      const { version: expectedVersion } = await read(desk, namespaceId);
+      const { version: expectedVersion } = await read(adminApi, namespaceId);
       const answers = await Promise.all(
         ["a", "b", "c"].map((name) =>
-          desk.post(path, { namespaceId, actor: assistant, update: { enable: [name] }, expectedVersion }),
+          adminApi.post(path, { namespaceId, actor: assistant, update: { enable: [name] }, expectedVersion }),
         ),
       );
       expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409, 409]);
-      expect((await read(desk, namespaceId)).enabled).toHaveLength(1);
+      expect((await read(adminApi, namespaceId)).enabled).toHaveLength(1);
     });
   });
 
   const many = Array.from({ length: 256 }, (_, place) => `namespace-${String(place).padStart(3, "0")}`);
 
   test("256 may be on and no more: one too many changes nothing", async () => {
-    const desk = await office();
+    const adminApi = await office();
     const namespaceId = newTenant();
     const sent = { namespaceId, actor: assistant };
-    expect((await desk.post(path, { ...sent, update: { enable: many } })).status).toBe(200);
-    const { status, body } = await desk.post<Refusal>(path, { ...sent, update: { enable: ["one-more"] } });
+    expect((await adminApi.post(path, { ...sent, update: { enable: many } })).status).toBe(200);
+    const { status, body } = await adminApi.post<Refusal>(path, { ...sent, update: { enable: ["one-more"] } });
     expect([status, body.error.code]).toEqual([400, "invalid_request"]);
     expect(body.error.message).toContain("256");
-    expect((await read(desk, namespaceId)).enabled).toEqual(many);
+    expect((await read(adminApi, namespaceId)).enabled).toEqual(many);
     const swapped = { ...sent, update: { enable: ["one-more"], disable: [many[0]] } };
-    expect((await desk.post(path, swapped)).status).toBe(200);
+    expect((await adminApi.post(path, swapped)).status).toBe(200);
   });
 
   test("a name that is to be on and off at once is refused", async () => {
-    const desk = await office();
+    const adminApi = await office();
     const update = { enable: ["files"], disable: ["files"] };
-    const { status, body } = await desk.post<Refusal>(path, { namespaceId: newTenant(), actor: assistant, update });
+    const { status, body } = await adminApi.post<Refusal>(path, { namespaceId: newTenant(), actor: assistant, update });
     expect([status, body.error.code]).toEqual([400, "invalid_request"]);
   });
 
   test("actors and names with characters that no column can hold as they are are kept as they are", async () => {
-    const desk = await office();
+    const adminApi = await office();
     const namespaceId = newTenant();
     const actor = { kind: "agent", agentId: "nul\0" };
-    const { status } = await desk.post(path, { namespaceId, actor, update: { enable: ["a\0", "\ud800"] } });
+    const { status } = await adminApi.post(path, { namespaceId, actor, update: { enable: ["a\0", "\ud800"] } });
     expect(status).toBe(200);
-    expect((await read(desk, namespaceId, "agent:nul\0")).enabled).toEqual(["a\0", "\ud800"]);
-    expect((await read(desk, namespaceId, "agent:nul")).enabled).toEqual([]);
+    expect((await read(adminApi, namespaceId, "agent:nul\0")).enabled).toEqual(["a\0", "\ud800"]);
+    expect((await read(adminApi, namespaceId, "agent:nul")).enabled).toEqual([]);
   });
 });
 
 test("of two operators who expect the same at once, on hosts that share a PostgreSQL, one wins", async () => {
-  const desks = await Promise.all((await openPair()).map((database) => openOffice(database)));
+  const adminApis = await Promise.all((await openPair()).map((database) => openOffice(database)));
   for (let round = 0; round < 10; round += 1) {
-    const settings = await Promise.all(desks.map((desk) => read(desk, "tenant-1")));
+    const settings = await Promise.all(adminApis.map((adminApi) => read(adminApi, "tenant-1")));
     expect(settings[0]).toEqual(settings[1]);
     const answers = await Promise.all(
-      desks.map(({ post }, place) => {
+      adminApis.map(({ post }, place) => {
         const update = { enable: [`round-${round}-host-${place}`] };
         const { version: expectedVersion } = settings[place] ?? { version: "none" };
         return post(path, { namespaceId: "tenant-1", actor: assistant, update, expectedVersion });
@@ -167,6 +171,6 @@ test("of two operators who expect the same at once, on hosts that share a Postgr
     );
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409]);
   }
-  const [desk] = desks;
-  expect(await desk?.stores.settings.enabled("tenant-1", assistant)).toHaveLength(10);
+  const [adminApi] = adminApis;
+  expect(await adminApi?.stores.settings.enabled("tenant-1", assistant)).toHaveLength(10);
 });

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { deferred, rejection } from "../../test/deployment.ts";
 import { aborted, listenersOf, never } from "../../test/turns.ts";
-import { neverAborted, openDeadline, orAbort, TimeLimitError, withinTime } from "./deadline.ts";
+import { openDeadline, orAbort, TimeLimitError, withinTime } from "./deadline.ts";
+import { neverAborted, type LazySignal } from "./signals.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -53,6 +54,7 @@ describe("work that waits for nobody who has gone", () => {
     expect(listenersOf(signal)).toBe(0);
     const gates = Array.from({ length: 50 }, () => deferred<void>());
     const waiting = gates.map(({ promise }) => orAbort(promise, signal));
+    await vi.advanceTimersByTimeAsync(0);
     expect(listenersOf(signal)).toBe(1);
     gates.forEach(({ resolve }) => resolve());
     await Promise.all(waiting);
@@ -144,10 +146,32 @@ describe("a call within its time", () => {
   test("is its answer; its signal does not fire afterwards, and nothing is left behind", async () => {
     const caller = new AbortController();
     const signals: AbortSignal[] = [];
-    const call = (signal: AbortSignal): Promise<string> => (signals.push(signal), Promise.resolve("done"));
+    const call = (signal: LazySignal): Promise<string> => (signals.push(signal.get()), Promise.resolve("done"));
     expect(await withinTime({ timeoutMs: 50, late }, caller.signal, call)).toBe("done");
     caller.abort("late");
     expect([signals[0]?.aborted, vi.getTimerCount(), listenersOf(caller.signal)]).toStrictEqual([false, 0, 0]);
+  });
+
+  test("that ends before the event loop turns never makes a timer, a listener or a signal; one that takes longer does", async () => {
+    const caller = new AbortController();
+    const made = {
+      timers: vi.spyOn(globalThis, "setTimeout"),
+      signals: vi.spyOn(globalThis, "AbortController"),
+      listeners: vi.spyOn(caller.signal, "addEventListener"),
+    };
+    const soon = async (): Promise<string> => (await undefined, await undefined, "done");
+    const answer = await withinTime({ timeoutMs: 50, late }, caller.signal, soon);
+    const counts = Object.values(made).map(({ mock }) => mock.calls.length);
+    for (const spy of Object.values(made)) spy.mockRestore();
+    expect([answer, counts]).toStrictEqual(["done", [0, 0, 0]]);
+
+    const slow = deferred<string>();
+    const calling = withinTime({ timeoutMs: 50, late }, caller.signal, () => slow.promise);
+    await vi.advanceTimersByTimeAsync(49);
+    expect([vi.getTimerCount(), listenersOf(caller.signal)]).toStrictEqual([1, 1]);
+    slow.resolve("done");
+    expect(await calling).toBe("done");
+    expect([vi.getTimerCount(), listenersOf(caller.signal)]).toStrictEqual([0, 0]);
   });
 
   test("that throws before it returns a promise rejects and leaves nothing behind", async () => {
@@ -161,7 +185,7 @@ describe("a call within its time", () => {
 
   test("is given up when its time is up, without any grace, and its signal fires", async () => {
     const signals: AbortSignal[] = [];
-    const call = (signal: AbortSignal): Promise<never> => (signals.push(signal), never());
+    const call = (signal: LazySignal): Promise<never> => (signals.push(signal.get()), never());
     const calling = rejection(withinTime({ timeoutMs: 50, graceMs: 1_000, late }, neverAborted(), call));
     await vi.advanceTimersByTimeAsync(50);
     expect(await calling).toStrictEqual(new TimeLimitError(late));
@@ -174,7 +198,7 @@ describe("a call within its time", () => {
       { graceMs: 1_000, answer: "done" },
     ]) {
       const caller = new AbortController();
-      const call = async (signal: AbortSignal): Promise<string> => (await aborted(signal), "done");
+      const call = async (signal: LazySignal): Promise<string> => (await aborted(signal.get()), "done");
       const calling = withinTime({ timeoutMs: 50, graceMs, late }, caller.signal, call).catch(
         (error: unknown) => error,
       );
@@ -182,26 +206,4 @@ describe("a call within its time", () => {
       expect(await calling).toBe(answer);
     }
   });
-});
-
-test("a platform that forbids a signal while modules load gets a new one for each call", async () => {
-  vi.stubGlobal("AbortController", function forbidden() {
-    throw new Error("not while modules load");
-  });
-  const path = "./deadline.ts?loaded-where-signals-are-forbidden";
-  const deadline = (await import(path)) as { neverAborted: typeof neverAborted };
-  vi.unstubAllGlobals();
-  expect(deadline.neverAborted()).not.toBe(deadline.neverAborted());
-  expect(deadline.neverAborted().aborted).toBe(false);
-  expect(neverAborted()).toBe(neverAborted());
-});
-
-test("the signal of calls without one is not aborted and combines with others", () => {
-  const controller = new AbortController();
-  const either = AbortSignal.any([neverAborted(), controller.signal]);
-  expect(neverAborted().aborted).toBe(false);
-  expect(either.aborted).toBe(false);
-  controller.abort();
-  expect(either.aborted).toBe(true);
-  expect(neverAborted().aborted).toBe(false);
 });

@@ -1,48 +1,8 @@
+import { addWaiter, isNeverAborted, LazySignal, ownSignal, removeWaiter } from "./signals.ts";
+
 /** What ran out of time, in words for the operator. */
 export class TimeLimitError extends Error {
   override readonly name = "TimeLimitError";
-}
-
-/** For operations called without a signal. */
-export function neverAborted(): AbortSignal {
-  return sharedSignal ?? new AbortController().signal;
-}
-
-/**
- * One for all operations. A platform that forbids it while modules load (workerd did) ties each signal to the request
- * that made it, so there every operation gets its own.
- */
-const sharedSignal: AbortSignal | undefined = makeShared();
-
-/** It never fires, so listeners on it are not kept. */
-function makeShared(): AbortSignal | undefined {
-  try {
-    return Object.defineProperty(new AbortController().signal, "addEventListener", { value: () => {} });
-  } catch {
-    return undefined;
-  }
-}
-
-/** Who waits for a signal. There is one listener a signal, however many wait: adding the n-th listener costs n. */
-const waiting = new WeakMap<AbortSignal, Set<() => void>>();
-
-function tellAll({ target }: Event): void {
-  const waiters = waiting.get(target as AbortSignal);
-  const told = [...(waiters ?? [])];
-  waiters?.clear();
-  for (const tell of told) tell();
-}
-
-function addWaiter(signal: AbortSignal, tell: () => void): void {
-  let waiters = waiting.get(signal);
-  if (waiters === undefined) waiting.set(signal, (waiters = new Set()));
-  if (waiters.size === 0) signal.addEventListener("abort", tellAll, { once: true });
-  waiters.add(tell);
-}
-
-function removeWaiter(signal: AbortSignal, tell: () => void): void {
-  const waiters = waiting.get(signal);
-  if (waiters?.delete(tell) === true && waiters.size === 0) signal.removeEventListener("abort", tellAll);
 }
 
 /** How long a call may take, and how much longer once its caller has gone. */
@@ -53,14 +13,31 @@ export interface TimeLimit {
   late: string;
 }
 
-/** Waits for work that has begun. `onGivenUp` is told as soon as nobody waits for it, or only for its grace. */
-function wait<T>(
-  work: T | PromiseLike<T>,
-  caller: AbortSignal,
-  graceMs: number,
-  limit?: TimeLimit,
-  onGivenUp?: (reason: unknown) => void,
-): Promise<T> {
+/** What there is to know about a wait besides the work. */
+interface Wait {
+  caller: AbortSignal;
+  graceMs: number;
+  limit?: TimeLimit;
+  /** Told as soon as nobody waits for the work any more, or only for its grace. */
+  onGivenUp?(reason: unknown): void;
+}
+
+/** Work that settles within so many rounds of the microtask queue never needs a timer or a listener. */
+const patience = 8;
+
+async function waitFor<T>(work: T | PromiseLike<T>, wait: Wait): Promise<T> {
+  const promise = Promise.resolve(work);
+  const state = { isSettled: false };
+  const settle = (): void => {
+    state.isSettled = true;
+  };
+  promise.then(settle, settle);
+  for (let round = 0; round < patience && !state.isSettled && !wait.caller.aborted; round += 1) await undefined;
+  return state.isSettled ? await promise : await watch(promise, wait);
+}
+
+/** Waits for work that takes its time: watches the clock and the caller. */
+function watch<T>(work: Promise<T>, { caller, graceMs, limit, onGivenUp }: Wait): Promise<T> {
   return new Promise((resolve, reject) => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const giveUpAfter = (ms: number, late: string): void => {
@@ -81,7 +58,7 @@ function wait<T>(
       onGivenUp?.(caller.reason);
     };
     const letGo = (): void => {
-      if (timer !== undefined) clearTimeout(timer);
+      clearTimeout(timer);
       removeWaiter(caller, onAbort);
     };
     const settleWith =
@@ -90,10 +67,10 @@ function wait<T>(
         letGo();
         settle(outcome);
       };
-    Promise.resolve(work).then(settleWith<T>(resolve), settleWith(reject));
+    work.then(settleWith<T>(resolve), settleWith(reject));
     if (limit !== undefined) giveUpAfter(limit.timeoutMs, limit.late);
     if (caller.aborted) onAbort();
-    else if (caller !== sharedSignal) addWaiter(caller, onAbort);
+    else addWaiter(caller, onAbort);
   });
 }
 
@@ -103,18 +80,18 @@ function wait<T>(
  * nothing is left on the signal.
  */
 export function orAbort<T>(work: T | PromiseLike<T>, signal: AbortSignal, graceMs = 0): Promise<T> {
-  return signal === sharedSignal ? (Promise.resolve(work) as Promise<T>) : wait(work, signal, graceMs);
+  return isNeverAborted(signal) ? (Promise.resolve(work) as Promise<T>) : waitFor(work, { caller: signal, graceMs });
 }
 
 /** Waits for a call no longer than it may take, and tells it by its signal when nobody waits any more. */
 export async function withinTime<T>(
   limit: TimeLimit,
   caller: AbortSignal,
-  call: (signal: AbortSignal) => T | PromiseLike<T>,
+  call: (signal: LazySignal) => T | PromiseLike<T>,
 ): Promise<T> {
-  const controller = new AbortController();
-  const work = call(controller.signal);
-  return wait(work, caller, limit.graceMs ?? 0, limit, (reason) => controller.abort(reason));
+  const signal = new LazySignal();
+  const { graceMs = 0 } = limit;
+  return waitFor(call(signal), { caller, graceMs, limit, onGivenUp: (reason) => signal.abort(reason) });
 }
 
 /** A time limit and a caller as one signal. */
@@ -127,17 +104,17 @@ export interface Deadline {
 
 /** Starts the clock; `late` is what the signal's reason says when the time is up. */
 export function openDeadline(timeoutMs: number, caller: AbortSignal, late: string): Deadline {
-  const controller = new AbortController();
-  const onCallerAbort = (): void => controller.abort(caller.reason);
-  const timer = setTimeout(() => controller.abort(new TimeLimitError(late)), timeoutMs);
+  const { signal, abort } = ownSignal();
+  const onCallerAbort = (): void => abort(caller.reason);
+  const timer = setTimeout(() => abort(new TimeLimitError(late)), timeoutMs);
   if (caller.aborted) onCallerAbort();
-  else if (caller !== sharedSignal) addWaiter(caller, onCallerAbort);
+  else addWaiter(caller, onCallerAbort);
   return {
-    signal: controller.signal,
+    signal,
     close(reason) {
       clearTimeout(timer);
       removeWaiter(caller, onCallerAbort);
-      controller.abort(reason);
+      abort(reason);
     },
   };
 }

@@ -2,7 +2,7 @@ export { accept, check, deepFreeze, extend, isAccepted, markAccepted, originOf, 
 export { boundedArray, strictObject } from "./bounded.ts";
 export { canonicalJson } from "./canonical-json.ts";
 export { checkJsonText } from "./check-json-text.ts";
-export { neverAborted, openDeadline, orAbort, TimeLimitError, withinTime, type Deadline } from "./deadline.ts";
+export { openDeadline, orAbort, TimeLimitError, withinTime, type Deadline } from "./deadline.ts";
 export { describeExpectation, describeIssues } from "./describe-issues.ts";
 export { fromHeaderValue, toHeaderValue } from "./header-value.ts";
 export { currentTimestamp, parseInstant } from "./instant.ts";
@@ -11,3 +11,4 @@ export { fitsInBytes } from "./json-size.ts";
 export { readJson, type JsonObject, type JsonValue } from "./json.ts";
 export { quietly } from "./quietly.ts";
 export { sha256 } from "./sha256.ts";
+export { neverAborted, type LazySignal } from "./signals.ts";

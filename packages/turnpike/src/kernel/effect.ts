@@ -1,5 +1,13 @@
 import type { JsonObject, JsonValue } from "../contracts/index.ts";
-import { accept, fitsInBytes, quietly, TimeLimitError, withinTime, type Accepted } from "../internal/index.ts";
+import {
+  accept,
+  fitsInBytes,
+  quietly,
+  TimeLimitError,
+  withinTime,
+  type Accepted,
+  type LazySignal,
+} from "../internal/index.ts";
 import { graceMs, reportPortError, type Ports } from "./call-port.ts";
 import type { CallOptions, PortFailure } from "./ports.ts";
 
@@ -38,7 +46,7 @@ const lateMessage = "It did not end in time; the effect may have happened.";
 export async function carryOutEffect(
   { toolTimeoutMs: timeoutMs = defaultTimeoutMs }: Ports,
   { signal, onEffect }: EffectOptions,
-  call: (signal: AbortSignal) => Promise<unknown>,
+  call: (signal: LazySignal) => Promise<unknown>,
 ): Promise<EffectEnd> {
   quietly(() => onEffect?.());
   try {

@@ -99,7 +99,7 @@ async function run(
   const { operationId, context, resource } = operation;
   const failure = { port: "resources", id: resource.namespace } as const;
   options.signal.throwIfAborted();
-  const end = await carryOutEffect(ports, options, (limited) => provider.invoke(operation, limited));
+  const end = await carryOutEffect(ports, options, (limited) => provider.invoke(operation, limited.get()));
   if (end.kind === "threw") {
     reportPortError(ports, end.error, failure);
     return failed(operation, context, "resource_execution_failed", end.message);

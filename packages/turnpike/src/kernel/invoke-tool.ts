@@ -24,7 +24,7 @@ import { carryOutEffect, readResult, type EffectOptions } from "./effect.ts";
 import { errorObject } from "./kernel-error.ts";
 import { hiddenBecause } from "./list-tools.ts";
 import { isWithinCeiling } from "./match.ts";
-import { InvalidToolOutputError, ToolError } from "./tool.ts";
+import { InvalidToolOutputError, invokeHandler, ToolError } from "./tool.ts";
 import { isUnavailable, type Tool, type ToolCatalog } from "./tool-catalog.ts";
 
 /** Where tools are called: the gate, and the tools there are. */
@@ -189,7 +189,7 @@ async function run(
   call: ToolCall,
   options: EffectOptions,
 ): Promise<ToolResult> {
-  const end = await carryOutEffect(ports, options, (limited) => tool.handler.invoke(context, call, limited));
+  const end = await carryOutEffect(ports, options, (limited) => invokeHandler(tool.handler, context, call, limited));
   if (end.kind === "returned") return checkResult(ports, call, context, end.value);
   const { error, message } = end;
   try {

@@ -81,7 +81,7 @@ async function deliver(
   const { messages: transport } = ports;
   if (transport === undefined) return failed(envelope, context, "message_transport_not_configured");
   options.signal.throwIfAborted();
-  const end = await carryOutEffect(ports, options, (limited) => transport.deliver(context, envelope, limited));
+  const end = await carryOutEffect(ports, options, (limited) => transport.deliver(context, envelope, limited.get()));
   if (end.kind === "threw") {
     reportPortError(ports, end.error, { port: "messages" });
     return failed(envelope, context, "message_delivery_failed", end.message);

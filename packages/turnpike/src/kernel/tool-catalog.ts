@@ -169,7 +169,9 @@ function addTools(ports: Ports, tools: Map<string, Tool>, provider: ToolProvider
 function askProvider(provider: ToolProvider, context: DiscoveryContext, signal: AbortSignal): Promise<Tool[]> {
   const limit = { timeoutMs: providerTimeoutMs, late: `No answer within ${providerTimeoutMs} ms.` };
   return withinTime(limit, signal, (limited) =>
-    provider.tools(context, limited).then((handlers) => handlers.map((handler) => compileProvided(provider, handler))),
+    provider
+      .tools(context, limited.get())
+      .then((handlers) => handlers.map((handler) => compileProvided(provider, handler))),
   );
 }
 

@@ -1,4 +1,4 @@
-import { expect, expectTypeOf, test } from "vitest";
+import { afterEach, expect, expectTypeOf, test, vi } from "vitest";
 import { z } from "zod";
 import {
   callOf,
@@ -13,9 +13,10 @@ import {
   worldOf,
   type World,
 } from "../../test/deployment.ts";
+import { never } from "../../test/turns.ts";
 import { ToolResultSchema, type JsonObject, type ToolResult } from "../contracts/index.ts";
 import type { ToolHandler } from "./ports.ts";
-import { defineTool, ToolError, type ToolDefinition } from "./tool.ts";
+import { defineTool, ToolError, type ToolDefinition, type ToolRun } from "./tool.ts";
 
 const input = z.object({ note: z.string().min(1), lines: z.int().default(10) });
 const output = z.object({ text: z.string() });
@@ -45,6 +46,11 @@ async function callTool(tool: ToolHandler, args: JsonObject = { note: "today" })
   const result = await world.kernel.invokeTool(contextOf(), callOf({ arguments: args }));
   return { result, world };
 }
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
 
 test("a descriptor has the JSON Schemas of the zod schemas: input as sent, output as returned", () => {
   expect(defineTool(definition({ annotations: { readOnly: true, idempotent: true } })).descriptor).toStrictEqual({
@@ -266,4 +272,54 @@ test("a tool written by hand is as good as a defined one", async () => {
     completedAt: "2026-01-01T12:00:00Z",
     output: "text of today",
   });
+});
+
+test("no signal is made for a run that does not look at its own", async () => {
+  const signals = vi.spyOn(globalThis, "AbortController");
+  const { result } = await callTool(defineTool(definition()));
+  expect([result.status, signals.mock.calls.length]).toStrictEqual(["succeeded", 0]);
+});
+
+for (const row of [
+  { name: "early", look: (run: ToolRun, kept: AbortSignal[]) => void kept.push(run.signal) },
+  { name: "through a copy of its run", look: (run: ToolRun, kept: AbortSignal[]) => void kept.push({ ...run }.signal) },
+]) {
+  test(`a run that looks at its signal ${row.name} sees it fire when its time is up`, async () => {
+    vi.useFakeTimers();
+    const kept: AbortSignal[] = [];
+    const tool = defineTool(definition({ run: (_args, run) => (row.look(run, kept), never()) }));
+    const { kernel } = worldOf({ grants: [grantOf("grant-1")], tools: [tool], toolTimeoutMs: 50 });
+    const calling = kernel.invokeTool(contextOf(), callOf());
+    await vi.advanceTimersByTimeAsync(49);
+    expect(kept.map(({ aborted }) => aborted)).toStrictEqual([false]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(said(await calling)).toBe("tool_execution_failed");
+    expect(kept.map(({ aborted }) => aborted)).toStrictEqual([true]);
+  });
+}
+
+test("a run that looks at its signal only when it was given up sees that it has fired", async () => {
+  vi.useFakeTimers();
+  const runs: ToolRun[] = [];
+  const tool = defineTool(definition({ run: (_args, run) => (runs.push(run), never()) }));
+  const { kernel } = worldOf({ grants: [grantOf("grant-1")], tools: [tool], toolTimeoutMs: 50 });
+  const calling = kernel.invokeTool(contextOf(), callOf());
+  await vi.advanceTimersByTimeAsync(50);
+  await calling;
+  expect(runs.map(({ signal }) => signal.aborted)).toStrictEqual([true]);
+});
+
+test("a tool whose invoke was replaced is called by the new one, with a signal", async () => {
+  const tool = defineTool(definition());
+  const seen: boolean[] = [];
+  const { invoke } = tool;
+  const watched: ToolHandler = {
+    ...tool,
+    invoke(context, call, signal) {
+      seen.push(signal instanceof AbortSignal);
+      return invoke(context, call, signal);
+    },
+  };
+  expect((await callTool(watched)).result.status).toBe("succeeded");
+  expect(seen).toStrictEqual([true]);
 });

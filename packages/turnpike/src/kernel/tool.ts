@@ -12,7 +12,15 @@ import {
   type ToolDescriptor,
   type ToolResult,
 } from "../contracts/index.ts";
-import { accept, check, currentTimestamp, describeIssues, jsonSchemaOf, markAccepted } from "../internal/index.ts";
+import {
+  accept,
+  check,
+  currentTimestamp,
+  describeIssues,
+  jsonSchemaOf,
+  markAccepted,
+  type LazySignal,
+} from "../internal/index.ts";
 import type { ToolHandler } from "./ports.ts";
 
 /** Thrown by a tool to fail a call with a code and words meant for the caller. Any other error stays inside. */
@@ -70,6 +78,17 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType = z
   definition: ToolDefinition<Input, Output>,
 ): ToolHandler {
   const { input, output, requires } = definition;
+  const carryOut = async (run: ToolRun): Promise<ToolResult> => {
+    const { arguments: args, id: callId, tool } = run.call;
+    const returned = await definition.run(args as z.output<Input>, run);
+    const taken = check(JsonValueSchema, output === undefined ? returned : checkOutput(output, returned));
+    if (!taken.ok)
+      throw new InvalidToolOutputError(taken.message, "cause" in taken ? { cause: taken.cause } : undefined);
+    const result = { status: "succeeded", callId, tool, completedAt: currentTimestamp(), output: taken.value } as const;
+    return markAccepted(ToolResultSchema, result);
+  };
+  const invoke: ToolHandler["invoke"] = (context, call, signal) => carryOut({ context, call, signal });
+  lazyInvokes.set(invoke, (context, call, signal) => carryOut(lazyRun(context, call, signal)));
   return {
     descriptor: describeTool(definition),
     parse(args) {
@@ -80,20 +99,32 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType = z
     ...("ceiling" in requires && {
       requirement: (context: AccessContext, args: JsonObject) => requires.of(args as z.output<Input>, context),
     }),
-    async invoke(context, call, signal): Promise<ToolResult> {
-      const returned = await definition.run(call.arguments as z.output<Input>, { context, call, signal });
-      const taken = check(JsonValueSchema, output === undefined ? returned : checkOutput(output, returned));
-      if (!taken.ok)
-        throw new InvalidToolOutputError(taken.message, "cause" in taken ? { cause: taken.cause } : undefined);
-      const { id: callId, tool } = call;
-      const result = {
-        status: "succeeded",
-        callId,
-        tool,
-        completedAt: currentTimestamp(),
-        output: taken.value,
-      } as const;
-      return markAccepted(ToolResultSchema, result);
+    invoke,
+  };
+}
+
+type LazyInvoke = (context: AccessContext, call: ToolCall, signal: LazySignal) => Promise<ToolResult>;
+
+/** How tools that were defined here are called without a signal that they may never look at, by their `invoke`. */
+const lazyInvokes = new WeakMap<ToolHandler["invoke"], LazyInvoke>();
+
+/** Calls a tool. */
+export function invokeHandler(
+  handler: ToolHandler,
+  context: AccessContext,
+  call: ToolCall,
+  signal: LazySignal,
+): Promise<ToolResult> {
+  const invokeLazily = lazyInvokes.get(handler.invoke);
+  return invokeLazily?.(context, call, signal) ?? handler.invoke(context, call, signal.get());
+}
+
+function lazyRun(context: AccessContext, call: ToolCall, lazy: LazySignal): ToolRun {
+  return {
+    context,
+    call,
+    get signal() {
+      return lazy.get();
     },
   };
 }

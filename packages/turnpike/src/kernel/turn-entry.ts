@@ -55,7 +55,7 @@ export async function accessNow(ports: Ports, context: AccessContext, signal: Ab
   if (guard === undefined) return { kind: "stands", context };
   const limit = { timeoutMs: guardTimeoutMs, late: `No answer within ${guardTimeoutMs} ms.` };
   const answer = await callPort(ports, { port: "access" }, signal, async () =>
-    readAccess(await withinTime(limit, signal, (limited) => guard.check(context, limited)), context),
+    readAccess(await withinTime(limit, signal, (limited) => guard.check(context, limited.get())), context),
   );
   return answer.ok ? answer.value : { kind: "unavailable" };
 }

@@ -1,0 +1,95 @@
+/** For operations called without a signal. */
+export function neverAborted(): AbortSignal {
+  return sharedSignal ?? new AbortController().signal;
+}
+
+/** True for a signal that is known never to fire. */
+export function isNeverAborted(signal: AbortSignal): boolean {
+  return signal === sharedSignal;
+}
+
+/**
+ * One for all operations. A platform that forbids it while modules load (workerd did) ties each signal to the request
+ * that made it, so there every operation gets its own.
+ */
+const sharedSignal: AbortSignal | undefined = makeShared();
+
+/** It never fires, so listeners on it are not kept. */
+function makeShared(): AbortSignal | undefined {
+  try {
+    return Object.defineProperty(new AbortController().signal, "addEventListener", { value: () => {} });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Who waits for a signal. There is one listener a signal, however many wait: adding the n-th listener costs n. */
+const waiting = new WeakMap<AbortSignal, Waiters>();
+
+interface Waiters {
+  told: Set<() => void>;
+  /** A signal of our own is told by whoever fires it, and needs no listener. */
+  isOwn: boolean;
+}
+
+function tellAll(signal: AbortSignal): void {
+  const waiters = waiting.get(signal)?.told;
+  if (waiters === undefined) return;
+  const told = [...waiters];
+  waiters.clear();
+  for (const tell of told) tell();
+}
+
+function onAbort({ target }: Event): void {
+  tellAll(target as AbortSignal);
+}
+
+/** Has `tell` called when the signal fires. The signal must not have fired. */
+export function addWaiter(signal: AbortSignal, tell: () => void): void {
+  if (isNeverAborted(signal)) return;
+  let waiters = waiting.get(signal);
+  if (waiters === undefined) waiting.set(signal, (waiters = { told: new Set(), isOwn: false }));
+  if (waiters.told.size === 0 && !waiters.isOwn) signal.addEventListener("abort", onAbort, { once: true });
+  waiters.told.add(tell);
+}
+
+/** Takes `addWaiter` back; the last one leaves nothing on the signal. */
+export function removeWaiter(signal: AbortSignal, tell: () => void): void {
+  const waiters = waiting.get(signal);
+  if (waiters?.told.delete(tell) === true && waiters.told.size === 0 && !waiters.isOwn)
+    signal.removeEventListener("abort", onAbort);
+}
+
+/** Makes a signal, and the function that fires it. */
+export function ownSignal(): { signal: AbortSignal; abort(reason: unknown): void } {
+  const controller = new AbortController();
+  const { signal } = controller;
+  waiting.set(signal, { told: new Set(), isOwn: true });
+  return {
+    signal,
+    abort(reason) {
+      if (signal.aborted) return;
+      controller.abort(reason);
+      tellAll(signal);
+    },
+  };
+}
+
+/** A signal that is made when somebody first looks at it. Most calls end before anybody does. */
+export class LazySignal {
+  #controller: AbortController | undefined;
+  #fired: { reason: unknown } | undefined;
+
+  get(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#fired !== undefined) this.#controller.abort(this.#fired.reason);
+    }
+    return this.#controller.signal;
+  }
+
+  abort(reason: unknown): void {
+    this.#fired = { reason };
+    this.#controller?.abort(reason);
+  }
+}

@@ -10,5 +10,6 @@ export { jsonSchemaOf, jsonSchemasOf } from "./json-schema.ts";
 export { fitsInBytes } from "./json-size.ts";
 export { readJson, type JsonObject, type JsonValue } from "./json.ts";
 export { quietly } from "./quietly.ts";
+export { ReturnOverride } from "./return-override.ts";
 export { sha256 } from "./sha256.ts";
-export { neverAborted, type LazySignal } from "./signals.ts";
+export { isNeverAborted, neverAborted, type LazySignal } from "./signals.ts";

@@ -48,9 +48,8 @@ export async function admitTurn(
   const trusted = acceptContext(context);
   if (trusted === undefined) return refused("invalid_context");
   const view = await gate.view(trusted, signal);
-  const atAdmission: Gate = { ports: gate.ports, view: () => Promise.resolve(view) };
   const request = acceptRequest(trusted, toRun(turn.agent));
-  const decision = await authorizeEffect(atAdmission, trusted, request, {}, signal);
+  const decision = await authorizeEffect(gate.ports, { context: trusted, request, view }, signal);
   if (decision.kind === "deny") return refused(decision.reason);
 
   if (request === undefined || view === undefined) return refused("authority_unavailable");

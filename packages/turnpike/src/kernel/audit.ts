@@ -1,5 +1,5 @@
 import type { AuditEvent, AuditEventType, AuditOutcome, DiscoveryContext } from "../contracts/index.ts";
-import { orAbort, quietly } from "../internal/index.ts";
+import { isNeverAborted, orAbort, quietly } from "../internal/index.ts";
 import { graceMs, type Ports } from "./call-port.ts";
 import type { AuditSink } from "./ports.ts";
 
@@ -16,17 +16,22 @@ export type AuditFacts = { type: AuditEventType; outcome: AuditOutcome } & Parti
  * False when the sink refused, which `onAuditError` is told: what has not happened yet must not happen then. Throws the
  * signal's reason when the caller goes before the sink has answered.
  */
-export async function record(
+export function record(
   ports: Ports,
   context: DiscoveryContext,
   facts: () => AuditFacts,
   signal: AbortSignal,
-): Promise<boolean> {
+): boolean | Promise<boolean> {
   if (ports.audit === "none") {
     signal.throwIfAborted();
     return true;
   }
-  const isKept = await orAbort(keep(ports, ports.audit, auditEvent(context, facts())), signal);
+  const keeping = keep(ports, ports.audit, auditEvent(context, facts()));
+  return isNeverAborted(signal) ? keeping : unlessAborted(keeping, signal);
+}
+
+async function unlessAborted(keeping: Promise<boolean>, signal: AbortSignal): Promise<boolean> {
+  const isKept = await orAbort(keeping, signal);
   signal.throwIfAborted();
   return isKept;
 }
@@ -35,19 +40,17 @@ export async function record(
  * Puts one event on the trail after what it tells of. Nothing is thrown, because what has happened has happened. Once the
  * caller has gone the sink is waited for a moment longer and no more; it may still keep the event later.
  */
-export async function recordOutcome(
+export function recordOutcome(
   ports: Ports,
   context: DiscoveryContext,
   facts: () => AuditFacts,
   signal: AbortSignal,
-): Promise<void> {
-  if (ports.audit === "none") return;
+): undefined | Promise<unknown> {
+  if (ports.audit === "none") return undefined;
   const event = auditEvent(context, facts());
-  try {
-    await orAbort(keep(ports, ports.audit, event), signal, graceMs);
-  } catch (error) {
-    quietly(() => ports.onAuditError?.(error, event));
-  }
+  const keeping = keep(ports, ports.audit, event);
+  if (isNeverAborted(signal)) return keeping;
+  return orAbort(keeping, signal, graceMs).catch((error: unknown) => quietly(() => ports.onAuditError?.(error, event)));
 }
 
 /** False when the sink refused the event, which the operator is told, also when nobody waits for it any more. */
@@ -64,17 +67,9 @@ async function keep(ports: Ports, sink: AuditSink, event: AuditEvent): Promise<b
 function auditEvent(context: DiscoveryContext, facts: AuditFacts): AuditEvent {
   const { now: at, traceId, namespaceId, actor, authority, owner, purpose, executionId } = context;
   // The facts come last: an object literal that begins with a spread costs twenty times as much.
-  return {
-    id: crypto.randomUUID(),
-    version: 1,
-    at,
-    traceId,
-    namespaceId,
-    actor,
-    ...(authority && { authority }),
-    owner,
-    purpose,
-    ...(executionId && { executionId }),
-    ...facts,
-  };
+  const id = crypto.randomUUID();
+  const event: AuditEvent = { id, version: 1, at, traceId, namespaceId, actor, owner, purpose, ...facts };
+  if (authority !== undefined) event.authority = authority;
+  if (executionId !== undefined) event.executionId = executionId;
+  return event;
 }

@@ -17,15 +17,27 @@ import { consume, decide, deny, peek, type Decision, type Spend } from "./decide
 import { denialMetadata } from "./diagnose.ts";
 import { requiredAuthority } from "./required-authority.ts";
 
+/** The grants that count; undefined when they cannot be established. */
+type View = AuthorityView | undefined;
+
 /** Where decisions are made: the ports, and the grants that count here and now. */
 export interface Gate {
   ports: Ports;
-  /** The grants the context may exercise; undefined when they cannot be established. */
-  view(context: DiscoveryContext, signal: AbortSignal): Promise<AuthorityView | undefined>;
+  /** The grants the context may exercise. */
+  view(context: DiscoveryContext, signal: AbortSignal): View | Promise<View>;
 }
 
 /** What an operation adds to the audit event of its decision. */
 export type DecisionFacts = Pick<AuditFacts, "tool" | "operationId" | "messageId" | "receiver">;
+
+/** What is decided, on which grants, and what the trail says of it besides. */
+export interface DecisionSubject {
+  context: AccessContext;
+  /** An accepted request, or undefined when what was asked cannot be one. */
+  request: AuthorizationRequest | undefined;
+  view: View;
+  facts?: DecisionFacts;
+}
 
 /** The operation `authorize`: decides without consuming, and says what would have to be granted. */
 export async function authorize(
@@ -38,7 +50,9 @@ export async function authorize(
   const trusted = acceptContext(context);
   if (trusted === undefined) return { allowed: false, reasonCode: "invalid_context" };
   const accepted = acceptRequest(trusted, request);
-  const decision = await decideAndRecord(gate, trusted, accepted, peek, {}, signal);
+  const view = accepted && (await gate.view(trusted, signal));
+  const deciding = decideAndRecord(gate.ports, { context: trusted, request: accepted, view }, peek, signal);
+  const decision = deciding instanceof Promise ? await deciding : deciding;
   if (decision.kind === "allow") {
     return { allowed: true, reasonCode: "allowed", matchedGrantId: decision.grant.grant.id };
   }
@@ -52,50 +66,51 @@ export async function authorize(
   };
 }
 
-/**
- * Decides for an execution: a bounded grant loses one use, and the decision is on the trail before anything happens.
- * The request is an accepted one, or undefined when what was asked cannot be one.
- */
+/** Decides for an execution: a bounded grant loses one use, and the decision is on the trail before anything happens. */
 export function authorizeEffect(
-  gate: Gate,
-  context: AccessContext,
-  request: AuthorizationRequest | undefined,
-  facts: DecisionFacts,
+  ports: Ports,
+  subject: DecisionSubject,
   signal: AbortSignal,
-): Promise<Decision> {
-  return decideAndRecord(gate, context, request, consume, facts, signal);
+): Decision | Promise<Decision> {
+  return decideAndRecord(ports, subject, consume, signal);
 }
 
-async function decideAndRecord(
-  gate: Gate,
-  context: AccessContext,
-  request: AuthorizationRequest | undefined,
+/** A decision that nobody is asked for and that nobody records is there at once. */
+function decideAndRecord(
+  ports: Ports,
+  subject: DecisionSubject,
   spend: Spend,
-  facts: DecisionFacts,
+  signal: AbortSignal,
+): Decision | Promise<Decision> {
+  signal.throwIfAborted();
+  const decided = decideOn(ports, subject.context, subject.request, subject.view, spend, signal);
+  return ports.audit === "none" ? decided : recordDecision(ports, subject, decided, signal);
+}
+
+async function recordDecision(
+  ports: Ports,
+  subject: DecisionSubject,
+  decided: Decision | Promise<Decision>,
   signal: AbortSignal,
 ): Promise<Decision> {
-  signal.throwIfAborted();
-  const view = request && (await gate.view(context, signal));
-  const decided = decideOn(gate.ports, context, request, view, spend, signal);
   const decision = decided instanceof Promise ? await decided : decided;
-  if (gate.ports.audit === "none") {
-    signal.throwIfAborted();
-    return decision;
+  const isRecorded = await record(ports, subject.context, () => factsOf(subject, decision), signal);
+  return isRecorded ? decision : deny("audit_unavailable");
+}
+
+function factsOf({ context, request, view, facts }: DecisionSubject, decision: Decision): AuditFacts {
+  const isAllowed = decision.kind === "allow";
+  const all: AuditFacts = { type: "authorization.checked", outcome: isAllowed ? "allowed" : "denied", ...facts };
+  if (request !== undefined) {
+    all.resource = request.resource;
+    all.action = request.action;
   }
-  const toRecord = (): AuditFacts => ({
-    type: "authorization.checked",
-    outcome: decision.kind === "allow" ? "allowed" : "denied",
-    ...facts,
-    ...request,
-    ...(decision.kind === "allow"
-      ? { grantId: decision.grant.grant.id }
-      : {
-          reason: decision.reason,
-          ...(request && view && { metadata: denialMetadata(view, context, request, decision) }),
-        }),
-  });
-  const recorded = await record(gate.ports, context, toRecord, signal);
-  return recorded ? decision : deny("audit_unavailable");
+  if (isAllowed) all.grantId = decision.grant.grant.id;
+  else {
+    all.reason = decision.reason;
+    if (request && view) all.metadata = denialMetadata(view, context, request, decision);
+  }
+  return all;
 }
 
 /** The decision itself, unrecorded. */
@@ -103,7 +118,7 @@ export function decideOn(
   ports: Ports,
   context: AccessContext,
   request: AuthorizationRequest | undefined,
-  view: AuthorityView | undefined,
+  view: View,
   spend: Spend,
   signal: AbortSignal,
 ): Decision | Promise<Decision> {

@@ -1,4 +1,5 @@
 import type { AccessContext, AuthorizationRequest, ResourceOperation, ToolCall } from "../contracts/index.ts";
+import { ReturnOverride } from "../internal/index.ts";
 import type { CompiledGrant } from "./active.ts";
 import type { AuthorityView } from "./authority.ts";
 import { acceptRequest, decideOn } from "./authorize.ts";
@@ -18,11 +19,28 @@ interface DecisionBasis {
   view: AuthorityView;
 }
 
-const bases = new WeakMap<RunningAct, DecisionBasis>();
+/** What an act was allowed on, as a private field on the act: nobody else can put one there, and it goes with the act. */
+class BasisMark extends ReturnOverride {
+  #basis: DecisionBasis;
 
-/** Remembers what an act was allowed on, for as long as somebody holds the act. */
-export function rememberBasis(act: RunningAct, basis: DecisionBasis): void {
-  bases.set(act, basis);
+  constructor(act: RunningAct, basis: DecisionBasis) {
+    super(act);
+    this.#basis = basis;
+  }
+
+  static put(act: RunningAct, basis: DecisionBasis): void {
+    void new BasisMark(act, basis);
+  }
+
+  static of(act: RunningAct): DecisionBasis | undefined {
+    return #basis in act ? act.#basis : undefined;
+  }
+}
+
+/** Freezes a fresh act that was allowed, and remembers on what. */
+export function withBasis<Act extends RunningAct>(act: Act, basis: DecisionBasis): Act {
+  BasisMark.put(act, basis);
+  return Object.freeze(act);
 }
 
 /**
@@ -36,7 +54,7 @@ export async function covers(
   signal: AbortSignal,
 ): Promise<boolean> {
   signal.throwIfAborted();
-  const basis = bases.get(act);
+  const basis = BasisMark.of(act);
   if (basis?.ports !== ports) return false;
   const { context, grant, view } = basis;
   const accepted = acceptRequest(context, request);

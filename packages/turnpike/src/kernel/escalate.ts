@@ -5,7 +5,7 @@ import { authorizeEffect, namesContextOwner } from "./authorize.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
 import { carryOutEffect } from "./effect.ts";
 import { mintAuthorityRequest } from "./required-authority.ts";
-import { enterTurn, gateOf, type RunningTurn } from "./running-turn.ts";
+import { enterTurn, type RunningTurn } from "./running-turn.ts";
 import type { ShutReason } from "./turn-entry.ts";
 
 /** What became of the wish to escalate. */
@@ -45,13 +45,8 @@ export async function escalate(
     return refused("tool_unavailable");
   }
   const isOwners = wanted?.capabilities.every(({ resource }) => namesContextOwner(resource, moment)) ?? true;
-  const decision = await authorizeEffect(
-    gateOf(turn, entry.view),
-    moment,
-    isOwners ? toEscalate : undefined,
-    {},
-    signal,
-  );
+  const request = isOwners ? toEscalate : undefined;
+  const decision = await authorizeEffect(ports, { context: moment, request, view: entry.view }, signal);
   if (decision.kind === "deny") return refused(decision.reason);
 
   const requestedAuthority = wanted && mintAuthorityRequest(moment, wanted);

@@ -12,7 +12,7 @@ import { recordOutcome, type AuditFacts } from "./audit.ts";
 import { authorizeEffect, namesContextOwner, type Gate } from "./authorize.ts";
 import { acceptContext } from "./context.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
-import { rememberBasis } from "./covers.ts";
+import { withBasis } from "./covers.ts";
 import { carryOutEffect, readResult, type EffectOptions } from "./effect.ts";
 import { errorObject } from "./kernel-error.ts";
 import type { ResourceProvider } from "./ports.ts";
@@ -78,15 +78,20 @@ async function carryOut(
   const { resource, action, operationId } = request;
   const owned = Object.freeze({ ...resource, owner: context.owner });
   const asked = namesContextOwner(resource, context) ? Object.freeze({ resource: owned, action }) : undefined;
-  const decision = await authorizeEffect(gate, context, asked, { operationId }, options.signal);
+  const view = asked && (await gate.view(context, options.signal));
+  const decision = await authorizeEffect(
+    gate.ports,
+    { context, request: asked, view, facts: { operationId } },
+    options.signal,
+  );
   if (decision.kind === "deny") {
     const refuse = decision.reason === "audit_unavailable" ? failed : denied;
     return refuse(request, context, decision.reason);
   }
   const provider = registry.get(resource.namespace);
   if (provider === undefined) return failed(request, context, "resource_provider_not_found");
-  const operation = Object.freeze({ ...request, resource: owned, context });
-  rememberBasis(operation, { ports: gate.ports, context, grant: decision.grant, view: decision.view });
+  const basis = { ports: gate.ports, context, grant: decision.grant, view: decision.view };
+  const operation = withBasis({ ...request, resource: owned, context }, basis);
   return run(gate.ports, provider, operation, options);
 }
 

@@ -17,7 +17,7 @@ import { authorizeEffect, type Gate } from "./authorize.ts";
 import { acceptContext } from "./context.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
 import { momentOf } from "./candidates.ts";
-import { rememberBasis } from "./covers.ts";
+import { withBasis } from "./covers.ts";
 import { deny } from "./decide.ts";
 import { denialMetadata } from "./diagnose.ts";
 import { carryOutEffect, readResult, type EffectOptions } from "./effect.ts";
@@ -30,7 +30,7 @@ import { isUnavailable, type Tool, type ToolCatalog } from "./tool-catalog.ts";
 /** Where tools are called: the gate, and the tools there are. */
 export interface ToolGate extends Gate {
   /** A catalog in which the tool of this name is, if it is registered at all. */
-  catalog(name: string, context: AccessContext, signal: AbortSignal): Promise<ToolCatalog>;
+  catalog(name: string, context: AccessContext, signal: AbortSignal): ToolCatalog | Promise<ToolCatalog>;
   /** Asked when a tool is about to be carried out: a code when it must not be any more. */
   begin?(tool: ToolDescriptor): ErrorCode | undefined;
   /** Told when a call was not carried out because its decision could not be recorded. */
@@ -69,22 +69,20 @@ export async function invokeTool(
 }
 
 /** Puts the outcome of a call on the trail; also for calls that something before the kernel refused. */
-export async function recordToolOutcome(
+export function recordToolOutcome(
   ports: Ports,
   context: AccessContext,
   call: ToolCall,
   { result, metadata }: Outcome,
   signal: AbortSignal,
-): Promise<void> {
-  const facts = (): AuditFacts => ({
-    type: "tool.invoked",
-    outcome: result.status,
-    tool: call.tool,
-    operationId: call.id,
-    ...(result.status !== "succeeded" && { reason: result.error.code }),
-    ...(metadata && { metadata }),
-  });
-  await recordOutcome(ports, context, facts, signal);
+): undefined | Promise<unknown> {
+  const facts = (): AuditFacts => {
+    const all: AuditFacts = { type: "tool.invoked", outcome: result.status, tool: call.tool, operationId: call.id };
+    if (result.status !== "succeeded") all.reason = result.error.code;
+    if (metadata !== undefined) all.metadata = metadata;
+    return all;
+  };
+  return recordOutcome(ports, context, facts, signal);
 }
 
 async function carryOut(
@@ -96,6 +94,7 @@ async function carryOut(
   const { signal } = options;
   if (call.traceId !== context.traceId) return { result: denied(call, context, "trace_mismatch") };
 
+  const { ports } = gate;
   const catalog = await gate.catalog(call.tool, context, signal);
   const tool = catalog.tools.get(call.tool);
   if (isUnavailable(catalog, call.tool)) {
@@ -110,16 +109,10 @@ async function carryOut(
     return { result: denied(call, context, "tool_unavailable"), metadata };
   }
 
-  const prepared = prepare(gate.ports, tool, context, call);
+  const prepared = prepare(ports, tool, context, call);
   if (!prepared.ok) return { result: failed(call, context, prepared.code, prepared.message) };
-  const seenOnce: Gate = { ports: gate.ports, view: () => Promise.resolve(view) };
-  const decision = await authorizeEffect(
-    seenOnce,
-    context,
-    prepared.requirement,
-    { tool: call.tool, operationId: call.id },
-    signal,
-  );
+  const facts = { tool: call.tool, operationId: call.id };
+  const decision = await authorizeEffect(ports, { context, request: prepared.requirement, view, facts }, signal);
   if (decision.kind === "deny") {
     if (decision.reason === "audit_unavailable") gate.onAuditOutage?.();
     const refuse = decision.reason === "audit_unavailable" ? failed : denied;
@@ -128,48 +121,54 @@ async function carryOut(
   signal.throwIfAborted();
   const tooLate = gate.begin?.(tool.descriptor);
   if (tooLate !== undefined) return { result: denied(call, context, tooLate) };
-  rememberBasis(prepared.call, { ports: gate.ports, context, grant: decision.grant, view: decision.view });
-  return { result: await run(gate.ports, tool, context, prepared.call, options) };
+  const basis = { ports, context, grant: decision.grant, view: decision.view };
+  const { id, tool: name, requestedAt, traceId } = call;
+  const allowed = withBasis({ id, tool: name, arguments: prepared.args, requestedAt, traceId }, basis);
+  return { result: await run(ports, tool, context, allowed, options) };
 }
 
 type Prepared =
-  | { ok: true; call: ToolCall; requirement: AuthorizationRequest }
+  | { ok: true; args: JsonObject; requirement: AuthorizationRequest }
   | { ok: false; code: ErrorCode; message?: string };
 
-/** The call with its arguments as the tool parsed them, and exactly what it needs. */
+/** The arguments as the tool parsed them, and exactly what the call needs. */
 function prepare(ports: Ports, tool: Tool, context: AccessContext, call: ToolCall): Prepared {
-  const { descriptor, ceiling, handler } = tool;
-  const misbehaved = (code: ErrorCode, error: unknown, returned?: unknown): Prepared => {
-    quietly(() => returned);
-    reportPortError(ports, error, { port: "tools", id: descriptor.name });
-    return { ok: false, code };
-  };
-  let args: unknown;
+  const { ceiling, handler } = tool;
+  let parsed: unknown;
   try {
-    args = handler.parse(call.arguments);
+    parsed = handler.parse(call.arguments);
   } catch (error) {
     const message = refusalOf(error);
-    if (message === undefined) return misbehaved("invalid_tool_arguments", error);
+    if (message === undefined) return misbehaved(ports, call, "invalid_tool_arguments", error);
     return { ok: false, code: "invalid_tool_arguments", message };
   }
-  const checked = check(JsonObjectSchema, args);
-  if (!checked.ok)
-    return misbehaved("invalid_tool_arguments", new TypeError(`No JSON was parsed: ${checked.message}`), args);
-  const parsed = Object.freeze({ ...call, arguments: checked.value });
+  const args = check(JsonObjectSchema, parsed);
+  if (!args.ok) {
+    const error = new TypeError(`No JSON was parsed: ${args.message}`);
+    return misbehaved(ports, call, "invalid_tool_arguments", error, parsed);
+  }
 
   let required: unknown;
   try {
-    if (handler.requirement === undefined) return { ok: true, call: parsed, requirement: ceiling };
-    required = handler.requirement(context, parsed.arguments);
+    if (handler.requirement === undefined) return { ok: true, args: args.value, requirement: ceiling };
+    required = handler.requirement(context, args.value);
   } catch (error) {
-    return misbehaved("tool_requirement_resolution_failed", error);
+    return misbehaved(ports, call, "tool_requirement_resolution_failed", error);
   }
   const requirement = check(AuthorizationRequestSchema, required);
-  if (!requirement.ok) return misbehaved("invalid_tool_requirement", new TypeError(requirement.message), required);
+  if (!requirement.ok)
+    return misbehaved(ports, call, "invalid_tool_requirement", new TypeError(requirement.message), required);
   if (!isWithinCeiling(requirement.value, ceiling, context.owner)) {
-    return misbehaved("invalid_tool_requirement", new RangeError("The requirement exceeds the declared capability."));
+    const error = new RangeError("The requirement exceeds the declared capability.");
+    return misbehaved(ports, call, "invalid_tool_requirement", error);
   }
-  return { ok: true, call: parsed, requirement: requirement.value };
+  return { ok: true, args: args.value, requirement: requirement.value };
+}
+
+function misbehaved(ports: Ports, call: ToolCall, code: ErrorCode, error: unknown, returned?: unknown): Prepared {
+  quietly(() => returned);
+  reportPortError(ports, error, { port: "tools", id: call.tool });
+  return { ok: false, code };
 }
 
 /** The words of a `ToolError`; undefined for any other error, and for one that throws when it is looked at. */

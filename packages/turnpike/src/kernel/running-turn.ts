@@ -38,8 +38,8 @@ export async function enterTurn(turn: RunningTurn, moment: AccessContext, signal
 export function gateOf(turn: RunningTurn, view: AuthorityView | undefined): ToolGate {
   return {
     ports: turn.gate.ports,
-    catalog: () => Promise.resolve(turn.catalog),
-    view: () => Promise.resolve(view),
+    catalog: () => turn.catalog,
+    view: () => view,
     begin({ readWrite, annotations }) {
       if (!turn.isOpen) return "tool_unavailable";
       if (turn.mustEnd === "credential_revoked") return turn.mustEnd;

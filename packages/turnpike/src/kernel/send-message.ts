@@ -56,7 +56,12 @@ async function carryOut(
   const { id: messageId, receiver } = envelope;
   if (!isFromContext(envelope, context)) return denied(envelope, context, "message_context_mismatch");
   const request = acceptRequest(context, capabilityToSend(envelope));
-  const decision = await authorizeEffect(gate, context, request, { messageId, receiver }, options.signal);
+  const view = request && (await gate.view(context, options.signal));
+  const decision = await authorizeEffect(
+    gate.ports,
+    { context, request, view, facts: { messageId, receiver } },
+    options.signal,
+  );
   if (decision.kind === "deny") {
     const refuse = decision.reason === "audit_unavailable" ? failed : denied;
     return refuse(envelope, context, decision.reason);

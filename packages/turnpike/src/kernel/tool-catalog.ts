@@ -102,13 +102,13 @@ export function resolveCatalog(
 }
 
 /** Like `resolveCatalog`, but asks nobody who could not have the tool of this name. */
-export async function resolveCatalogFor(
+export function resolveCatalogFor(
   name: string,
   registry: ToolRegistry,
   ports: Ports,
   context: DiscoveryContext,
   signal: AbortSignal,
-): Promise<ToolCatalog> {
+): ToolCatalog | Promise<ToolCatalog> {
   if (registry.fixed.tools.has(name)) return registry.fixed;
   return askProviders(registry, ports, context, signal, (namespace) => isNamedIn(name, namespace));
 }

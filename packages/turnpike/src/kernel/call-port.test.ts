@@ -7,6 +7,8 @@ import type { PortFailure } from "./ports.ts";
 const failure: PortFailure = { port: "usage", id: "grant-1" };
 const outage = new Error("the disk is gone");
 
+const asSaid = (said: unknown): unknown => said;
+
 interface Observed {
   ports: Ports;
   seen: { error: unknown; failure: PortFailure }[];
@@ -43,11 +45,21 @@ for (const row of [
 ]) {
   test(`a port ${row.name}`, async () => {
     const { ports, seen } = observed();
-    const answer = await callPort<unknown>(ports, failure, neverAborted(), row.call);
+    const answer = await callPort<unknown, unknown>(ports, failure, neverAborted(), row.call, asSaid);
     expect(answer).toStrictEqual(row.answer);
     expect(seen).toStrictEqual(row.told);
   });
 }
+
+test("what a port said and cannot be used is an error of the port", async () => {
+  const { ports, seen } = observed();
+  const unusable = new TypeError("expected a number");
+  const read = (): never => {
+    throw unusable;
+  };
+  const answer = await callPort(ports, failure, neverAborted(), () => Promise.resolve("many"), read);
+  expect([answer, seen]).toStrictEqual([{ ok: false }, [{ error: unusable, failure }]]);
+});
 
 for (const row of [
   { name: "an answer that comes after the abort", call: () => Promise.resolve("late") },
@@ -57,10 +69,11 @@ for (const row of [
     const { ports, seen } = observed();
     const controller = new AbortController();
     const reason = new Error("the caller went away");
-    const calling = callPort<unknown>(ports, failure, controller.signal, () => {
+    const call = (): Promise<unknown> => {
       controller.abort(reason);
       return row.call();
-    });
+    };
+    const calling = callPort(ports, failure, controller.signal, call, asSaid);
     await expect(calling).rejects.toBe(reason);
     expect(seen).toStrictEqual([]);
   });
@@ -80,6 +93,7 @@ for (const row of [
   test(`with ${row.name} a failed port is still only a value`, async () => {
     const ports: Ports = { grants: memoryGrants(), audit: "none", ...row.options };
     expect(() => reportPortError(ports, outage, failure)).not.toThrow();
-    expect(await callPort(ports, failure, neverAborted(), () => Promise.reject(outage))).toStrictEqual({ ok: false });
+    const answer = await callPort(ports, failure, neverAborted(), () => Promise.reject(outage), asSaid);
+    expect(answer).toStrictEqual({ ok: false });
   });
 }

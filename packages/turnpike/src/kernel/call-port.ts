@@ -13,19 +13,21 @@ const failed: { ok: false } = { ok: false };
 export const graceMs = 1_000;
 
 /**
- * Calls foreign code. An error goes to `onPortError` and becomes a value; a caller's abort, which may be the very
- * cause of that error, is thrown instead, and is waited for by nobody: what the port says later is ignored.
+ * Calls foreign code and reads what it says, which throws when it cannot be used. An error goes to `onPortError` and
+ * becomes a value; a caller's abort, which may be the very cause of that error, is thrown instead, and is waited for by
+ * nobody: what the port says later is ignored.
  */
-export async function callPort<T>(
+export async function callPort<Said, T>(
   ports: Ports,
   failure: PortFailure,
   signal: AbortSignal,
-  call: () => Promise<T>,
+  call: () => Promise<Said>,
+  read: (said: Said) => T,
 ): Promise<Answer<T>> {
   try {
-    const value = await orAbort(call(), signal);
+    const said = await orAbort(call(), signal);
     signal.throwIfAborted();
-    return { ok: true, value };
+    return { ok: true, value: read(said) };
   } catch (error) {
     signal.throwIfAborted();
     reportPortError(ports, error, failure);

@@ -50,14 +50,15 @@ function findGrant(
   grantId: string,
   signal: AbortSignal,
 ): Promise<Answer<CompiledGrant | undefined>> {
-  return callPort(ports, { port: "grants", id: grantId }, signal, async () => {
+  const find = (): Promise<Grant | undefined> => {
     if (ports.grants.find === undefined) throw new Error("The grant source cannot find grants by id.");
-    const grant: Grant | undefined = await ports.grants.find(namespaceId, grantId, signal);
+    return ports.grants.find(namespaceId, grantId, signal);
+  };
+  return callPort(ports, { port: "grants", id: grantId }, signal, find, (grant) => {
     if (grant === undefined) return undefined;
     const compiled = compileGrant(grant);
-    if (compiled?.grant.id !== grantId)
-      throw new TypeError("The grant source found something that is not the grant asked for.");
-    return compiled;
+    if (compiled?.grant.id === grantId) return compiled;
+    throw new TypeError("The grant source found something that is not the grant asked for.");
   });
 }
 

@@ -6,12 +6,12 @@ import {
   type ReasonCode,
 } from "../contracts/index.ts";
 import { check } from "../internal/index.ts";
-import type { CompiledGrant } from "./active.ts";
+import type { CompiledGrant, Moment } from "./active.ts";
 import { callPort, reportPortError, type Ports } from "./call-port.ts";
 import type { AuthorityView } from "./authority.ts";
-import type { Moment } from "./active.ts";
 import { candidates } from "./candidates.ts";
 import { walkChain, type ChainVerdict } from "./chain.ts";
+import type { UsageStore } from "./ports.ts";
 
 /** Why a covering grant did not carry the act. */
 export type Refusal = Extract<
@@ -29,12 +29,13 @@ type PolicyVerdict = { kind: "kept" } | { kind: "denied"; metadata?: JsonObject 
 
 /** What was seen of a covering grant. */
 interface Finding {
-  refusal?: Refusal;
-  chain?: ChainVerdict;
+  refusal: Refusal | undefined;
+  /** The walk up its delegation chain, if it has one. */
+  chain: ChainVerdict | undefined;
 }
 
 /** A decision, with all that was looked at to reach it. */
-export type Decision = { findings: ReadonlyMap<CompiledGrant, Finding>; policy?: PolicyVerdict } & (
+export type Decision = { findings: ReadonlyMap<CompiledGrant, Finding>; policy?: PolicyVerdict | undefined } & (
   | { kind: "allow"; grant: CompiledGrant; view: AuthorityView }
   | { kind: "deny"; reason: Exclude<ReasonCode, "allowed">; metadata?: JsonObject }
 );
@@ -93,14 +94,14 @@ async function tryEach(input: DecisionInput, covering: readonly CompiledGrant[])
       refusal = policyRefusal(policy);
     }
     if (refusal === undefined && grant.maxUses !== undefined) refusal = await input.spend(ports, grant, input.signal);
-    findings.set(grant, { ...(chain && { chain }), ...(refusal && { refusal }) });
-    if (refusal === undefined) return { kind: "allow", grant, view, findings, ...(policy && { policy }) };
+    findings.set(grant, { chain, refusal });
+    if (refusal === undefined) return { kind: "allow", grant, view, findings, policy };
   }
 
   const reason =
     refusalOrder.find((one) => [...findings.values()].some(({ refusal }) => refusal === one)) ?? "no_matching_grant";
   const metadata = reason === "host_policy_denied" && policy?.kind === "denied" ? policy.metadata : undefined;
-  return { kind: "deny", reason, findings, ...(policy && { policy }), ...(metadata && { metadata }) };
+  return { kind: "deny", reason, findings, policy, ...(metadata && { metadata }) };
 }
 
 function isUnconditional({ grant, maxUses }: CompiledGrant): boolean {
@@ -143,47 +144,41 @@ function policyReason(answer: unknown): { metadata?: JsonObject } {
 }
 
 /** Looks whether a use is left; takes none. */
-export const peek: Spend = async (ports, { grant, maxUses = 0 }, signal) => {
-  const used = await askUsage(ports, grant.id, signal, (usage) => usage.used(grant.namespaceId, grant.id), isCount);
-  if (used === undefined) return "usage_store_unavailable";
-  return used < maxUses ? undefined : "grant_exhausted";
-};
-
-/** Takes one use, atomically. */
-export const consume: Spend = async (ports, { grant, maxUses = 0 }, signal) => {
-  signal.throwIfAborted();
-  const taken = await askUsage(
+export const peek: Spend = (ports, { grant, maxUses = 0 }, signal) =>
+  askUsage(
     ports,
     grant.id,
     signal,
-    (usage) => usage.consume(grant.namespaceId, grant.id, maxUses),
-    isBoolean,
+    (usage) => usage.used(grant.namespaceId, grant.id),
+    (used) => readCount(used) < maxUses,
   );
-  if (taken === undefined) return "usage_store_unavailable";
-  return taken ? undefined : "grant_exhausted";
-};
 
-async function askUsage<T>(
+/** Takes one use, atomically. */
+export const consume: Spend = (ports, { grant, maxUses = 0 }, signal) =>
+  askUsage(ports, grant.id, signal, (usage) => usage.consume(grant.namespaceId, grant.id, maxUses), readBoolean);
+
+/** Undefined when a use was left or taken. */
+async function askUsage(
   ports: Ports,
   grantId: string,
   signal: AbortSignal,
-  call: (usage: NonNullable<Ports["usage"]>) => Promise<T>,
-  isAnswer: (value: unknown) => boolean,
-): Promise<T | undefined> {
+  call: (usage: UsageStore) => Promise<unknown>,
+  read: (said: unknown) => boolean,
+): Promise<Refusal | undefined> {
+  signal.throwIfAborted();
   const { usage } = ports;
-  if (usage === undefined) return undefined;
-  const answer = await callPort(ports, { port: "usage", id: grantId }, signal, async () => {
-    const value = await call(usage);
-    if (!isAnswer(value)) throw new TypeError("The usage store gave no usable answer.");
-    return value;
-  });
-  return answer.ok ? answer.value : undefined;
+  if (usage === undefined) return "usage_store_unavailable";
+  const answer = await callPort(ports, { port: "usage", id: grantId }, signal, () => call(usage), read);
+  if (!answer.ok) return "usage_store_unavailable";
+  return answer.value ? undefined : "grant_exhausted";
 }
 
-function isCount(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
+function readCount(value: unknown): number {
+  if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
+  throw new TypeError("The usage store gave no usable answer.");
 }
 
-function isBoolean(value: unknown): boolean {
-  return typeof value === "boolean";
+function readBoolean(value: unknown): boolean {
+  if (typeof value === "boolean") return value;
+  throw new TypeError("The usage store gave no usable answer.");
 }

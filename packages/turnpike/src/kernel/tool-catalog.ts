@@ -135,9 +135,10 @@ async function askProviders(
   );
   if (asked.length === 0) return registry.fixed;
   const answers = await Promise.all(
-    asked.map((provider) =>
-      callPort(ports, { port: "tools", id: provider.id }, signal, () => askProvider(provider, context, signal)),
-    ),
+    asked.map((provider) => {
+      const ask = (): Promise<Tool[]> => askProvider(provider, context, signal);
+      return callPort(ports, { port: "tools", id: provider.id }, signal, ask, (provided) => provided);
+    }),
   );
 
   const tools = new Map(registry.fixed.tools);

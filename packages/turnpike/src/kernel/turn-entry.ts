@@ -54,9 +54,8 @@ export async function accessNow(ports: Ports, context: AccessContext, signal: Ab
   const { access: guard } = ports;
   if (guard === undefined) return { kind: "stands", context };
   const limit = { timeoutMs: guardTimeoutMs, late: `No answer within ${guardTimeoutMs} ms.` };
-  const answer = await callPort(ports, { port: "access" }, signal, async () =>
-    readAccess(await withinTime(limit, signal, (limited) => guard.check(context, limited.get())), context),
-  );
+  const check = (): Promise<unknown> => withinTime(limit, signal, (limited) => guard.check(context, limited.get()));
+  const answer = await callPort(ports, { port: "access" }, signal, check, (said) => readAccess(said, context));
   return answer.ok ? answer.value : { kind: "unavailable" };
 }
 

@@ -4,9 +4,16 @@ import { inactivity, type CompiledGrant, type Moment } from "./active.ts";
 import type { AdmittedAuthority, Authority, AuthorityView } from "./authority.ts";
 import { lookUp, someWithin } from "./capability-index.ts";
 
-/** Reads the moment off an accepted context. */
+let lastText = "";
+let lastInstant = Number.NaN;
+
+/** Reads the moment off an accepted context. The decisions of a request share their clock, which is read once. */
 export function momentOf({ owner, now, purpose }: DiscoveryContext): Moment {
-  return { owner, now: parseInstant(now) ?? Number.NaN, purpose };
+  if (now !== lastText) {
+    lastInstant = parseInstant(now) ?? Number.NaN;
+    lastText = now;
+  }
+  return { owner, now: lastInstant, purpose };
 }
 
 /** The live grants that each cover the request alone, in the order in which they are tried. */

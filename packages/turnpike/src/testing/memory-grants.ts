@@ -1,4 +1,4 @@
-import { GrantSchema, principalKey, type Grant } from "../contracts/index.ts";
+import { GrantSchema, principalId, samePrincipal, type Grant } from "../contracts/index.ts";
 import { accept, deepFreeze } from "../internal/index.ts";
 import type { GrantScope, GrantSource } from "../kernel/index.ts";
 
@@ -10,53 +10,58 @@ export interface MemoryGrants extends GrantSource {
   revoke(namespaceId: string, grantId: string, at: string): void;
 }
 
+interface Answer {
+  scope: GrantScope;
+  grants: Promise<readonly Grant[]>;
+}
+
 /** Keeps grants in memory. The same scope gets the same frozen array until something changes. */
 export function memoryGrants(initial: readonly Grant[] = []): MemoryGrants {
-  const grants = new Map<string, Grant>();
-  const answers = new Map<string, readonly Grant[]>();
+  /** By namespace and id. */
+  const grants = new Map<string, Map<string, Grant>>();
+  /** By the id of the actor, which needs no key to be made for every call. */
+  const answers = new Map<string, Answer[]>();
   const put = (grant: Grant): void => {
     // One that does not fit is kept as well: what a kernel makes of it is worth a test.
     const accepted = accept(GrantSchema, grant);
     const kept = accepted.ok ? accepted.value : deepFreeze(structuredClone(grant));
-    grants.set(keyOf(grant.namespaceId, grant.id), kept);
+    const tenant = grants.get(grant.namespaceId) ?? new Map<string, Grant>();
+    grants.set(grant.namespaceId, tenant.set(grant.id, kept));
     answers.clear();
   };
   for (const grant of initial) put(grant);
 
   return {
     load(scope) {
-      const key = JSON.stringify([
-        scope.namespaceId,
-        principalKey(scope.actor),
-        scope.authority && principalKey(scope.authority),
-      ]);
-      const answer =
-        answers.get(key) ?? Object.freeze([...grants.values()].filter((grant) => isAskedFor(grant, scope)));
-      answers.set(key, answer);
-      return Promise.resolve(answer);
+      const actorId = principalId(scope.actor);
+      const known = answers.get(actorId) ?? [];
+      const answer = known.find((one) => isSameHolder(one.scope, scope));
+      if (answer !== undefined) return answer.grants;
+      const tenant = [...(grants.get(scope.namespaceId)?.values() ?? [])];
+      const held = Promise.resolve(Object.freeze(tenant.filter((grant) => isAskedFor(grant, scope))));
+      answers.set(actorId, [...known, { scope, grants: held }]);
+      return held;
     },
     find(namespaceId, grantId) {
-      return Promise.resolve(grants.get(keyOf(namespaceId, grantId)));
+      return Promise.resolve(grants.get(namespaceId)?.get(grantId));
     },
     issue(...issued) {
       for (const grant of issued) put(grant);
     },
     revoke(namespaceId, grantId, at) {
-      const grant = grants.get(keyOf(namespaceId, grantId));
+      const grant = grants.get(namespaceId)?.get(grantId);
       if (grant === undefined) throw new Error(`There is no grant ${grantId} in namespace ${namespaceId}.`);
       put({ ...grant, revokedAt: at });
     },
   };
 }
 
-function isAskedFor(grant: Grant, { namespaceId, actor, authority }: GrantScope): boolean {
-  return (
-    grant.namespaceId === namespaceId &&
-    principalKey(grant.subject) === principalKey(actor) &&
-    (authority === undefined || principalKey(grant.issuer) === principalKey(authority))
-  );
+function isSameHolder(one: GrantScope, other: GrantScope): boolean {
+  if (one.namespaceId !== other.namespaceId || !samePrincipal(one.actor, other.actor)) return false;
+  if (one.authority === undefined || other.authority === undefined) return one.authority === other.authority;
+  return samePrincipal(one.authority, other.authority);
 }
 
-function keyOf(namespaceId: string, grantId: string): string {
-  return JSON.stringify([namespaceId, grantId]);
+function isAskedFor(grant: Grant, { actor, authority }: GrantScope): boolean {
+  return samePrincipal(grant.subject, actor) && (authority === undefined || samePrincipal(grant.issuer, authority));
 }

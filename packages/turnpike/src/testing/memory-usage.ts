@@ -2,15 +2,15 @@ import type { UsageStore } from "../kernel/index.ts";
 
 /** Counts uses in memory. */
 export function memoryUsage(): UsageStore {
-  const counts = new Map<string, number>();
-  const keyOf = (namespaceId: string, grantId: string): string => JSON.stringify([namespaceId, grantId]);
+  const tenants = new Map<string, Map<string, number>>();
+  const usedBy = (namespaceId: string, grantId: string): number => tenants.get(namespaceId)?.get(grantId) ?? 0;
   return {
-    used: (namespaceId, grantId) => Promise.resolve(counts.get(keyOf(namespaceId, grantId)) ?? 0),
+    used: (namespaceId, grantId) => Promise.resolve(usedBy(namespaceId, grantId)),
     consume(namespaceId, grantId, maxUses) {
-      const key = keyOf(namespaceId, grantId);
-      const used = counts.get(key) ?? 0;
+      const used = usedBy(namespaceId, grantId);
       if (used >= maxUses) return Promise.resolve(false);
-      counts.set(key, used + 1);
+      const tenant = tenants.get(namespaceId) ?? new Map<string, number>();
+      tenants.set(namespaceId, tenant.set(grantId, used + 1));
       return Promise.resolve(true);
     },
   };

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { testContract } from "../../test/contract-rows.ts";
 import {
@@ -121,5 +122,32 @@ for (const row of [
 ]) {
   test(`${row.name} ${row.sorted ? "are" : "are not"} a sorted set`, () => {
     expect(isSortedSet(row.names)).toBe(row.sorted);
+  });
+}
+
+const texts = fc.oneof(
+  fc.string({ unit: "binary", maxLength: 600 }),
+  fc.stringMatching(/^[ \t\u00a0\u2003.a/\\]{0,5}$/u),
+  fc.integer({ min: 0, max: 600 }).map((length) => "a".repeat(length)),
+  fc.date({ noInvalidDate: true }).map((date) => date.toISOString()),
+  fc.constantFrom<unknown>(undefined, null, 1, "", " ", ".", "..", "a b", "2026-01-01T00:00:00+24:00", ["a"], {}),
+);
+for (const [name, schema] of Object.entries({
+  ActionSchema,
+  IdentifierSchema,
+  PathSegmentSchema,
+  PurposeSchema,
+  TimestampSchema,
+})) {
+  test(`${name} takes at a glance only what it takes at a closer look, and as it is`, () => {
+    // A clone has no short cut.
+    const closer = schema.clone();
+    fc.assert(
+      fc.property(texts, (text) => {
+        const [taken, looked] = [schema.safeParse(text), closer.safeParse(text)];
+        expect([taken.success, taken.data]).toStrictEqual([looked.success, looked.data]);
+      }),
+      { numRuns: 1000 },
+    );
   });
 }

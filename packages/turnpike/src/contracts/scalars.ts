@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { boundedArray, parseInstant } from "../internal/index.ts";
+import { boundedArray, parseInstant, withFastPath } from "../internal/index.ts";
 
 /** A text whose length is checked before anything else: what is too long is not searched for what else is wrong with it. */
 export function boundedText({ min, max }: { min?: number; max: number }): z.ZodString {
@@ -11,28 +11,45 @@ export function boundedText({ min, max }: { min?: number; max: number }): z.ZodS
 export const VersionSchema = z.literal([1, "1"]);
 export type Version = z.infer<typeof VersionSchema>;
 
+const visible = /\S/u;
+
 /** 1-256 characters (UTF-16 code units, as everywhere in the contracts), not only white space. */
-export const IdentifierSchema = boundedText({ min: 1, max: 256 }).regex(/\S/u, "expected more than white space");
+export const IdentifierSchema = withFastPath(
+  boundedText({ min: 1, max: 256 }).regex(visible, "expected more than white space"),
+  (value) => hasLength(value, 1, 256) && visible.test(value),
+);
 
 /** RFC 3339 date-time with an offset or `Z`, and a fraction of as many digits as a clock may have. */
-export const TimestampSchema = boundedText({ max: 64 })
-  .refine((text) => parseInstant(text) !== undefined, "expected an RFC 3339 date-time with an offset")
-  .meta({ format: "date-time" });
+export const TimestampSchema = withFastPath(
+  boundedText({ max: 64 })
+    .refine((text) => parseInstant(text) !== undefined, "expected an RFC 3339 date-time with an offset")
+    .meta({ format: "date-time" }),
+  (value) => hasLength(value, 0, 64) && parseInstant(value) !== undefined,
+);
 
 /** The declared reason of an act, matched exactly. */
-export const PurposeSchema = boundedText({ min: 1, max: 512 });
+export const PurposeSchema = withFastPath(boundedText({ min: 1, max: 512 }), (value) => hasLength(value, 1, 512));
 
 /** What is done to a resource. */
-export const ActionSchema = boundedText({ min: 1, max: 128 });
+export const ActionSchema = withFastPath(boundedText({ min: 1, max: 128 }), (value) => hasLength(value, 1, 128));
+
+const segment = /^(?!\.{1,2}$)[^/\\\p{Cc}]*$/u;
 
 /** One step of a resource path. */
-export const PathSegmentSchema = boundedText({ min: 1, max: 256 }).regex(
-  /^(?!\.{1,2}$)[^/\\\p{Cc}]*$/u,
-  "expected a path segment: no slash, backslash or control character, not . or ..",
+export const PathSegmentSchema = withFastPath(
+  boundedText({ min: 1, max: 256 }).regex(
+    segment,
+    "expected a path segment: no slash, backslash or control character, not . or ..",
+  ),
+  (value) => hasLength(value, 1, 256) && segment.test(value),
 );
 export const PathSchema = boundedArray(PathSegmentSchema, { max: 64 });
 
 /** True when the names are in ascending order of their code units and none stands twice. */
 export function isSortedSet(names: readonly string[]): boolean {
   return names.every((name, index) => index === 0 || (names[index - 1] ?? "") < name);
+}
+
+function hasLength(value: unknown, min: number, max: number): value is string {
+  return typeof value === "string" && value.length >= min && value.length <= max;
 }

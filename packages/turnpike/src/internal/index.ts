@@ -1,5 +1,5 @@
 export { accept, check, deepFreeze, extend, isAccepted, markAccepted, originOf, type Accepted } from "./accept.ts";
-export { boundedArray, strictObject } from "./bounded.ts";
+export { boundedArray, strictObject, withFastPath } from "./bounded.ts";
 export { canonicalJson } from "./canonical-json.ts";
 export { checkJsonText } from "./check-json-text.ts";
 export { openDeadline, orAbort, TimeLimitError, withinTime, type Deadline } from "./deadline.ts";

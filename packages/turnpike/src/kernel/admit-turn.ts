@@ -13,7 +13,7 @@ import { acceptRequest, authorizeEffect, type Gate } from "./authorize.ts";
 import { momentOf } from "./candidates.ts";
 import { acceptContext } from "./context.ts";
 import { visibleTools, type Listing, type Listings } from "./list-tools.ts";
-import { reachOf } from "./reach.ts";
+import { frozenReachOf } from "./reach.ts";
 import { areAllValid, standing, type Standing } from "./standing.ts";
 import { resolveCatalog, type ToolCatalog, type ToolRegistry } from "./tool-catalog.ts";
 import { openScope, type TurnScope } from "./turn-scope.ts";
@@ -60,7 +60,7 @@ export async function admitTurn(
   const judged = await standing(gate.ports, view, moment, signal);
   const tools = toolsToOffer(turn.tools, listing, view, catalog, trusted, judged);
   if (tools === undefined) return refused("authority_unavailable");
-  const reach = reachOf(view, moment, judged);
+  const reach = frozenReachOf(view, moment, judged);
   signal.throwIfAborted();
   const started = await record(gate.ports, trusted, () => ({ type: "turn.started", outcome: "allowed" }), signal);
   if (!started) return refused("audit_unavailable");

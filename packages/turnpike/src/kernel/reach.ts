@@ -1,12 +1,19 @@
-import { samePrincipal, type DiscoveryContext, type ReachEntry, type ReachResult } from "../contracts/index.ts";
+import {
+  samePrincipal,
+  type DiscoveryContext,
+  type PrincipalRef,
+  type ReachEntry,
+  type ReachResult,
+} from "../contracts/index.ts";
+import { deepFreeze } from "../internal/index.ts";
 import { record, type AuditFacts } from "./audit.ts";
 import type { Gate } from "./authorize.ts";
 import { acceptDiscovery } from "./context.ts";
 import type { CompiledGrant, Moment } from "./active.ts";
-import type { AuthorityView } from "./authority.ts";
+import type { Authority, AuthorityView } from "./authority.ts";
 import { isLive, momentOf } from "./candidates.ts";
 import { KernelError } from "./kernel-error.ts";
-import { standing, type Standing } from "./standing.ts";
+import { areAllValid, standing, type Standing } from "./standing.ts";
 
 /** The operation `reach`: everywhere the context may act right now, or that it cannot be said. */
 export async function reach(gate: Gate, context: DiscoveryContext, signal: AbortSignal): Promise<ReachResult> {
@@ -32,11 +39,25 @@ async function establishReach(gate: Gate, context: DiscoveryContext, signal: Abo
 }
 
 /** Reach as the grants stand. */
-export function reachOf({ current }: AuthorityView, moment: Moment, { invalid, unknown }: Standing): ReachResult {
+function reachOf({ current }: AuthorityView, moment: Moment, { invalid, unknown }: Standing): ReachResult {
   const [reasonCode] = unknown.values();
   if (reasonCode !== undefined) return { status: "unavailable", reasonCode };
-  const valid = current.grants.filter((grant) => isLive(grant, moment) && !invalid.has(grant));
-  return { status: "computed", reach: entriesOf(valid, moment) };
+  const counting = current.grants.filter((grant) => isLive(grant, moment) && !invalid.has(grant));
+  return { status: "computed", reach: entriesOf(counting, moment) };
+}
+
+/** The reach of sets of which every grant counts, for the owner it was last asked for. */
+const wholeReach = new WeakMap<Authority, { owner: PrincipalRef; result: ReachResult }>();
+
+/** Reach for turns, frozen to its last leaf. One set of grants admits many turns, and mostly reaches equally far. */
+export function frozenReachOf(view: AuthorityView, moment: Moment, judged: Standing): ReachResult {
+  const { current } = view;
+  const isWhole = areAllValid(judged) && current.grants.every((grant) => isLive(grant, moment));
+  const known = isWhole ? wholeReach.get(current) : undefined;
+  if (known !== undefined && samePrincipal(known.owner, moment.owner)) return known.result;
+  const result = deepFreeze(reachOf(view, moment, judged));
+  if (isWhole) wholeReach.set(current, { owner: moment.owner, result });
+  return result;
 }
 
 /** One entry per namespace, path and scope, with the union of what the grants allow there. */

@@ -362,3 +362,45 @@ describe("the result names the runtime that ran", () => {
     expect([denied.metadata, cancelled.metadata]).toStrictEqual([{ runtime }, { runtime }]);
   });
 });
+
+describe("the reach of turns", () => {
+  const ending = grantOf("ending", { constraints: { expiresAt: "2026-01-01T12:05:00Z" } });
+  const own = grantOf("own", { capabilities: [capability("mail", [], "read", { owner: bob })] });
+
+  /** What turns in these contexts learned of their reach. */
+  async function reachesIn(...contexts: Partial<AccessContext>[]): Promise<unknown[]> {
+    const { run, given } = keeping();
+    const world = turnWorldOf(run, { grants: [runGrant, ending, own] });
+    for (const context of contexts) await world.run({ context });
+    return given.map(({ turn }) => turn.reach);
+  }
+
+  function namespacesOf(reach: unknown): string[] {
+    return (reach as { reach: { namespace: string }[] }).reach.map(({ namespace }) => namespace);
+  }
+
+  test("is found once for the same grants and owner, and frozen", async () => {
+    const [first, second] = await reachesIn({}, {});
+    expect(second).toBe(first);
+    expect(Object.isFrozen(first) && Object.isFrozen((first as { reach: object[] }).reach[0])).toBe(true);
+    expect(namespacesOf(first)).toStrictEqual(["files", "service.execution"]);
+  });
+
+  test("is another one for another owner", async () => {
+    const reaches = await reachesIn({}, { owner: bob }, {});
+    expect(reaches.map(namespacesOf)).toStrictEqual([
+      ["files", "service.execution"],
+      ["files", "mail", "service.execution"],
+      ["files", "service.execution"],
+    ]);
+  });
+
+  test("shrinks when a grant ends, and is not kept for those who come while it counts", async () => {
+    const reaches = await reachesIn({}, { now: "2026-01-01T12:06:00Z" }, {});
+    expect(reaches.map(namespacesOf)).toStrictEqual([
+      ["files", "service.execution"],
+      ["service.execution"],
+      ["files", "service.execution"],
+    ]);
+  });
+});

@@ -16,7 +16,6 @@ import {
   accept,
   check,
   currentTimestamp,
-  deepFreeze,
   markAccepted,
   neverAborted,
   openDeadline,
@@ -147,9 +146,9 @@ function limitsOf(asked: TurnOptions = {}, defaults: TurnOptions): TurnLimits {
 }
 
 /** Admits and runs the turn; whatever happens, it is recorded as ended, and nothing of it goes on. */
-async function runToEnd({ kernel, ...executor }: Executor, run: Run): Promise<Ending> {
+async function runToEnd(executor: Executor, run: Run): Promise<Ending> {
   const { request, context, deadline } = run;
-  const { clock } = executor.tools;
+  const { kernel, tools } = executor;
   let scope: TurnScope | undefined;
   let ending: Ending;
   try {
@@ -165,7 +164,7 @@ async function runToEnd({ kernel, ...executor }: Executor, run: Run): Promise<En
       ending = endWith(admission.reason === "audit_unavailable" ? "failed" : "denied", admission.reason);
     } else {
       scope = admission.scope;
-      ending = await runAdmitted({ kernel, ...executor }, run, scope);
+      ending = await runAdmitted(executor, run, scope);
     }
   } catch (error) {
     if (!deadline.signal.aborted) executor.reportError(error, request.executionId);
@@ -175,7 +174,7 @@ async function runToEnd({ kernel, ...executor }: Executor, run: Run): Promise<En
   deadline.close(new Error("The turn has ended."));
   ending = withTruthfulRetry(ending, scope?.mayHaveTakenEffect === true);
   const end = { outcome: ending.status, reason: "error" in ending ? ending.error.code : undefined };
-  await (scope === undefined ? kernel.recordTurnEnd(context, end) : scope.end(end, clock()));
+  await (scope === undefined ? kernel.recordTurnEnd(context, end) : scope.end(end, tools.clock()));
   return ending;
 }
 
@@ -203,7 +202,7 @@ async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Prom
   });
   const { signal } = deadline;
   const host = createTurnHost({ scope, limits, events, signal, clock, onBreak });
-  const turn = Object.freeze({ ...request, tools: scope.tools, reach: deepFreeze(scope.reach), limits });
+  const turn = Object.freeze({ ...request, tools: scope.tools, reach: scope.reach, limits });
 
   let outcome: unknown;
   try {

@@ -56,7 +56,8 @@ export interface TurnScope {
 export function openScope(turn: RunningTurn, tools: readonly ToolDescriptor[], reach: ReachResult): TurnScope {
   const { ports } = turn.gate;
   const offered = new Set(tools.map(({ name }) => name));
-  const at = (now: string): AccessContext => contextAt(turn.context, now);
+  let latest = turn.context;
+  const at = (now: string): AccessContext => (latest = contextAt(latest, now));
   return {
     tools,
     reach,

@@ -1,5 +1,5 @@
 import type { JsonValue, TurnEvent, TurnEventType, TurnRequest } from "../contracts/index.ts";
-import { deepFreeze, quietly } from "../internal/index.ts";
+import { quietly } from "../internal/index.ts";
 
 /** Where a turn writes down what happens. */
 export interface TurnEvents {
@@ -37,7 +37,9 @@ export function openTurnEvents(
       data,
       occurredAt: clock(),
     };
-    all.push(deepFreeze(event));
+    // What is said of an event has no parts that are not frozen already.
+    if (typeof data === "object") Object.freeze(data);
+    all.push(Object.freeze(event));
     quietly(() => onEvent?.(event));
   };
   return {

@@ -69,9 +69,9 @@ test("a tool call over HTTP is checked once, and so are its context, what the to
   expect(checks()).toStrictEqual({
     DiscoveryContextSchema: 1,
     ToolCallSchema: 1,
-    // The arguments as they were sent, and as the tool parsed them.
-    JsonObjectSchema: 2,
-    JsonValueSchema: 1,
+    // The arguments as they were sent. What the tool made of them, and its output, is read as JSON without a schema.
+    JsonObjectSchema: 1,
+    JsonValueSchema: 0,
     // What it needs was accepted with the tool.
     AuthorizationRequestSchema: 0,
     // A defined tool's result is made here, of an output that was checked.
@@ -96,6 +96,23 @@ test("arguments and an output are read once on their way through a turn", async 
   const { run } = turnWorldOf(callsInTurn({ ...calling("call-1"), arguments: args.value }), { tools: [tool] });
   expect(await run()).toMatchObject({ status: "succeeded", output: ["succeeded"] });
   expect([args.reads(), output.reads()]).toStrictEqual([1, 1]);
+});
+
+test("what a tool parsed and what it returned is read once", async () => {
+  const parsed = readCounter({ note: "today" }, "note");
+  const returned = readCounter({ text: "milk" }, "text");
+  const tool = defineTool({
+    name: "files.read",
+    description: "Reads one note.",
+    namespace: "files",
+    readWrite: "read",
+    input: z.strictObject({ note: z.string() }).transform(() => parsed.value),
+    requires: { action: "read", resource: { namespace: "files", path: ["notes"] } },
+    run: () => returned.value,
+  });
+  const { kernel } = worldOf({ grants: [grantOf("notes")], tools: [tool] });
+  expect(await kernel.invokeTool(contextOf(), callOf())).toMatchObject({ output: { text: "milk" } });
+  expect([parsed.reads(), returned.reads()]).toStrictEqual([1, 1]);
 });
 
 const twoCalls = standardRuntime(

@@ -1,5 +1,5 @@
 import type { Route } from "../contracts/index.ts";
-import { accept, checkJsonText, describeIssues } from "../internal/index.ts";
+import { accept, checkJsonText, describeProblem } from "../internal/index.ts";
 import { ServiceHttpError } from "./service-http-error.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true });
@@ -22,10 +22,7 @@ export async function readBody(source: BodySource, schema: RequestSchema): Promi
 export async function readJsonBody(source: BodySource): Promise<unknown> {
   const bytes = new Uint8Array(await source.arrayBuffer());
   const problem = checkJsonText(bytes);
-  if (problem !== undefined) {
-    const { path, expected } = problem;
-    throw invalidRequest(describeIssues([{ code: "custom", path, message: expected, input: undefined }]));
-  }
+  if (problem !== undefined) throw invalidRequest(describeProblem(problem));
   try {
     return JSON.parse(decoder.decode(bytes));
   } catch {

@@ -1,8 +1,19 @@
+import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { messageEnvelope, toolCall } from "../../test/valid-objects.ts";
-import { JsonObjectSchema, MessageEnvelopeSchema, ToolCallSchema } from "../contracts/index.ts";
-import { accept, check, deepFreeze, extend, isAccepted, markAccepted, originOf } from "./accept.ts";
+import { JsonObjectSchema, JsonValueSchema, MessageEnvelopeSchema, ToolCallSchema } from "../contracts/index.ts";
+import {
+  accept,
+  check,
+  checkJson,
+  checkJsonObject,
+  deepFreeze,
+  extend,
+  isAccepted,
+  markAccepted,
+  originOf,
+} from "./accept.ts";
 
 /** A schema that counts how often it is asked. */
 function countingSchema() {
@@ -178,4 +189,24 @@ test("an object that nobody accepted cannot be had back, and neither can one beh
   const { schema } = countingSchema();
   expect(originOf(extend({ name: "a" }, { more: 1 }))).toBeUndefined();
   expect(originOf({ ...extend(acceptedValue(schema, { name: "a" }), { more: 1 }) })).toBeUndefined();
+});
+
+test("JSON is taken or refused without its schema as with it, in the same words", () => {
+  const unread = (): never => {
+    throw new Error("not to be read");
+  };
+  const unreadable = Object.defineProperty({}, "a", { enumerable: true, get: unread });
+  const odd = fc.constantFrom<unknown>(undefined, Number.NaN, new Date(0), JSON.parse('{"__proto__":1}'), unreadable);
+  const values = fc.oneof(
+    fc.jsonValue({ maxDepth: 3 }),
+    odd,
+    fc.array(odd, { maxLength: 2 }),
+    fc.dictionary(fc.string(), odd),
+  );
+  fc.assert(
+    fc.property(values, (value) => {
+      expect(checkJson(value)).toStrictEqual(check(JsonValueSchema, value));
+      expect(checkJsonObject(value)).toStrictEqual(check(JsonObjectSchema, value));
+    }),
+  );
 });

@@ -1,7 +1,7 @@
 import type { z } from "zod";
-import { describeIssues } from "./describe-issues.ts";
+import { describeIssues, describeProblem } from "./describe-issues.ts";
 import { ReturnOverride } from "./return-override.ts";
-import { isReadJson } from "./json.ts";
+import { isReadJson, readJson, type JsonObject, type JsonValue } from "./json.ts";
 
 /** A value that fits its contract, or the one-line reason why it does not; `cause` is what reading it threw, if it did. */
 export type Accepted<T> = { ok: true; value: T } | { ok: false; message: string; cause?: unknown };
@@ -24,6 +24,22 @@ function read<T>(schema: z.ZodType<T>, value: unknown, keep: (schema: z.ZodType<
   } catch (cause) {
     return { ok: false, message: "expected a value that can be read", cause };
   }
+}
+
+/** Like `check` against the schema of any JSON. */
+export function checkJson(value: unknown): Accepted<JsonValue> {
+  try {
+    const reading = readJson(value);
+    return reading.ok ? reading : { ok: false, message: describeProblem(reading.problem) };
+  } catch (cause) {
+    return { ok: false, message: "expected a value that can be read", cause };
+  }
+}
+
+/** Like `check` against the schema of JSON objects. */
+export function checkJsonObject(value: unknown): Accepted<JsonObject> {
+  if (!isObject(value) || Array.isArray(value)) return { ok: false, message: "(root): expected object" };
+  return checkJson(value) as Accepted<JsonObject>;
 }
 
 /** A mark that nobody can forge, copy or see: a private field on the accepted object itself. A tenth of a WeakMap's cost. */

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { JsonProblem } from "./json.ts";
 
 const maxPlaces = 3;
 /** Places beyond these are not even counted: a schema that is not ours may find a hundred thousand. */
@@ -22,6 +23,11 @@ export function describeIssues(issues: readonly z.core.$ZodIssue[]): string {
   const hidden = places.size - shown.length;
   if (counted > maxCounted) return `${shown.join("; ")}; and many more`;
   return hidden > 0 ? `${shown.join("; ")}; and ${hidden} more` : shown.join("; ");
+}
+
+/** The same for a problem with JSON. */
+export function describeProblem({ path, expected }: JsonProblem): string {
+  return describeIssues([{ code: "custom", path, message: expected, input: undefined }]);
 }
 
 function* offences(issues: readonly z.core.$ZodIssue[]): Generator<{ path: PropertyKey[]; issue: z.core.$ZodIssue }> {

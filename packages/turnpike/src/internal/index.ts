@@ -1,9 +1,20 @@
-export { accept, check, deepFreeze, extend, isAccepted, markAccepted, originOf, type Accepted } from "./accept.ts";
+export {
+  accept,
+  check,
+  checkJson,
+  checkJsonObject,
+  deepFreeze,
+  extend,
+  isAccepted,
+  markAccepted,
+  originOf,
+  type Accepted,
+} from "./accept.ts";
 export { boundedArray, strictObject, withFastPath } from "./bounded.ts";
 export { canonicalJson } from "./canonical-json.ts";
 export { checkJsonText } from "./check-json-text.ts";
 export { openDeadline, orAbort, TimeLimitError, withinTime, type Deadline } from "./deadline.ts";
-export { describeExpectation, describeIssues } from "./describe-issues.ts";
+export { describeExpectation, describeIssues, describeProblem } from "./describe-issues.ts";
 export { fromHeaderValue, toHeaderValue } from "./header-value.ts";
 export { currentTimestamp, parseInstant } from "./instant.ts";
 export { jsonSchemaOf, jsonSchemasOf } from "./json-schema.ts";

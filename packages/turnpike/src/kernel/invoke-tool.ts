@@ -1,6 +1,5 @@
 import {
   AuthorizationRequestSchema,
-  JsonObjectSchema,
   ToolCallSchema,
   ToolResultSchema,
   type AccessContext,
@@ -11,7 +10,7 @@ import {
   type ToolDescriptor,
   type ToolResult,
 } from "../contracts/index.ts";
-import { accept, check, quietly } from "../internal/index.ts";
+import { accept, check, checkJsonObject, quietly } from "../internal/index.ts";
 import { recordOutcome, type AuditFacts } from "./audit.ts";
 import { authorizeEffect, type Gate } from "./authorize.ts";
 import { acceptContext } from "./context.ts";
@@ -142,7 +141,7 @@ function prepare(ports: Ports, tool: Tool, context: AccessContext, call: ToolCal
     if (message === undefined) return misbehaved(ports, call, "invalid_tool_arguments", error);
     return { ok: false, code: "invalid_tool_arguments", message };
   }
-  const args = check(JsonObjectSchema, parsed);
+  const args = checkJsonObject(parsed);
   if (!args.ok) {
     const error = new TypeError(`No JSON was parsed: ${args.message}`);
     return misbehaved(ports, call, "invalid_tool_arguments", error, parsed);

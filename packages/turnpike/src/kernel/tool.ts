@@ -1,6 +1,5 @@
 import type { z } from "zod";
 import {
-  JsonValueSchema,
   ToolDescriptorSchema,
   ToolResultSchema,
   type AccessContext,
@@ -14,7 +13,7 @@ import {
 } from "../contracts/index.ts";
 import {
   accept,
-  check,
+  checkJson,
   currentTimestamp,
   describeIssues,
   jsonSchemaOf,
@@ -81,14 +80,14 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType = z
   const carryOut = async (run: ToolRun): Promise<ToolResult> => {
     const { arguments: args, id: callId, tool } = run.call;
     const returned = await definition.run(args as z.output<Input>, run);
-    const taken = check(JsonValueSchema, output === undefined ? returned : checkOutput(output, returned));
+    const taken = checkJson(output === undefined ? returned : checkOutput(output, returned));
     if (!taken.ok)
       throw new InvalidToolOutputError(taken.message, "cause" in taken ? { cause: taken.cause } : undefined);
     const result = { status: "succeeded", callId, tool, completedAt: currentTimestamp(), output: taken.value } as const;
     return markAccepted(ToolResultSchema, result);
   };
   const invoke: ToolHandler["invoke"] = (context, call, signal) => carryOut({ context, call, signal });
-  lazyInvokes.set(invoke, (context, call, signal) => carryOut(lazyRun(context, call, signal)));
+  lazyInvokes.set(invoke, (context, call, signal) => carryOut(new LazyRun(context, call, signal)));
   return {
     descriptor: describeTool(definition),
     parse(args) {
@@ -119,12 +118,25 @@ export function invokeHandler(
   return invokeLazily?.(context, call, signal) ?? handler.invoke(context, call, signal.get());
 }
 
-function lazyRun(context: AccessContext, call: ToolCall, lazy: LazySignal): ToolRun {
-  return {
-    context,
-    call,
-    get signal() {
-      return lazy.get();
+/** A run whose signal is made when it is first looked at. */
+class LazyRun implements ToolRun {
+  readonly context: AccessContext;
+  readonly call: ToolCall;
+  declare readonly signal: AbortSignal;
+  readonly #signal: LazySignal;
+
+  constructor(context: AccessContext, call: ToolCall, signal: LazySignal) {
+    this.context = context;
+    this.call = call;
+    this.#signal = signal;
+    Object.defineProperty(this, "signal", LazyRun.#ownSignal);
+  }
+
+  /** A property of each run itself, so that copies of the run have it too. */
+  static readonly #ownSignal: PropertyDescriptor & ThisType<LazyRun> = {
+    enumerable: true,
+    get() {
+      return this.#signal.get();
     },
   };
 }

@@ -49,7 +49,7 @@ export async function admitTurn(
   if (trusted === undefined) return refused("invalid_context");
   const view = await gate.view(trusted, signal);
   const request = acceptRequest(trusted, toRun(turn.agent));
-  const decision = await authorizeEffect(gate.ports, { context: trusted, request, view }, signal);
+  const decision = await authorizeEffect(gate.ports, { context: trusted, request, view }, { signal });
   if (decision.kind === "deny") return refused(decision.reason);
 
   if (request === undefined || view === undefined) return refused("authority_unavailable");

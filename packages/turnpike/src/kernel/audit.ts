@@ -1,7 +1,7 @@
 import type { AuditEvent, AuditEventType, AuditOutcome, DiscoveryContext } from "../contracts/index.ts";
 import { isNeverAborted, orAbort, quietly } from "../internal/index.ts";
 import { graceMs, type Ports } from "./call-port.ts";
-import type { AuditSink } from "./ports.ts";
+import type { AuditSink, CallOptions, DecisionChoice, DecisionLedger } from "./ports.ts";
 
 /** What one event says beyond the context it happened in. */
 export type AuditFacts = { type: AuditEventType; outcome: AuditOutcome } & Partial<
@@ -21,19 +21,50 @@ export function record(
   context: DiscoveryContext,
   facts: () => AuditFacts,
   signal: AbortSignal,
+  call?: CallOptions,
 ): boolean | Promise<boolean> {
   if (ports.audit === "none") {
     signal.throwIfAborted();
     return true;
   }
-  const keeping = keep(ports, ports.audit, auditEvent(context, facts()));
+  const keeping = keep(ports, ports.audit, auditEvent(context, facts()), call);
   return isNeverAborted(signal) ? keeping : unlessAborted(keeping, signal);
 }
 
-async function unlessAborted(keeping: Promise<boolean>, signal: AbortSignal): Promise<boolean> {
-  const isKept = await orAbort(keeping, signal);
+async function unlessAborted<T>(keeping: Promise<T>, signal: AbortSignal): Promise<T> {
+  const kept = await orAbort(keeping, signal);
   signal.throwIfAborted();
-  return isKept;
+  return kept;
+}
+
+/**
+ * Has a ledger keep the first of these choices that it can; undefined when it kept none, which `onAuditError` is told. Throws
+ * like `record`.
+ */
+export function recordChoice(
+  ports: Ports,
+  ledger: DecisionLedger,
+  choices: readonly DecisionChoice[],
+  call: CallOptions & { signal: AbortSignal },
+): Promise<number | undefined> {
+  const keeping = choose(ports, ledger, choices, call);
+  return isNeverAborted(call.signal) ? keeping : unlessAborted(keeping, call.signal);
+}
+
+async function choose(
+  ports: Ports,
+  ledger: DecisionLedger,
+  choices: readonly DecisionChoice[],
+  call: CallOptions,
+): Promise<number | undefined> {
+  try {
+    const place = await ledger.decide(choices, call);
+    if (choices[place] === undefined) throw new TypeError("The ledger named no choice.");
+    return place;
+  } catch (error) {
+    for (const { event } of choices.slice(0, 1)) quietly(() => ports.onAuditError?.(error, event));
+    return undefined;
+  }
 }
 
 /**
@@ -45,18 +76,19 @@ export function recordOutcome(
   context: DiscoveryContext,
   facts: () => AuditFacts,
   signal: AbortSignal,
+  call?: CallOptions,
 ): undefined | Promise<unknown> {
   if (ports.audit === "none") return undefined;
   const event = auditEvent(context, facts());
-  const keeping = keep(ports, ports.audit, event);
+  const keeping = keep(ports, ports.audit, event, call);
   if (isNeverAborted(signal)) return keeping;
   return orAbort(keeping, signal, graceMs).catch((error: unknown) => quietly(() => ports.onAuditError?.(error, event)));
 }
 
 /** False when the sink refused the event, which the operator is told, also when nobody waits for it any more. */
-async function keep(ports: Ports, sink: AuditSink, event: AuditEvent): Promise<boolean> {
+async function keep(ports: Ports, sink: AuditSink, event: AuditEvent, call: CallOptions | undefined): Promise<boolean> {
   try {
-    await sink.record(event);
+    await sink.record(event, call);
     return true;
   } catch (error) {
     quietly(() => ports.onAuditError?.(error, event));
@@ -64,7 +96,7 @@ async function keep(ports: Ports, sink: AuditSink, event: AuditEvent): Promise<b
   }
 }
 
-function auditEvent(context: DiscoveryContext, facts: AuditFacts): AuditEvent {
+export function auditEvent(context: DiscoveryContext, facts: AuditFacts): AuditEvent {
   const { now: at, traceId, namespaceId, actor, authority, owner, purpose, executionId } = context;
   // The facts come last: an object literal that begins with a spread costs twenty times as much.
   const id = crypto.randomUUID();

@@ -8,13 +8,15 @@ import {
   type ResourceRef,
 } from "../contracts/index.ts";
 import { accept } from "../internal/index.ts";
-import { record, type AuditFacts } from "./audit.ts";
+import { auditEvent, record, recordChoice, type AuditFacts } from "./audit.ts";
 import { acceptContext } from "./context.ts";
 import type { Ports } from "./call-port.ts";
 import type { AuthorityView } from "./authority.ts";
 import { momentOf } from "./candidates.ts";
-import { consume, decide, deny, peek, type Decision, type Spend } from "./decide.ts";
+import type { CompiledGrant } from "./active.ts";
+import { choose, consume, decide, deny, peek, type Choice, type Decision, type Spend } from "./decide.ts";
 import { denialMetadata } from "./diagnose.ts";
+import type { CallOptions, DecisionChoice, DecisionLedger } from "./ports.ts";
 import { requiredAuthority } from "./required-authority.ts";
 
 /** The grants that count; undefined when they cannot be established. */
@@ -51,7 +53,7 @@ export async function authorize(
   if (trusted === undefined) return { allowed: false, reasonCode: "invalid_context" };
   const accepted = acceptRequest(trusted, request);
   const view = accepted && (await gate.view(trusted, signal));
-  const deciding = decideAndRecord(gate.ports, { context: trusted, request: accepted, view }, peek, signal);
+  const deciding = decideAndRecord(gate.ports, { context: trusted, request: accepted, view }, peek, { signal });
   const decision = deciding instanceof Promise ? await deciding : deciding;
   if (decision.kind === "allow") {
     return { allowed: true, reasonCode: "allowed", matchedGrantId: decision.grant.grant.id };
@@ -70,9 +72,46 @@ export async function authorize(
 export function authorizeEffect(
   ports: Ports,
   subject: DecisionSubject,
-  signal: AbortSignal,
+  call: CallOptions & { signal: AbortSignal },
 ): Decision | Promise<Decision> {
-  return decideAndRecord(ports, subject, consume, signal);
+  if (ports.ledger !== undefined) return decideInLedger(ports, ports.ledger, subject, call);
+  return decideAndRecord(ports, subject, consume, call);
+}
+
+/** Hands all that a decision may come to to the ledger, which takes the use and keeps the event in one step. */
+async function decideInLedger(
+  ports: Ports,
+  ledger: DecisionLedger,
+  subject: DecisionSubject,
+  call: CallOptions & { signal: AbortSignal },
+): Promise<Decision> {
+  call.signal.throwIfAborted();
+  const choices = await chooseOn(ports, subject, call.signal);
+  const place = await recordChoice(
+    ports,
+    ledger,
+    choices.map(({ decision, use }) => {
+      const event = auditEvent(subject.context, factsOf(subject, decision));
+      return use === undefined ? { event } : { use: useOf(use), event };
+    }),
+    call,
+  );
+  const chosen = place === undefined ? undefined : choices[place];
+  return chosen?.decision ?? deny("audit_unavailable");
+}
+
+function useOf({ grant: { namespaceId, id: grantId }, maxUses = 0 }: CompiledGrant): DecisionChoice["use"] & {} {
+  return { namespaceId, grantId, maxUses };
+}
+
+function chooseOn(
+  ports: Ports,
+  { context, request, view }: DecisionSubject,
+  signal: AbortSignal,
+): Choice[] | Promise<Choice[]> {
+  if (request === undefined) return [{ decision: deny("invalid_request") }];
+  if (view === undefined) return [{ decision: deny("authority_unavailable") }];
+  return choose({ ports, view, context, request, moment: momentOf(context), signal });
 }
 
 /** A decision that nobody is asked for and that nobody records is there at once. */
@@ -80,21 +119,22 @@ function decideAndRecord(
   ports: Ports,
   subject: DecisionSubject,
   spend: Spend,
-  signal: AbortSignal,
+  call: CallOptions & { signal: AbortSignal },
 ): Decision | Promise<Decision> {
+  const { signal } = call;
   signal.throwIfAborted();
   const decided = decideOn(ports, subject.context, subject.request, subject.view, spend, signal);
-  return ports.audit === "none" ? decided : recordDecision(ports, subject, decided, signal);
+  return ports.audit === "none" ? decided : recordDecision(ports, subject, decided, call);
 }
 
 async function recordDecision(
   ports: Ports,
   subject: DecisionSubject,
   decided: Decision | Promise<Decision>,
-  signal: AbortSignal,
+  call: CallOptions & { signal: AbortSignal },
 ): Promise<Decision> {
   const decision = decided instanceof Promise ? await decided : decided;
-  const isRecorded = await record(ports, subject.context, () => factsOf(subject, decision), signal);
+  const isRecorded = await record(ports, subject.context, () => factsOf(subject, decision), call.signal, call);
   return isRecorded ? decision : deny("audit_unavailable");
 }
 

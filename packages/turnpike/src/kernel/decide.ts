@@ -83,21 +83,77 @@ export function decide(input: DecisionInput): Decision | Promise<Decision> {
 }
 
 async function tryEach(input: DecisionInput, covering: readonly CompiledGrant[]): Promise<Decision> {
-  const { ports, view, moment } = input;
-  const findings = new Map<CompiledGrant, Finding>();
-  let policy: PolicyVerdict | undefined;
+  const { ports, view, spend, signal } = input;
+  const examination: Examination = { findings: new Map(), policy: undefined };
   for (const grant of covering) {
-    const chain = grant.grant.parentId === undefined ? undefined : await walkChain(ports, grant, moment, input.signal);
-    let refusal = chainRefusal(chain);
-    if (refusal === undefined) {
-      policy ??= askPolicy(input);
-      refusal = policyRefusal(policy);
-    }
-    if (refusal === undefined && grant.maxUses !== undefined) refusal = await input.spend(ports, grant, input.signal);
-    findings.set(grant, { chain, refusal });
-    if (refusal === undefined) return { kind: "allow", grant, view, findings, policy };
+    const { chain, refusal: refused } = await examine(input, grant, examination);
+    const isSpent = refused === undefined && grant.maxUses !== undefined;
+    const refusal = isSpent ? await spend(ports, grant, signal) : refused;
+    examination.findings.set(grant, { chain, refusal });
+    if (refusal === undefined) return { kind: "allow", grant, view, ...examination };
   }
+  return denyAll(examination);
+}
 
+/** A decision that is made if the use of its grant is left. */
+export interface Choice {
+  decision: Decision;
+  use?: CompiledGrant;
+}
+
+/** What a decision comes to, in order: the first whose use is left counts, and the last needs none. */
+export function choose(input: Omit<DecisionInput, "spend">): Choice[] | Promise<Choice[]> {
+  const { ports, view, request, moment } = input;
+  const covering = candidates(view, request, moment);
+  const [first] = covering;
+  if (first === undefined) return [{ decision: deny("no_matching_grant") }];
+  if (ports.policy === undefined && isUnconditional(first))
+    return [{ decision: { kind: "allow", grant: first, view, findings: noFindings } }];
+  return chooseEach(input, covering);
+}
+
+async function chooseEach(input: Omit<DecisionInput, "spend">, covering: readonly CompiledGrant[]): Promise<Choice[]> {
+  const choices: Choice[] = [];
+  const examination: Examination = { findings: new Map(), policy: undefined };
+  for (const grant of covering) {
+    const finding = await examine(input, grant, examination);
+    if (finding.refusal !== undefined) {
+      examination.findings.set(grant, finding);
+      continue;
+    }
+    const { policy } = examination;
+    const findings = new Map(examination.findings).set(grant, finding);
+    const decision: Decision = { kind: "allow", grant, view: input.view, findings, policy };
+    if (grant.maxUses === undefined) return [...choices, { decision }];
+    choices.push({ decision, use: grant });
+    // What follows counts only if no use of this one is left.
+    examination.findings.set(grant, { ...finding, refusal: "grant_exhausted" });
+  }
+  return [...choices, { decision: denyAll(examination) }];
+}
+
+/** What was found so far. */
+interface Examination {
+  findings: Map<CompiledGrant, Finding>;
+  policy: PolicyVerdict | undefined;
+}
+
+/** Whether a covering grant can carry the act, besides its uses. */
+async function examine(
+  input: Omit<DecisionInput, "spend">,
+  grant: CompiledGrant,
+  examination: Examination,
+): Promise<Finding> {
+  const { ports, moment, signal } = input;
+  const chain = grant.grant.parentId === undefined ? undefined : await walkChain(ports, grant, moment, signal);
+  const refusal = chainRefusal(chain);
+  if (refusal !== undefined) return { chain, refusal };
+  examination.policy ??= askPolicy(input);
+  return { chain, refusal: policyRefusal(examination.policy) };
+}
+
+/** The denial of an act that no grant carries. */
+function denyAll({ findings, policy }: Examination): Decision {
   const reason =
     refusalOrder.find((one) => [...findings.values()].some(({ refusal }) => refusal === one)) ?? "no_matching_grant";
   const metadata = reason === "host_policy_denied" && policy?.kind === "denied" ? policy.metadata : undefined;
@@ -119,7 +175,7 @@ function policyRefusal(verdict: PolicyVerdict): Refusal | undefined {
   return verdict.kind === "denied" ? "host_policy_denied" : "host_policy_unavailable";
 }
 
-function askPolicy({ ports, request, context }: DecisionInput): PolicyVerdict {
+function askPolicy({ ports, request, context }: Omit<DecisionInput, "spend">): PolicyVerdict {
   if (ports.policy === undefined) return { kind: "kept" };
   try {
     const answer: unknown = ports.policy.narrow(request, context);

@@ -46,7 +46,7 @@ export async function escalate(
   }
   const isOwners = wanted?.capabilities.every(({ resource }) => namesContextOwner(resource, moment)) ?? true;
   const request = isOwners ? toEscalate : undefined;
-  const decision = await authorizeEffect(ports, { context: moment, request, view: entry.view }, signal);
+  const decision = await authorizeEffect(ports, { context: moment, request, view: entry.view }, { signal });
   if (decision.kind === "deny") return refused(decision.reason);
 
   const requestedAuthority = wanted && mintAuthorityRequest(moment, wanted);

@@ -15,6 +15,8 @@ export type {
   AccessGuard,
   AuditSink,
   CallOptions,
+  DecisionChoice,
+  DecisionLedger,
   EscalationQueue,
   GrantScope,
   GrantSource,

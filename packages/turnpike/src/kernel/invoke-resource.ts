@@ -45,7 +45,7 @@ export async function invokeResource(
   const accepted = accept(ResourceOperationRequestSchema, withoutContext(operation));
   if (!accepted.ok) {
     const refusal: AuditFacts = { type: "resource.invoked", outcome: "denied", reason: "invalid_request" };
-    await recordOutcome(gate.ports, trusted, () => refusal, signal);
+    await recordOutcome(gate.ports, trusted, () => refusal, signal, options);
     return denied(operation, trusted, "invalid_request");
   }
   const result = await carryOut(gate, registry, trusted, accepted.value, options);
@@ -58,7 +58,7 @@ export async function invokeResource(
     operationId,
     ...(result.status !== "succeeded" && { reason: result.error.code }),
   });
-  await recordOutcome(gate.ports, trusted, facts, signal);
+  await recordOutcome(gate.ports, trusted, facts, signal, options);
   return result;
 }
 
@@ -82,7 +82,7 @@ async function carryOut(
   const decision = await authorizeEffect(
     gate.ports,
     { context, request: asked, view, facts: { operationId } },
-    options.signal,
+    options,
   );
   if (decision.kind === "deny") {
     const refuse = decision.reason === "audit_unavailable" ? failed : denied;

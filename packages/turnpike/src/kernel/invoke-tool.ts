@@ -59,11 +59,11 @@ export async function invokeTool(
   const accepted = accept(ToolCallSchema, call);
   if (!accepted.ok) {
     const refusal: AuditFacts = { type: "tool.invoked", outcome: "denied", reason: "invalid_request" };
-    await recordOutcome(gate.ports, trusted, () => refusal, signal);
+    await recordOutcome(gate.ports, trusted, () => refusal, signal, options);
     return denied(call, trusted, "invalid_request");
   }
   const outcome = await carryOut(gate, trusted, accepted.value, options);
-  await recordToolOutcome(gate.ports, trusted, accepted.value, outcome, signal);
+  await recordToolOutcome(gate.ports, trusted, accepted.value, outcome, options);
   return outcome.result;
 }
 
@@ -73,7 +73,7 @@ export function recordToolOutcome(
   context: AccessContext,
   call: ToolCall,
   { result, metadata }: Outcome,
-  signal: AbortSignal,
+  options: EffectOptions,
 ): undefined | Promise<unknown> {
   const facts = (): AuditFacts => {
     const all: AuditFacts = { type: "tool.invoked", outcome: result.status, tool: call.tool, operationId: call.id };
@@ -81,7 +81,7 @@ export function recordToolOutcome(
     if (metadata !== undefined) all.metadata = metadata;
     return all;
   };
-  return recordOutcome(ports, context, facts, signal);
+  return recordOutcome(ports, context, facts, options.signal, options);
 }
 
 async function carryOut(
@@ -111,7 +111,7 @@ async function carryOut(
   const prepared = prepare(ports, tool, context, call);
   if (!prepared.ok) return { result: failed(call, context, prepared.code, prepared.message) };
   const facts = { tool: call.tool, operationId: call.id };
-  const decision = await authorizeEffect(ports, { context, request: prepared.requirement, view, facts }, signal);
+  const decision = await authorizeEffect(ports, { context, request: prepared.requirement, view, facts }, options);
   if (decision.kind === "deny") {
     if (decision.reason === "audit_unavailable") gate.onAuditOutage?.();
     const refuse = decision.reason === "audit_unavailable" ? failed : denied;

@@ -107,7 +107,7 @@ export function createKernel(options: KernelOptions): Kernel {
 }
 
 function effectOptions(options: CallOptions | undefined): EffectOptions {
-  return { signal: signalOf(options), onEffect: options?.onEffect };
+  return { ...options, signal: signalOf(options) };
 }
 
 function signalOf(options: CallOptions | undefined): AbortSignal {

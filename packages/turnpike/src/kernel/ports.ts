@@ -104,7 +104,24 @@ export interface EscalationQueue {
 /** Keeps the audit trail. */
 export interface AuditSink {
   /** Resolves when the event is kept. Throw when it is not: the kernel then does nothing that needs it. */
-  record(event: AuditEvent): Promise<void>;
+  record(event: AuditEvent, call?: CallOptions): Promise<void>;
+}
+
+/** One way in which a decision can come out. */
+export interface DecisionChoice {
+  /** The use that it takes: it can be chosen only while fewer than `maxUses` are counted. */
+  use?: { namespaceId: string; grantId: string; maxUses: number };
+  /** What the trail says when it is chosen. */
+  event: AuditEvent;
+}
+
+/** Takes uses and keeps decisions in one step, for a host that has both in one place. */
+export interface DecisionLedger {
+  /**
+   * Keeps the event of the first choice whose use is left, counts that use with it, and resolves with its place. The last
+   * one takes no use. Throw when nothing was kept: nothing happens then.
+   */
+  decide(choices: readonly DecisionChoice[], call: CallOptions): Promise<number>;
 }
 
 /** Whether the access that a turn was admitted with still stands. It can only shrink what was admitted. */
@@ -148,6 +165,8 @@ export interface KernelOptions {
   access?: AccessGuard;
   /** A sink, or the written-down choice to keep no trail. */
   audit: AuditSink | "none";
+  /** Decides about effects in place of `usage.consume` and `audit.record`, where both are one. */
+  ledger?: DecisionLedger;
   /** How long a tool, a resource provider or a message transport may take for one call; 120,000 when not set. */
   toolTimeoutMs?: number;
   /** How many bytes the JSON of what one of them answers may have; 1,048,576 when not set. */
@@ -165,4 +184,6 @@ export interface CallOptions {
   onEffect?: (() => void) | undefined;
   /** Whatever a host's own layers around the operations want to know of the request; it is handed on as it is. */
   host?: unknown;
+  /** What such a layer wants kept together with the first thing that the call keeps; ports that keep something get it. */
+  claim?: unknown;
 }

@@ -31,7 +31,7 @@ export async function sendMessage(
   const accepted = accept(MessageEnvelopeSchema, envelope);
   if (!accepted.ok) {
     const refusal: AuditFacts = { type: "message.sent", outcome: "denied", reason: "invalid_request" };
-    await recordOutcome(gate.ports, trusted, () => refusal, signal);
+    await recordOutcome(gate.ports, trusted, () => refusal, signal, options);
     return denied(envelope, trusted, "invalid_request");
   }
   const result = await carryOut(gate, trusted, accepted.value, options);
@@ -43,7 +43,7 @@ export async function sendMessage(
     receiver,
     ...("error" in result && { reason: result.error.code }),
   });
-  await recordOutcome(gate.ports, trusted, facts, signal);
+  await recordOutcome(gate.ports, trusted, facts, signal, options);
   return result;
 }
 
@@ -60,7 +60,7 @@ async function carryOut(
   const decision = await authorizeEffect(
     gate.ports,
     { context, request, view, facts: { messageId, receiver } },
-    options.signal,
+    options,
   );
   if (decision.kind === "deny") {
     const refuse = decision.reason === "audit_unavailable" ? failed : denied;

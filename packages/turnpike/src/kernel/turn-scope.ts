@@ -98,7 +98,7 @@ async function refuse(
   signal: AbortSignal,
 ): Promise<ToolResult> {
   const result = denied(call, moment, code);
-  await recordToolOutcome(ports, moment, call, { result }, signal);
+  await recordToolOutcome(ports, moment, call, { result }, { signal });
   return result;
 }
 

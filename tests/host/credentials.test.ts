@@ -41,9 +41,9 @@ for (const kind of databaseKinds) {
         headers: {
           "cache-control": "no-store",
           connection: "keep-alive",
+          "content-length": "155",
           "content-type": "application/json",
           "keep-alive": "timeout=65",
-          "transfer-encoding": "chunked",
           "www-authenticate": 'Bearer realm="turnpike"',
           "x-request-id": requestId,
         },

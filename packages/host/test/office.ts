@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { createCheckpoints, type Checkpoints } from "../src/audit/checkpoints.ts";
 import { openSigningKey } from "../src/audit/signing-key.ts";
 import { createFront } from "../src/front/front.ts";
+import { asFetch } from "./fetch-front.ts";
 import { serveProtocol } from "../src/front/protocol.ts";
 import { createMetrics } from "../src/observe/metrics.ts";
 import { adminProtocol } from "../src/protocols/admin/admin-protocol.ts";
@@ -109,7 +110,7 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
     ),
   );
   const log = { ...silent, error: (facts: object) => void errors.push(facts) };
-  const front = createFront({ protocols: [protocol], log, metrics: createMetrics() });
+  const front = asFetch(createFront({ protocols: [protocol], log, metrics: createMetrics() }));
   const handler: Office["handler"] = async (request) =>
     protocol.owns(new URL(request.url).pathname) ? front(request) : undefined;
   const send: Office["send"] = async <Body>(as: Caller, method: string, path: string, body?: unknown) => {

@@ -53,7 +53,7 @@ export function open(url: string): Socket {
 }
 
 function statusesIn(text: string): number[] {
-  return [...text.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => Number(status));
+  return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 }
 
 /** True when the last answer has its whole body, or has none. */

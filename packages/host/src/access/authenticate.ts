@@ -3,6 +3,7 @@ import { isOutage } from "../storage/index.ts";
 import type { Credential, CredentialStore } from "./credential-store.ts";
 import type { JwtVerifier } from "./jwt.ts";
 import { KeySetUnavailableError } from "./key-set.ts";
+import type { RequestHeaders } from "./request-record.ts";
 
 /** The sender of a request, known by the token that they sent. */
 export interface Caller {
@@ -22,7 +23,7 @@ export interface AuthenticationPorts {
 /** The caller, by the bearer token of the request. Throws the same `401` for a missing, unknown, expired or revoked token. */
 export async function authenticate(
   ports: AuthenticationPorts,
-  headers: Headers,
+  headers: RequestHeaders,
   expected = "a valid credential",
 ): Promise<Caller> {
   const caller = await orUnavailable(findCaller(ports, headers.get("authorization") ?? ""));

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { hash as digest, randomBytes, timingSafeEqual } from "node:crypto";
 import { columnText } from "../base/index.ts";
 import type { Database, ReadCache, Revisions, Schema } from "../storage/index.ts";
 import { type CredentialAccess, CredentialAccessSchema, type CredentialRecord } from "../management/index.ts";
@@ -156,7 +156,7 @@ function recordOf(row: Schema["credentials"]): CredentialRecord {
 }
 
 function hash(secret: string): Buffer {
-  return createHash("sha256").update(secret).digest();
+  return digest("sha256", secret, "buffer");
 }
 
 function isValid({ expiresAt, isRevoked }: Stored, now: Date): boolean {

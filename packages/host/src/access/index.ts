@@ -7,7 +7,7 @@ export { readKeySet } from "./key-set.ts";
 export { limitSenders } from "./limit-senders.ts";
 export type { Operator } from "./operator.ts";
 export { createRateLimit } from "./rate-limit.ts";
-export { openRecord, recordOf, type RequestRecord } from "./request-record.ts";
+export { openRecord, recordOf, type RequestHeaders, type RequestRecord } from "./request-record.ts";
 export { requireOperator, type OperatorPorts } from "./require-operator.ts";
 export { createContextResolver, type ContextResolver } from "./resolve-context.ts";
 export { verifySenders } from "./verify-senders.ts";

@@ -26,23 +26,26 @@ export interface RateLimitOptions {
 /** `perSecond` requests a second on average, `burst` at once. Counted in this process. */
 export function createRateLimit({ perSecond, burst, clock = () => performance.now() }: RateLimitOptions): RateLimit {
   const buckets = new Map<string, { tokens: number; at: number }>();
+  const policy = `"default";q=${burst};w=${Math.ceil(burst / perSecond)}`;
   return {
     take(credentialId) {
       const now = clock();
-      const { tokens, at } = buckets.get(credentialId) ?? { tokens: burst, at: now };
-      const filled = Math.min(burst, tokens + ((now - at) / 1000) * perSecond);
+      let bucket = buckets.get(credentialId);
+      if (bucket === undefined) {
+        // Dropping all buckets bounds the memory. At worst it allows one more burst.
+        if (buckets.size >= maxBuckets) buckets.clear();
+        buckets.set(credentialId, (bucket = { tokens: burst, at: now }));
+      }
+      const filled = Math.min(burst, bucket.tokens + ((now - bucket.at) / 1000) * perSecond);
       const isGranted = filled >= 1;
       const left = isGranted ? filled - 1 : filled;
-      // Dropping all buckets bounds the memory. At worst it allows one more burst.
-      if (buckets.size >= maxBuckets) buckets.clear();
-      buckets.set(credentialId, { tokens: left, at: now });
+      bucket.tokens = left;
+      bucket.at = now;
       const wait = Math.max(1, Math.ceil((1 - left) / perSecond));
       const ratelimit = `"default";r=${Math.floor(left)};t=${wait}`;
-      const policy = `"default";q=${burst};w=${Math.ceil(burst / perSecond)}`;
-      return {
-        isGranted,
-        headers: { ratelimit, "ratelimit-policy": policy, ...(!isGranted && { "retry-after": String(wait) }) },
-      };
+      const headers: Record<string, string> = { ratelimit, "ratelimit-policy": policy };
+      if (!isGranted) headers["retry-after"] = String(wait);
+      return { isGranted, headers };
     },
   };
 }
@@ -50,6 +53,6 @@ export function createRateLimit({ perSecond, burst, clock = () => performance.no
 /** Counts a request against the rate of its credential. Throws `429` when that is used up. */
 export function takeAllowance(rateLimit: RateLimit, { credential }: Caller, record: RequestRecord): void {
   const allowance = rateLimit.take(credential.id);
-  for (const [name, value] of Object.entries(allowance.headers)) record.headers.set(name, value);
+  Object.assign(record.headers, allowance.headers);
   if (!allowance.isGranted) throw new ServiceHttpError(429, "rate_limited", "Too many requests with this credential.");
 }

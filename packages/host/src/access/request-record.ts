@@ -1,11 +1,16 @@
 import type { ServiceApiCallOptions } from "turnpike/http";
 import type { Caller } from "./authenticate.ts";
 
+/** The headers of a request, by their names in lower case. */
+export interface RequestHeaders {
+  get(name: string): string | null;
+}
+
 /** What is known of a request while it is handled. The front opens it, and it travels in the call options. */
 export interface RequestRecord {
   readonly requestId: string;
   /** Headers that are added to the answer. */
-  readonly headers: Map<string, string>;
+  readonly headers: Record<string, string>;
   /** The sender of the request, once that is known. */
   caller?: Caller;
   /** Facts for the log. */
@@ -13,7 +18,7 @@ export interface RequestRecord {
 }
 
 export function openRecord(requestId: string): RequestRecord {
-  return { requestId, headers: new Map(), facts: {} };
+  return { requestId, headers: {}, facts: {} };
 }
 
 /** The record of the request behind a call of the api; undefined for a call without a request. */

@@ -3,7 +3,7 @@ import type { AuditSink } from "turnpike/kernel";
 import { authenticate, type AuthenticationPorts } from "./authenticate.ts";
 import { createOperator, type Operator } from "./operator.ts";
 import { takeAllowance, type RateLimit } from "./rate-limit.ts";
-import type { RequestRecord } from "./request-record.ts";
+import type { RequestHeaders, RequestRecord } from "./request-record.ts";
 
 /** What admitting operators uses. */
 export interface OperatorPorts extends Omit<AuthenticationPorts, "jwt"> {
@@ -15,7 +15,7 @@ export interface OperatorPorts extends Omit<AuthenticationPorts, "jwt"> {
 /** The operator behind a request. Throws 401, 403 or 429 to refuse the request. */
 export async function requireOperator(
   ports: OperatorPorts,
-  headers: Headers,
+  headers: RequestHeaders,
   record: RequestRecord,
 ): Promise<Operator> {
   const { credentials, clock, audit } = ports;

@@ -1,10 +1,10 @@
 import { IdentifierSchema, parsePrincipal, type DiscoveryContext } from "turnpike/contracts";
-import { fromHeaderValue, ServiceHttpError, toHeaderValue } from "turnpike/http";
+import { acceptContext, contextAt, fromHeaderValue, ServiceHttpError, toHeaderValue } from "turnpike/http";
 import type { NamespaceSettingsStore } from "../tool-namespaces/index.ts";
 import { authenticate, orUnavailable, type AuthenticationPorts } from "./authenticate.ts";
 import type { Credential } from "./credential-store.ts";
 import { takeAllowance, type RateLimit } from "./rate-limit.ts";
-import type { RequestRecord } from "./request-record.ts";
+import type { RequestHeaders, RequestRecord } from "./request-record.ts";
 
 /** What making a context uses. */
 export interface AccessPorts extends AuthenticationPorts {
@@ -13,10 +13,11 @@ export interface AccessPorts extends AuthenticationPorts {
 }
 
 /** Makes the context that a request acts in from its headers. */
-export type ContextResolver = (headers: Headers, record: RequestRecord) => Promise<DiscoveryContext>;
+export type ContextResolver = (headers: RequestHeaders, record: RequestRecord) => Promise<DiscoveryContext>;
 
 /** Makes the trusted context of a request from its credential and headers. Throws 400, 401, 403 or 429. */
 export function createContextResolver(ports: AccessPorts): ContextResolver {
+  const standing = createStandingContexts();
   return async (headers, record) => {
     const now = ports.clock();
     const caller = await authenticate(ports, headers);
@@ -25,37 +26,71 @@ export function createContextResolver(ports: AccessPorts): ContextResolver {
     const traceId = traceIdOf(headers) ?? crypto.randomUUID();
     record.caller = caller;
     record.facts = { tenant: namespaceId, traceId, credentialId: id };
-    record.headers.set("x-trace-id", toHeaderValue(traceId));
+    record.headers["x-trace-id"] = toHeaderValue(traceId);
     takeAllowance(ports.rateLimit, caller, record);
     if (access.admin === true) throw new ServiceHttpError(403, "permission_denied", operatorRefusal);
+    const enabled = await orUnavailable(ports.settings.enabled(namespaceId, access.actor));
+    const choice = { purpose: headers.get("x-purpose"), authority: headers.get("x-authority") };
+    return contextAt(standing(credential, choice, enabled), now, traceId);
+  };
+}
 
-    const authority = authorityOf(headers, credential);
-    return {
-      actor: access.actor,
-      ...(authority && { authority }),
-      owner: access.owner,
-      namespaceId,
-      enabledToolNamespaces: [...(await orUnavailable(ports.settings.enabled(namespaceId, access.actor)))],
-      now: now.toISOString(),
-      purpose: purposeOf(headers, credential),
-      traceId,
-    };
+/** What a request chooses by its headers. */
+interface Choice {
+  purpose: string | null;
+  authority: string | null;
+}
+
+const maxChoices = 16;
+
+/**
+ * The contexts of a credential, made and checked once for each choice. They go with the record that was read from the
+ * store, so a change of the credential is seen at the next call, and so is a change of the tool namespaces.
+ */
+function createStandingContexts(): (
+  credential: Credential,
+  choice: Choice,
+  enabled: readonly string[],
+) => DiscoveryContext {
+  const known = new WeakMap<object, Map<string, { context: DiscoveryContext; enabled: readonly string[] }>>();
+  return (credential, choice, enabled) => {
+    const { namespaceId, access } = credential;
+    const name = JSON.stringify([namespaceId, choice.purpose, choice.authority]);
+    let contexts = known.get(access);
+    if (contexts === undefined) known.set(access, (contexts = new Map()));
+    const found = contexts.get(name);
+    if (found?.enabled === enabled) return found.context;
+    const authority = authorityOf(choice, credential);
+    const context = acceptContext(
+      {
+        actor: access.actor,
+        ...(authority && { authority }),
+        owner: access.owner,
+        namespaceId,
+        enabledToolNamespaces: [...enabled],
+        now: new Date(0).toISOString(),
+        purpose: purposeOf(choice, credential),
+        traceId: "none",
+      },
+      "optional",
+    );
+    if (contexts.size >= maxChoices) contexts.clear();
+    contexts.set(name, { context, enabled });
+    return context;
   };
 }
 
 const operatorRefusal =
   "This is an operator's credential, which acts for nobody. `turnpike credential create` makes one that does.";
 
-function purposeOf(headers: Headers, { access: { purposes } }: Credential): string {
-  const header = headers.get("x-purpose");
+function purposeOf({ purpose: header }: Choice, { access: { purposes } }: Credential): string {
   const purpose = header === null ? purposes[0] : fromHeaderValue(header);
   if (purpose !== undefined && purposes.includes(purpose)) return purpose;
   throw new ServiceHttpError(403, "purpose_not_allowed", "This credential does not allow that purpose.");
 }
 
 /** Whose grants are exercised. This selects grants and gives none, so any principal may be named. */
-function authorityOf(headers: Headers, { access }: Credential): DiscoveryContext["authority"] {
-  const header = headers.get("x-authority");
+function authorityOf({ authority: header }: Choice, { access }: Credential): DiscoveryContext["authority"] {
   if (header === null) return access.authority;
   const authority = parsePrincipal(fromHeaderValue(header));
   if (authority !== undefined) return authority;
@@ -63,7 +98,7 @@ function authorityOf(headers: Headers, { access }: Credential): DiscoveryContext
 }
 
 /** The caller's own trace id, or that of its distributed trace. */
-function traceIdOf(headers: Headers): string | undefined {
+function traceIdOf(headers: RequestHeaders): string | undefined {
   const own = IdentifierSchema.safeParse(fromHeaderValue(headers.get("x-trace-id") ?? ""));
   if (own.success) return own.data;
   const [, traceId] =

@@ -15,7 +15,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 /** The context of a request, and the headers its response gets. */
 async function resolve(
   sent: Record<string, string>,
-): Promise<{ context: DiscoveryContext; headers: Map<string, string> }> {
+): Promise<{ context: DiscoveryContext; headers: Record<string, string> }> {
   const { credentials, settings } = openStores(await open());
   const { token } = await credentials.create({ namespaceId: "tenant-1", access });
   const rateLimit = createRateLimit({ perSecond: 1, burst: 1 });
@@ -60,7 +60,7 @@ describe("the trace id", () => {
     test(row.name, async () => {
       const { context, headers } = await resolve(row.sent);
       expect(context.traceId).toBe(row.traceId);
-      expect(headers.get("x-trace-id")).toBe(toHeaderValue(row.traceId));
+      expect(headers["x-trace-id"]).toBe(toHeaderValue(row.traceId));
     });
   }
 
@@ -78,7 +78,7 @@ describe("the trace id", () => {
       const [one, other] = [await resolve(row.sent), await resolve(row.sent)];
       expect(one.context.traceId).toMatch(uuid);
       expect(one.context.traceId).not.toBe(other.context.traceId);
-      expect(one.headers.get("x-trace-id")).toBe(one.context.traceId);
+      expect(one.headers["x-trace-id"]).toBe(one.context.traceId);
     });
   }
 
@@ -86,8 +86,8 @@ describe("the trace id", () => {
     test(`${value} can be sent back: every header of the response is a legal one`, async () => {
       const { context, headers } = await resolve({ "x-trace-id": value });
       expect(DiscoveryContextSchema.safeParse(context).success).toBe(true);
-      expect(() => new Headers([...headers])).not.toThrow();
-      expect(headers.get("x-trace-id")).toMatch(/^[\x20-\x7e]+$/);
+      expect(() => new Headers(headers)).not.toThrow();
+      expect(headers["x-trace-id"]).toMatch(/^[\x20-\x7e]+$/);
     });
   }
 });

@@ -26,7 +26,10 @@ export function createPipeline(service: ServiceApi, parts: PipelineParts): Servi
     (api) =>
       protectFromReplay(api, {
         store: replay,
-        onReplay: (_key, call) => recordOf(call)?.headers.set("idempotency-replayed", "true"),
+        onReplay(_key, call) {
+          const record = recordOf(call);
+          if (record !== undefined) record.headers["idempotency-replayed"] = "true";
+        },
         onStoreError: (error, { kind, id }) =>
           log.error({ kind, id, ...errorFacts(error) }, "result not kept for replay yet"),
       }),

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { jsonReply, ServiceHttpError } from "turnpike/http";
 import type { Log } from "../observe/log.ts";
+import { asFetch } from "../../test/fetch-front.ts";
 import { createMetrics } from "../observe/metrics.ts";
 import { createFront } from "./front.ts";
 import { serveProtocol, type Protocol } from "./protocol.ts";
@@ -27,7 +28,7 @@ function frontWith(changes: Partial<Protocol<string>>) {
     openRoutes: [{ ...ok, path: "/open" }],
   };
   const metrics = createMetrics();
-  const front = createFront({ protocols: [serveProtocol(first), serveProtocol(rest)], log, metrics });
+  const front = asFetch(createFront({ protocols: [serveProtocol(first), serveProtocol(rest)], log, metrics }));
   const send = (path: string, init: RequestInit = {}) => front(new Request(`http://localhost${path}`, init));
   return { send, lines, metrics };
 }

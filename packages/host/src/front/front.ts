@@ -1,18 +1,11 @@
+import { validateHeaderName, validateHeaderValue } from "node:http";
 import { performance } from "node:perf_hooks";
-import {
-  commonHeaders,
-  errorReply,
-  pathOf,
-  requestIdOf,
-  ServiceHttpError,
-  toHttpError,
-  type BodySource,
-  type Reply,
-} from "turnpike/http";
+import { commonHeaders, errorReply, requestIdOf, ServiceHttpError, toHttpError, type Reply } from "turnpike/http";
 import { openRecord, type RequestRecord } from "../access/index.ts";
 import { bugFacts, errorFacts, type Log, type Metrics } from "../observe/index.ts";
 import { isOutage } from "../storage/index.ts";
 import type { ServedProtocol } from "./protocol.ts";
+import type { WireRequest } from "./wire-request.ts";
 
 /** What the front serves and reports to. */
 export interface FrontOptions {
@@ -22,37 +15,37 @@ export interface FrontOptions {
   metrics: Metrics;
 }
 
-/** Answers a request. The body is read through the second argument, which enforces the limit. */
-export type Front = (request: Request, body?: BodySource) => Promise<Response>;
+/** Answers a request, whatever happens. */
+export type Front = (request: WireRequest) => Promise<Reply | Response>;
 
 const unavailable = new ServiceHttpError(503, "authority_unavailable", "The stores cannot be reached right now.");
 
 /** The front of every protocol: request id, path, error envelope, log line and metrics, once for all of them. */
 export function createFront({ protocols, log, metrics }: FrontOptions): Front {
   const paths = new Set(protocols.flatMap((protocol) => protocol.paths));
-  return async (request, body = request) => {
+  return async (request) => {
     const started = performance.now();
     const { method, headers, signal } = request;
     const record = openRecord(requestIdOf(headers.get("x-request-id")));
     const { requestId } = record;
-    const path = pathOf(request.url);
+    const path = pathOf(request.target);
     const onLateError = (error: unknown): void => log.warn({ requestId, ...errorFacts(error) }, "request refused");
-    const serve = async (): Promise<Response> => {
+    const serve = async (): Promise<Reply | Response> => {
       const protocol = protocols.find(({ owns }) => owns(path));
       if (protocol === undefined) throw new ServiceHttpError(404, "not_found", "There is nothing at this path.");
-      return complete(await protocol.serve({ request, path, body, record, onLateError }), record);
+      return complete(await protocol.serve({ request, path, record, onLateError }), record);
     };
-    const response = await serve().catch((error: unknown) => {
+    const answer = await serve().catch((error: unknown) => {
       const refusal = isOutage(error) ? unavailable : toHttpError(error, signal);
       logError(log, error, refusal, requestId);
       return refuse(refusal, record);
     });
     const ms = performance.now() - started;
     const route = paths.has(path) ? path : "other";
-    metrics.request(route, response.status, ms / 1000);
-    const { status } = response;
+    const { status } = answer;
+    metrics.request(route, status, ms / 1000);
     log.info({ requestId, ...record.facts, method, route, status, ms: Math.round(ms * 1000) / 1000 }, "request");
-    return response;
+    return answer;
   };
 }
 
@@ -62,22 +55,33 @@ function logError(log: Log, error: unknown, { status, code }: ServiceHttpError, 
   else log.error({ requestId, ...(code === "internal_error" ? bugFacts(error) : errorFacts(error)) }, "request failed");
 }
 
-function refuse(error: ServiceHttpError, record: RequestRecord): Response {
+function refuse({ status, code, message, headers = {} }: ServiceHttpError, record: RequestRecord): Reply | Response {
+  // If the refusal has headers that HTTP cannot carry, it is sent without them.
+  const carried = Object.entries(headers).every(([name, value]) => isHeader(name, value)) && { headers };
+  return complete(errorReply({ status, code, message, ...carried }, record.requestId), record);
+}
+
+function isHeader(name: string, value: string): boolean {
   try {
-    return complete(errorReply(error, record.requestId), record);
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+    return true;
   } catch {
-    // If the refusal has headers that HTTP cannot carry, it is sent without them.
-    const { status, code, message } = error;
-    return complete(errorReply({ status, code, message }, record.requestId), record);
+    return false;
   }
 }
 
 /** The answer with the headers of every answer and those of the record. */
-function complete(answer: Reply | Response, { requestId, headers }: RequestRecord): Response {
-  const added = { ...commonHeaders(requestId), ...Object.fromEntries(headers) };
+function complete(answer: Reply | Response, { requestId, headers }: RequestRecord): Reply | Response {
   if (!(answer instanceof Response)) {
-    return new Response(answer.body, { status: answer.status, headers: { ...answer.headers, ...added } });
+    return { ...answer, headers: { ...answer.headers, ...commonHeaders(requestId), ...headers } };
   }
-  for (const [name, value] of Object.entries(added)) answer.headers.set(name, value);
+  for (const [name, value] of Object.entries({ ...commonHeaders(requestId), ...headers }))
+    answer.headers.set(name, value);
   return answer;
+}
+
+function pathOf(target: string): string {
+  const end = target.indexOf("?");
+  return end === -1 ? target : target.slice(0, end);
 }

@@ -2,24 +2,25 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import type { BodySource } from "turnpike/http";
+import type { Reply } from "turnpike/http";
 import { exchange, open } from "../../test/raw-http.ts";
 import { createRandom, type Random } from "../../../turnpike/test/random.ts";
 import { loadConfig } from "../compose/config.ts";
-import type { Front } from "./front.ts";
 import { startServer } from "./node-server.ts";
 import type { RefusalFacts } from "./refuse.ts";
+import type { WireRequest } from "./wire-request.ts";
 
 /** A server, and who was told of its requests: the application, or the log of refusals. */
-async function serve(handler: Front = answer, flags = {}) {
+async function serve(handler: Handler = answer, flags = {}) {
   const seen: Request[] = [];
   const refused: RefusalFacts[] = [];
   const config = loadConfig({ file: undefined, env: {}, flags: { "listen.port": "0", ...flags } });
   const { url, close } = await startServer(
     config,
-    (request, body) => {
+    (wire) => {
+      const request = wire.toFetch();
       seen.push(request);
-      return handler(request, body);
+      return handler(request, wire);
     },
     (facts) => void refused.push(facts),
   );
@@ -27,8 +28,10 @@ async function serve(handler: Front = answer, flags = {}) {
   return { url, seen, refused };
 }
 
-async function answer(request: Request, body: BodySource = request): Promise<Response> {
-  if (request.method === "POST") await body.arrayBuffer();
+type Handler = (request: Request, wire: WireRequest) => Promise<Reply | Response>;
+
+async function answer(request: Request, { body }: WireRequest): Promise<Response> {
+  if (request.method === "POST") await body.bytes();
   return new Response(new URL(request.url).pathname);
 }
 
@@ -151,6 +154,45 @@ test("what follows a refused request is not even parsed, although its answer wai
   await closed;
 });
 
+for (const [text, length] of [
+  ["plain", 5],
+  ["ä€😀", 9],
+  ["", 0],
+] as const) {
+  test(`an answer of ${length} bytes says its length, so that the connection can go on`, async () => {
+    const reply = { status: 200, headers: { "content-type": "text/plain", "x-mine": "1" }, body: text };
+    const { url } = await serve(() => Promise.resolve(reply));
+    const { text: sent } = await exchange(url, { send: getX + `GET /x HTTP/1.1\r\n${host}${close}\r\n` });
+    expect(sent.match(/HTTP\/1\.1 200 OK/g)).toHaveLength(2);
+    expect(sent.match(new RegExp(`content-length: ${length}\r\n`, "g"))).toHaveLength(2);
+    expect(sent.match(/x-mine: 1\r\n/g)).toHaveLength(2);
+    expect(sent).not.toContain("chunked");
+  });
+}
+
+test("the signal of a request fires when its caller goes, and not when the next one of its connection is answered", async () => {
+  const signals: AbortSignal[] = [];
+  const arrived: (() => void)[] = [];
+  const { url } = await serve((request, { signal }) => {
+    signals.push(signal);
+    arrived.shift()?.();
+    return request.url.endsWith("/held") ? new Promise(() => {}) : Promise.resolve(new Response("done"));
+  });
+  const arrives = (): Promise<void> => new Promise((resolve) => arrived.push(resolve));
+  const socket = open(url);
+  const first = arrives();
+  socket.write(getX);
+  await first;
+  await once(socket, "data");
+  const second = arrives();
+  socket.write(`GET /held HTTP/1.1\r\n${host}\r\n`);
+  await second;
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false, false]);
+  const fired = once(signals[1] as AbortSignal, "abort");
+  socket.destroy();
+  await fired;
+});
+
 test("a socket may send any number of requests, one after the other", async () => {
   const { url, seen } = await serve();
   const socket = open(url);
@@ -200,10 +242,10 @@ test("a socket that sends on and on behind its last answer is cut off", async ()
 test("half a request behind a running one never takes the place of its answer", async () => {
   let finish = (): void => {};
   const held = new Promise<void>((resolve) => (finish = resolve));
-  const { url, seen } = await serve(async (request, body) => {
+  const { url, seen } = await serve(async (request, wire) => {
     if (new URL(request.url).pathname === "/first") await held;
     else finish();
-    return answer(request, body);
+    return answer(request, wire);
   });
   const first = `GET /first HTTP/1.1\r\n${host}\r\n`;
   const half = `POST /second HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\nzz\r\n`;

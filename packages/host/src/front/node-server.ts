@@ -2,13 +2,15 @@ import { readFileSync } from "node:fs";
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
-import { NodeRequest, sendNodeResponse } from "srvx/node";
+import { sendNodeResponse } from "srvx/node";
 import { errorCodes } from "turnpike/contracts";
+import type { Reply } from "turnpike/http";
 import type { FrontSettings, WireLimits } from "./front-settings.ts";
 import { checkHead, type Refusal } from "./check-head.ts";
 import type { Front } from "./front.ts";
-import { readLimited, tooLarge } from "./read-limited.ts";
+import { BodyState, tooLarge } from "./read-limited.ts";
 import { closeGracefully, refuse, refuseBroken, type Connection, type Exchange, type OnRefused } from "./refuse.ts";
+import { wireRequestOf } from "./wire-request.ts";
 
 const longestTurnMs = 600_000;
 /** How many requests of one socket may wait for their answers. Clients that pipeline send a handful. */
@@ -42,8 +44,13 @@ export async function startServer(config: FrontSettings, front: Front, onRefused
   const sockets = new Set<Socket>();
   const connections = new WeakMap<Socket, Connection>();
   const connectionOf = (socket: Socket): Connection => {
-    const connection = connections.get(socket) ?? { unanswered: new Set(), last: undefined, isEnding: false };
-    connections.set(socket, connection);
+    let connection = connections.get(socket);
+    if (connection === undefined) {
+      const closed = new AbortController();
+      socket.once("close", () => closed.abort());
+      connection = { closed, unanswered: new Set(), last: undefined, isEnding: false };
+      connections.set(socket, connection);
+    }
     return connection;
   };
   server.on("connection", (socket) => {
@@ -59,7 +66,7 @@ export async function startServer(config: FrontSettings, front: Front, onRefused
   const begin = (incoming: IncomingMessage, outgoing: ServerResponse): Exchange | undefined => {
     const connection = connectionOf(incoming.socket);
     if (connection.isEnding) return undefined;
-    const exchange = { incoming, outgoing, connection, broken: new AbortController() };
+    const exchange = { incoming, outgoing, connection, body: new BodyState() };
     connection.last = exchange;
     connection.unanswered.add(exchange);
     outgoing.once("close", () => connection.unanswered.delete(exchange));
@@ -107,19 +114,24 @@ export async function startServer(config: FrontSettings, front: Front, onRefused
 
 /** INVARIANT: every request is answered and logged once, either by the front or by a refusal. */
 async function serve(exchange: Exchange, front: Front, limits: WireLimits, onRefused: OnRefused): Promise<void> {
-  const { incoming, outgoing } = exchange;
-  const request = requestOf(incoming, outgoing);
-  if (request === undefined) return refuse(exchange, unreadable, onRefused);
+  const { outgoing } = exchange;
   try {
-    await sendNodeResponse(
-      outgoing,
-      await front(request, { arrayBuffer: () => readLimited(incoming, limits.bodyBytes, exchange.broken.signal) }),
-    );
+    await send(outgoing, await front(wireRequestOf(exchange, limits.bodyBytes)));
   } catch {
     if (!outgoing.headersSent && !outgoing.destroyed) return refuse(exchange, failed, onRefused);
     // The caller left, or a stream broke off. Nobody is left to answer.
     outgoing.destroy();
   }
+}
+
+/** A text goes out with its head in one write. */
+async function send(outgoing: ServerResponse, answer: Reply | Response): Promise<void> {
+  if (answer instanceof Response) return sendNodeResponse(outgoing, answer);
+  const { status, headers, body } = answer;
+  if (body !== null && typeof body !== "string")
+    return sendNodeResponse(outgoing, new Response(body, { status, headers }));
+  outgoing.writeHead(status, { ...headers, ...(body !== null && { "content-length": Buffer.byteLength(body) }) });
+  outgoing.end(body);
 }
 
 const tooMany = {
@@ -128,20 +140,12 @@ const tooMany = {
   message: `At most ${maxUnanswered} requests may wait for their answers on one connection: read the answers first.`,
 };
 const failed = { status: 500, code: "internal_error", message: errorCodes.internal_error.meaning };
-const unreadable = { status: 400, code: "invalid_request", message: "The target and the Host header make no URL." };
 const unexpected = { status: 417, code: "invalid_request", message: "Only 100-continue can be expected here." };
 
 /** Why a request is refused by its head; undefined when it is not. */
 function refusalOf(incoming: IncomingMessage, limits: WireLimits): Refusal | undefined {
   const length = Number(incoming.headers["content-length"] ?? 0);
   return checkHead(incoming, limits) ?? (length > limits.bodyBytes ? tooLarge(limits.bodyBytes) : undefined);
-}
-
-/** The `Request` for the front; undefined when its URL is not valid. */
-function requestOf(incoming: IncomingMessage, outgoing: ServerResponse): Request | undefined {
-  const request = new NodeRequest({ req: incoming, res: outgoing });
-  // The URL is built when it is first read. It is checked here, while the request can still be refused.
-  return URL.canParse(request.url) ? request : undefined;
 }
 
 function readPair({ certFile, keyFile }: NonNullable<FrontSettings["tls"]>): { cert: Buffer; key: Buffer } {

@@ -1,12 +1,11 @@
-import { createRouter, type BodySource, type Reply } from "turnpike/http";
+import { createRouter, type Reply } from "turnpike/http";
 import type { RequestRecord } from "../access/index.ts";
+import type { WireRequest } from "./wire-request.ts";
 
 /** A request on its way through the host's protocols. */
 export interface IncomingRequest {
-  readonly request: Request;
+  readonly request: WireRequest;
   readonly path: string;
-  /** The body, up to the limit of the host, whatever length it declares. */
-  readonly body: BodySource;
   readonly record: RequestRecord;
   /** Called with an error that callers do not see, or that comes when the answer has begun. */
   onLateError(error: unknown): void;

@@ -1,38 +1,60 @@
 import type { IncomingMessage } from "node:http";
 import { ServiceHttpError } from "turnpike/http";
 
+/** Whether the rest of a body can still come. */
+export class BodyState {
+  #error: Error | undefined;
+  #onBroken: ((error: Error) => void) | undefined;
+
+  /** The rest of the body cannot be read; the error is for the caller. */
+  break(error: Error): void {
+    this.#error ??= error;
+    this.#onBroken?.(this.#error);
+  }
+
+  /** Told at once when it is broken already. */
+  whenBroken(tell: (error: Error) => void): void {
+    this.#onBroken = tell;
+    if (this.#error !== undefined) tell(this.#error);
+  }
+}
+
 /**
- * The body of a request, up to a limit, whatever length it declares. Throws `413 payload_too_large`, and the reason of
- * `broken` once that is aborted.
+ * The body of a request, up to a limit, whatever length it declares. Throws `413 payload_too_large`, and the error of
+ * `state` once that is broken.
  */
 export function readLimited(
   incoming: IncomingMessage,
   limit: number,
-  broken: AbortSignal = new AbortController().signal,
-): Promise<ArrayBuffer> {
+  state: BodyState = new BodyState(),
+): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const onBroken = (): void => reject(broken.reason as Error);
-    if (broken.aborted) return onBroken();
-    broken.addEventListener("abort", onBroken);
+    state.whenBroken(reject);
     if (incoming.destroyed && !incoming.readableEnded) return reject(new Error("The request broke off."));
-    const chunks: Buffer[] = [];
+    let first: Buffer | undefined;
+    let rest: Buffer[] | undefined;
     let size = 0;
     incoming.on("data", (chunk: Buffer) => {
       size += chunk.length;
-      if (size <= limit) chunks.push(chunk);
-      else {
+      if (size > limit) {
         incoming.pause();
         reject(tooLarge(limit));
-      }
+      } else if (first === undefined) first = chunk;
+      else (rest ??= []).push(chunk);
     });
-    incoming.on("end", () => {
-      const whole = Buffer.concat(chunks);
-      resolve(whole.buffer.slice(whole.byteOffset, whole.byteOffset + whole.byteLength) as ArrayBuffer);
-    });
+    // Most bodies come in one piece, which is not copied.
+    incoming.on("end", () =>
+      resolve(first === undefined || rest === undefined ? (first ?? nothing) : Buffer.concat([first, ...rest])),
+    );
     incoming.on("error", reject);
-    incoming.on("close", () => reject(new Error("The request broke off.")));
+    // Every request closes in the end, and an error costs more than all the rest here.
+    incoming.on("close", () => {
+      if (!incoming.readableEnded) reject(new Error("The request broke off."));
+    });
   });
 }
+
+const nothing = new Uint8Array(0);
 
 /** The rest of a body that is too large is not read, so the connection is closed. */
 export function tooLarge(limit: number): ServiceHttpError {

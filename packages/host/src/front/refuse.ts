@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { errorReply, requestIdOf, ServiceHttpError } from "turnpike/http";
 import type { Refusal } from "./check-head.ts";
+import type { BodyState } from "./read-limited.ts";
 
 /** The log line of a request that was refused before the front saw it. */
 export interface RefusalFacts {
@@ -19,12 +20,13 @@ export interface Exchange {
   incoming: IncomingMessage;
   outgoing: ServerResponse;
   connection: Connection;
-  /** Aborted, with the error for the caller, when the rest of the body cannot be read. */
-  broken: AbortController;
+  body: BodyState;
 }
 
 /** What is known of a socket. */
 export interface Connection {
+  /** Aborted when the socket closes. One for all its requests: those that were answered by then have nothing to stop. */
+  closed: AbortController;
   /** The exchanges whose answers may not be out yet, in their order. */
   unanswered: Set<Exchange>;
   /** The newest exchange, answered or not. */
@@ -94,7 +96,7 @@ export function refuseBroken(
     last.outgoing.once("close", () => closeGracefully(socket));
     drain(socket);
     // An incomplete request that is being served is answered and logged there, so that it has one id and one log line.
-    if (!last.incoming.complete) last.broken.abort(new ServiceHttpError(status, code, message));
+    if (!last.incoming.complete) last.body.break(new ServiceHttpError(status, code, message));
     return;
   }
   if (!socket.writable || (last !== undefined && isFinalAnswer(last))) return closeGracefully(socket);

@@ -5,6 +5,7 @@ import { createTurnExecutor, standardRuntime } from "turnpike/runtime";
 import { memoryAudit, memoryGrants, scriptedDriver, type MemoryAudit, type MemoryGrants } from "turnpike/testing";
 import { z } from "zod";
 import { createFront } from "../../src/front/front.ts";
+import { asFetch } from "../fetch-front.ts";
 import { serveProtocol } from "../../src/front/protocol.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { mcpProtocol } from "../../src/protocols/mcp/mcp-protocol.ts";
@@ -115,11 +116,13 @@ export function servedWorld(
   const note = (facts: { error?: string }): void => {
     if (facts.error !== undefined) errors.push(facts.error);
   };
-  const front = createFront({
-    protocols: [serveProtocol(protocol)],
-    log: { info() {}, warn: note, error: note },
-    metrics: createMetrics(),
-  });
+  const front = asFetch(
+    createFront({
+      protocols: [serveProtocol(protocol)],
+      log: { info() {}, warn: note, error: note },
+      metrics: createMetrics(),
+    }),
+  );
   const serve = async (request: Request): Promise<Response> =>
     protocol.owns(new URL(request.url).pathname) ? front(request) : new Response("elsewhere", { status: 418 });
   return { serve, api, grants, audit, errors };

@@ -1,5 +1,10 @@
-import { DiscoveryContextSchema, type AccessContext, type DiscoveryContext } from "../contracts/index.ts";
-import { accept } from "../internal/index.ts";
+import {
+  DiscoveryContextSchema,
+  IdentifierSchema,
+  type AccessContext,
+  type DiscoveryContext,
+} from "../contracts/index.ts";
+import { accept, isAccepted, markAccepted } from "../internal/index.ts";
 import { readBody } from "./read-body.ts";
 import { errorReply, requestIdOf, toResponse, type Reply } from "./reply.ts";
 import { createRouter, pathOf, type Router } from "./router.ts";
@@ -61,6 +66,16 @@ export function acceptContext(resolved: DiscoveryContext, authority: "required" 
     throw invalidContext("The access context has no authority, and this operation needs one.");
   }
   return accepted.value as AccessContext;
+}
+
+/**
+ * The context of another request of the same caller: of what `acceptContext` returned, only the moment and the trace are
+ * new, and checked.
+ */
+export function contextAt(accepted: DiscoveryContext, now: Date, traceId: string): DiscoveryContext {
+  const context = { ...accepted, now: now.toISOString(), traceId };
+  const isChecked = isAccepted(DiscoveryContextSchema, accepted) && IdentifierSchema.safeParse(traceId).success;
+  return isChecked ? markAccepted(DiscoveryContextSchema, context) : acceptContext(context, "optional");
 }
 
 function invalidContext(reason: string): ServiceHttpError {

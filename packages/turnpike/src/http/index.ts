@@ -1,5 +1,5 @@
 export { fromHeaderValue, jsonSchemasOf, toHeaderValue } from "../internal/index.ts";
-export { acceptContext, createServiceHandler, type ServiceHandlerOptions } from "./handler.ts";
+export { acceptContext, contextAt, createServiceHandler, type ServiceHandlerOptions } from "./handler.ts";
 export { openApiDocument, type OpenApiOptions } from "./openapi.ts";
 export { readBody, readJsonBody, type BodySource } from "./read-body.ts";
 export { commonHeaders, errorReply, jsonReply, requestIdOf, toResponse, type Reply } from "./reply.ts";

@@ -3,6 +3,7 @@
  * blanks at either end, which HTTP would drop.
  */
 export function toHeaderValue(text: string): string {
+  if (/^[\x21-\x24\x26-\x7e]+$/.test(text)) return text;
   const visible = text.replaceAll(/\p{Cs}/gu, "\ufffd").replaceAll(/[^\x20-\x7e]|%/gu, encodeURIComponent);
   const inner = visible.trim();
   if (inner === "") return "%20".repeat(visible.length);
@@ -12,6 +13,7 @@ export function toHeaderValue(text: string): string {
 
 /** The text behind a header value; a value that is not properly encoded is taken as it is. */
 export function fromHeaderValue(value: string): string {
+  if (!value.includes("%")) return value;
   try {
     return decodeURIComponent(value);
   } catch {

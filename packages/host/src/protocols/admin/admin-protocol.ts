@@ -46,14 +46,19 @@ export function adminProtocol(
 
 const onceOnly = { code: "custom", message: "expected one value", input: undefined } as const;
 
-async function readInput(route: AdminRoute, { request, body }: IncomingRequest): Promise<unknown> {
-  if (route.request !== undefined) return readBody(body, route.request);
-  const query = new URL(request.url).searchParams;
+async function readInput(route: AdminRoute, { request }: IncomingRequest): Promise<unknown> {
+  if (route.request !== undefined) return readBody(request.body, route.request);
+  const query = new URLSearchParams(queryOf(request.target));
   const repeated = [...query.keys()].find((name) => query.getAll(name).length > 1);
   if (repeated !== undefined) throw refuse(describeIssues([{ ...onceOnly, path: [repeated] }]));
   const checked = route.query?.safeParse(Object.fromEntries(query));
   if (checked?.success === false) throw refuse(describeIssues(checked.error.issues));
   return checked?.data;
+}
+
+function queryOf(target: string): string {
+  const start = target.indexOf("?");
+  return start === -1 ? "" : target.slice(start + 1);
 }
 
 function refuse(message: string): ServiceHttpError {

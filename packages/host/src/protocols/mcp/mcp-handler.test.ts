@@ -5,6 +5,7 @@ import { around, hole, hostileParts, leastCpuMs, maxCpuMs } from "../../../../tu
 import { connectClient } from "../../../test/mcp/servers.ts";
 import { servedWorld, type ServedWorld } from "../../../test/mcp/endpoint.ts";
 import { context } from "../../../test/records.ts";
+import { wireRequestFrom } from "../../../test/fetch-front.ts";
 import { openRecord } from "../../access/request-record.ts";
 import { mcpProtocol } from "./mcp-protocol.ts";
 
@@ -163,8 +164,8 @@ describe("a request", () => {
 test("the context of a request is validated and frozen when it is admitted, for all of its operations", async () => {
   const { api } = servedWorld();
   const resolveContext = () => Promise.resolve(context());
-  const request = new Request(url, { method: "POST" });
-  const incoming = { request, path: "/mcp", body: request, record: openRecord("r-1"), onLateError() {} };
+  const request = wireRequestFrom(new Request(url, { method: "POST" }));
+  const incoming = { request, path: "/mcp", record: openRecord("r-1"), onLateError() {} };
   const admitted = await mcpProtocol({ api, version: "1", resolveContext }).admit(incoming);
   expect(acceptContext(admitted, "optional")).toBe(admitted);
   expect(Object.isFrozen(admitted)).toBe(true);

@@ -43,15 +43,15 @@ export function mcpProtocol(options: McpProtocolOptions): Protocol<DiscoveryCont
 
 async function answer(
   { api, version }: McpProtocolOptions,
-  { request, body, record: host, onLateError: onError }: IncomingRequest,
+  { request, record: host, onLateError: onError }: IncomingRequest,
   context: DiscoveryContext,
 ): Promise<Response> {
-  const parsed = request.method === "POST" ? { parsedBody: await readMessage(body) } : {};
+  const parsed = request.method === "POST" ? { parsedBody: await readMessage(request.body) } : {};
   // Nothing here changes without a request, so there is nothing to subscribe to.
   const handler = createProtocolHandler(() => createMcpServer({ api, context, host, version, onError }), {
     maxSubscriptions: 0,
   });
-  return handler.fetch(request, parsed);
+  return handler.fetch(request.toFetch(), parsed);
 }
 
 /** A web page that resolves its own name to this machine (DNS rebinding) sends its origin. Programs send none. */

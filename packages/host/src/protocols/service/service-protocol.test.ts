@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { DiscoveryContext } from "turnpike/contracts";
 import { acceptContext, type ServiceApi } from "turnpike/http";
+import { asFetch } from "../../../test/fetch-front.ts";
 import { context } from "../../../test/records.ts";
 import { createFront } from "../../front/front.ts";
 import { serveProtocol } from "../../front/protocol.ts";
@@ -32,7 +33,7 @@ function serviceFor(resolved: DiscoveryContext) {
   });
   const protocol = serviceProtocol(api, () => Promise.resolve(resolved));
   const log = { info() {}, warn() {}, error() {} };
-  const front = createFront({ protocols: [serveProtocol(protocol)], log, metrics: createMetrics() });
+  const front = asFetch(createFront({ protocols: [serveProtocol(protocol)], log, metrics: createMetrics() }));
   const send = (method: string, path: string, body?: unknown) =>
     front(new Request(`http://host${path}`, { method, ...(body !== undefined && { body: JSON.stringify(body) }) }));
   return { send, called };

@@ -44,7 +44,7 @@ const nobody = Object.freeze({}) as AccessContext;
 /** INVARIANT: the context is validated and frozen here, once, before the body is read. */
 async function answer(row: ServiceRoute, incoming: IncomingRequest, resolved: DiscoveryContext): Promise<Reply> {
   const context = acceptContext(resolved, row.authority === "required" ? "required" : "optional");
-  const body = row.request && (await readBody(incoming.body, row.request));
+  const body = row.request && (await readBody(incoming.request.body, row.request));
   return row.answer({ ...callOf(incoming), context, body });
 }
 

@@ -1,0 +1,19 @@
+import type { Front } from "../src/front/front.ts";
+import type { WireRequest } from "../src/front/wire-request.ts";
+
+/** A front that tests call with what Fetch has, without a socket between. */
+export function asFetch(front: Front): (request: Request) => Promise<Response> {
+  return async (request) => {
+    const answer = await front(wireRequestFrom(request));
+    if (answer instanceof Response) return answer;
+    return new Response(answer.body, { status: answer.status, headers: answer.headers });
+  };
+}
+
+/** A request of Fetch as if it had come from a socket. */
+export function wireRequestFrom(request: Request): WireRequest {
+  const { method, headers, signal, url } = request;
+  const { pathname, search } = new URL(url);
+  const body = { bytes: async () => new Uint8Array(await request.arrayBuffer()) };
+  return { method, target: pathname + search, headers, signal, body, toFetch: () => request };
+}

@@ -1,4 +1,4 @@
-import { pino } from "pino";
+import { pino, type DestinationStream } from "pino";
 import type { PortFailure } from "turnpike/kernel";
 import { z } from "zod";
 
@@ -18,7 +18,26 @@ export interface Log {
 
 /** Logs to standard error, because standard output belongs to the command. */
 export function createLog({ level }: LogSettings): Log {
-  return pino({ level, base: null }, pino.destination({ fd: 2, sync: true }));
+  return pino({ level, base: null }, linesOfATurn(pino.destination({ fd: 2, sync: true, minLength: 8192 })));
+}
+
+/** The lines of one turn of the event loop are one write, after what they tell about. */
+function linesOfATurn(destination: ReturnType<typeof pino.destination>): DestinationStream {
+  let isDue = false;
+  // Not `flushSync`, which would also sync the file.
+  const flush = (): void => {
+    isDue = false;
+    destination.flush();
+  };
+  process.once("exit", flush);
+  return {
+    write(line) {
+      destination.write(line);
+      if (isDue) return;
+      isDue = true;
+      setImmediate(flush);
+    },
+  };
 }
 
 /** The facts of an error for the log: its name and message, and those of its cause. */

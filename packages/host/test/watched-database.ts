@@ -39,6 +39,7 @@ function watched(database: Database, watch: Watch): Database {
     strand: database.strand,
     db,
     reports: db,
+    read: (sql, parameters) => show(watch, sql, () => database.read(sql, parameters)),
     async transact(work) {
       let answered: Promise<void> | undefined;
       const result = await database.transact((send) => work(watchedRun(send, watch, (late) => (answered = late))));
@@ -55,7 +56,13 @@ function watchedRun(send: RunSteps, watch: Watch, onCommit: (late: Promise<void>
     for (const step of steps) {
       const isEmpty = step.rows.length === 0;
       if (!isEmpty) watch.before?.(step.sql);
-      results.push(...(await send([step])));
+      try {
+        results.push(...(await send([step])));
+      } catch (error) {
+        // Its answer counts like any other, and can be lost like any other.
+        watch.after?.(step.sql);
+        throw error;
+      }
       if (!isEmpty) watch.after?.(step.sql);
       if (!isEmpty) await watch.late?.();
     }
@@ -123,19 +130,20 @@ export function answeringLate(
   return { database: watched(database, { late }), tookEffect, answer, lose };
 }
 
+async function show<T>(watch: Watch, statement: string, run: () => Promise<T>): Promise<T> {
+  watch.before?.(statement);
+  const result = await run();
+  watch.after?.(statement);
+  await watch.late?.();
+  return result;
+}
+
 function watchedDriver(db: Kysely<Schema>, watch: Watch): Driver {
   const transactions = new WeakMap<DatabaseConnection, ControlledTransaction<Schema>>();
-  const show = async <T>(statement: string, run: () => Promise<T>): Promise<T> => {
-    watch.before?.(statement);
-    const result = await run();
-    watch.after?.(statement);
-    await watch.late?.();
-    return result;
-  };
   const connect = (): DatabaseConnection => {
     const self: DatabaseConnection = {
       executeQuery: <Row>(query: CompiledQuery) =>
-        show(query.sql, () =>
+        show(watch, query.sql, () =>
           (transactions.get(self) ?? db).getExecutor().executeQuery<Row>(query as CompiledQuery<Row>),
         ),
       streamQuery() {
@@ -148,10 +156,11 @@ function watchedDriver(db: Kysely<Schema>, watch: Watch): Driver {
     init: () => Promise.resolve(),
     acquireConnection: () => Promise.resolve(connect()),
     beginTransaction: (connection) =>
-      show("begin", async () => void transactions.set(connection, await db.startTransaction().execute())),
-    commitTransaction: (connection) => show("commit", async () => transactions.get(connection)?.commit().execute()),
+      show(watch, "begin", async () => void transactions.set(connection, await db.startTransaction().execute())),
+    commitTransaction: (connection) =>
+      show(watch, "commit", async () => transactions.get(connection)?.commit().execute()),
     rollbackTransaction: (connection) =>
-      show("rollback", async () => {
+      show(watch, "rollback", async () => {
         const transaction = transactions.get(connection);
         // One whose answer to the commit was lost is over.
         if (transaction?.isCommitted === false) await transaction.rollback().execute();

@@ -45,6 +45,11 @@ export function pathColumns(path: readonly string[]): PathColumns {
   return { path: text, path_key: sha256(text), path_start: startOf(text) };
 }
 
+/** What a file is looked up by. */
+export function pathKey(path: readonly string[]): string {
+  return sha256(pathText(path));
+}
+
 /**
  * A path as the text of a column. Half of a surrogate pair, which PostgreSQL cannot store, is escaped with a backslash.
  * Segments never contain a backslash themselves.

@@ -1,5 +1,5 @@
 import type { Database } from "../storage/index.ts";
-import { isAtOrAfter, isOwnedBy, isWithin, ownerColumns, pathColumns, type FileOwner } from "./file-columns.ts";
+import { isAtOrAfter, isOwnedBy, isWithin, ownerColumns, pathKey, type FileOwner } from "./file-columns.ts";
 import { contentTooLarge, fileExists, noFile, otherVersion, tooMany } from "./file-errors.ts";
 import {
   countFiles,
@@ -119,6 +119,11 @@ export interface FileStore extends FileChanges {
   match(of: FileOwner, folder: readonly string[], query: WordQuery, signal: AbortSignal): Promise<WordMatch[]>;
 }
 
+const readSql = `select contents.content, files.version from files
+  join contents on contents.namespace_id = files.namespace_id and contents.owner = files.owner
+    and contents.digest = files.digest
+  where files.namespace_id = $1 and files.owner = $2 and files.path_key = $3`;
+
 /** How many rows are read at once. */
 const batch = 500;
 
@@ -127,7 +132,7 @@ const scansAtOnce = 2;
 
 /** Opens the files of a database. Limits that are not given have their defaults. */
 export function createFileStore(database: Database, given: Partial<FileLimits> = {}): FileStore {
-  const { db, reports, kind } = database;
+  const { db, reports, read, kind } = database;
   const fullText = fullTextOf(kind);
   const changeFiles = createChangeFiles(database);
   const limits: FileLimits = Object.freeze({ ...defaultFileLimits, ...given });
@@ -141,20 +146,8 @@ export function createFileStore(database: Database, given: Partial<FileLimits> =
       return row === undefined || row.digest === null ? undefined : statOf(row);
     },
     async read(of, path) {
-      const mine = ownerColumns(of);
-      const found = await db
-        .selectFrom("files")
-        .innerJoin("contents", (join) =>
-          join
-            .onRef("contents.namespace_id", "=", "files.namespace_id")
-            .onRef("contents.owner", "=", "files.owner")
-            .onRef("contents.digest", "=", "files.digest"),
-        )
-        .select(["contents.content", "files.version"])
-        .where("files.namespace_id", "=", mine.namespace_id)
-        .where("files.owner", "=", mine.owner)
-        .where("files.path_key", "=", pathColumns(path).path_key)
-        .executeTakeFirst();
+      const { namespace_id, owner } = ownerColumns(of);
+      const [found] = await read<{ content: string; version: number }>(readSql, [namespace_id, owner, pathKey(path)]);
       return found && { content: JSON.parse(found.content) as string, version: found.version };
     },
     async *walk(of, folder, from = "") {

@@ -4,6 +4,7 @@ import {
   nameOfUse,
   type Alternative,
   type Found,
+  type Guess,
   type Outcome,
   type Submission,
   type Use,
@@ -16,18 +17,34 @@ export function wantedBy(batch: readonly Submission[], strand: number): Wanted {
   const alternatives = batch.flatMap((submission) => submission.alternatives ?? []);
   const uses = new Map(alternatives.flatMap(({ use }) => (use ? [[nameOfUse(use), use]] : [])));
   return {
-    claims: batch
-      .flatMap(({ claim }) => claim ?? [])
-      .toSorted((one, other) => compare(nameOfKey(one.key), nameOfKey(other.key))),
-    uses: [...uses.values()].toSorted((one, other) => compare(nameOfUse(one), nameOfUse(other))),
+    claims: sortBy(
+      batch.flatMap(({ claim }) => claim ?? []),
+      ({ key }) => nameOfKey(key),
+    ),
+    uses: sortBy([...uses.values()], nameOfUse),
     tenants: [...new Set(alternatives.flatMap(({ entries }) => entries.map((entry) => entry.namespace_id)))].toSorted(),
     strand,
   };
 }
 
-function compare(one: string, other: string): number {
-  if (one === other) return 0;
-  return one < other ? -1 : 1;
+/** Stable: what has the same name stays in its order. */
+function sortBy<T>(values: readonly T[], nameOf: (value: T) => string): T[] {
+  const named = values.map((value) => ({ name: nameOf(value), value }));
+  return named
+    .toSorted((one, other) => (one.name < other.name ? -1 : Number(one.name > other.name)))
+    .map(({ value }) => value);
+}
+
+/** What a batch comes to if every key is free and the heads are those that this host wrote; undefined when it must look. */
+export function guessBatch(
+  batch: readonly Submission[],
+  { claims, uses, tenants, strand }: Wanted,
+  known: ReadonlyMap<string, TenantHead>,
+): (Guess & { outcomes: Outcome[] }) | undefined {
+  if (uses.length > 0 || !tenants.every((tenant) => known.has(tenant))) return undefined;
+  const { outcomes, writes } = decideBatch(batch, { taken: new Map(), used: new Map(), heads: known }, strand);
+  const givenBack = new Set(writes.givenBack);
+  return { outcomes, writes, before: known, claims: claims.filter((claim) => !givenBack.has(claim)) };
 }
 
 /** Decides a batch, one submission after the other: what becomes of each, and what is written. */
@@ -39,7 +56,7 @@ export function decideBatch(
   const used = new Map(usedBefore);
   const counted = new Map<string, Use>();
   const heads = new Map<string, TenantHead>();
-  const writes: Writes = { uses: [], rows: [], heads: [], endings: [] };
+  const writes: Writes = { givenBack: [], uses: [], rows: [], heads: [], endings: [] };
 
   const isLeft = ({ use }: Alternative): boolean => use === undefined || (used.get(nameOfUse(use)) ?? 0) < use.maxUses;
   const take = ({ use, entries }: Alternative): void => {
@@ -62,7 +79,7 @@ export function decideBatch(
     const chosen = alternatives[alternative];
     if (chosen !== undefined) take(chosen);
     const isRefused = alternatives.length > 0 && (chosen === undefined || chosen.isRefusal === true);
-    if (claim !== undefined && isRefused) writes.endings.push({ ...claim, outcome: { kind: "released" } });
+    if (claim !== undefined && isRefused) writes.givenBack.push(claim);
     if (ending !== undefined) writes.endings.push(ending);
     return { kind: "kept", alternative };
   };

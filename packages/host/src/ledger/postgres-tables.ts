@@ -2,6 +2,7 @@ import type { Database, RunSteps, Schema, Step } from "../storage/index.ts";
 import { origin, type TenantHead } from "./chain.ts";
 import {
   nameOfUse,
+  type Claim,
   type Ending,
   type Found,
   type LedgerTables,
@@ -58,15 +59,62 @@ const releaseSql = `delete from replay using json_to_recordset($1::json) as ende
     and replay.scope = ended.scope and replay.id = ended.id and replay.claim = ended.nonce
     and replay.finished_at is null`;
 
+/**
+ * All of a batch at once. What it was decided upon is checked in the same statement: a key that was not free, or a head that
+ * was moved, makes it divide by zero, which undoes everything.
+ */
+const guessSql = `with
+  claimed as (${claimSql}),
+  taken as (select 1 from json_to_recordset($3::json) as wanted(${keyColumns})
+    join replay on replay.namespace_id = wanted.namespace_id and replay.actor in (wanted.actor, '')
+      and replay.kind = wanted.kind and replay.scope = wanted.scope and replay.id = wanted.id),
+  moved as (update audit_heads set sequence = new.sequence, hash = new.hash
+    from json_to_recordset($4::json) as new("namespaceId" text, strand integer, sequence bigint, hash text,
+      "fromSequence" bigint, "fromHash" text)
+    where audit_heads.namespace_id = new."namespaceId" and audit_heads.strand = new.strand
+      and audit_heads.sequence = new."fromSequence" and audit_heads.hash = new."fromHash" returning 1),
+  kept as (${rowsSql.replace("$1", "$5")}),
+  finished as (${finishSql.replace("$1", "$6").replace("$2", "$7")}),
+  released as (${releaseSql.replace("$1", "$8")})
+  select 1 / (case when (select count(*) from claimed) = $9::integer and (select count(*) from taken) = 0
+    and (select count(*) from moved) = $10::integer then 1 else 0 end)`;
+const divisionByZero = "22012";
+
 /** The ledger on PostgreSQL: one statement for each table and batch, whose rows are one JSON text. */
 export function postgresTables({ transact, hostId }: Pick<Database, "transact" | "hostId">): LedgerTables {
   return {
+    async commitGuess({ claims, writes, before }) {
+      const { givenBack, rows, heads, endings } = writes;
+      const moves = heads.map((head) => {
+        const from = before.get(head.namespaceId);
+        return { ...head, fromSequence: from?.sequence, fromHash: from?.hash };
+      });
+      const values = [
+        JSON.stringify(claims.map(claimRow)),
+        hostId,
+        JSON.stringify(givenBack.map(({ key }) => key)),
+        JSON.stringify(moves),
+        JSON.stringify(rows),
+        JSON.stringify(endings.flatMap(finished)),
+        new Date().toISOString(),
+        JSON.stringify(endings.flatMap(released)),
+        claims.length,
+        heads.length,
+      ];
+      try {
+        await transact((run) => run([{ sql: guessSql, rows: [values] }], "commit"));
+        return true;
+      } catch (error) {
+        if ((error as { code?: unknown }).code === divisionByZero) return false;
+        throw error;
+      }
+    },
     transact: (work) =>
       transact((run) => work({ begin: (wanted) => begin(run, wanted), commit: (writes) => commit(run, writes) })),
   };
 
   async function begin(run: RunSteps, { claims, uses, tenants, strand }: Wanted): Promise<Found> {
-    const claimRows = claims.map(({ key, fingerprint, nonce }, place) => ({ ...key, fingerprint, nonce, place }));
+    const claimRows = claims.map(claimRow);
     const useRows = uses.map(({ namespaceId, grantId }) => ({ namespace_id: namespaceId, grant_id: grantId }));
     const [claimed, , used, heads] = await run([
       { sql: claimSql, rows: claims.length === 0 ? [] : [[JSON.stringify(claimRows), hostId]] },
@@ -102,7 +150,11 @@ export function postgresTables({ transact, hostId }: Pick<Database, "transact" |
   }
 }
 
-async function commit(run: RunSteps, { uses, rows, heads, endings }: Writes): Promise<void> {
+function claimRow({ key, fingerprint, nonce }: Claim, place: number) {
+  return { ...key, fingerprint, nonce, place };
+}
+
+async function commit(run: RunSteps, { givenBack, uses, rows, heads, endings }: Writes): Promise<void> {
   const step = (sql: string, values: readonly unknown[], ...rest: unknown[]): Step => ({
     sql,
     rows: values.length === 0 ? [] : [[JSON.stringify(values), ...rest]],
@@ -114,7 +166,7 @@ async function commit(run: RunSteps, { uses, rows, heads, endings }: Writes): Pr
       step(rowsSql, rows),
       step(newHeadsSql, heads),
       step(finishSql, endings.flatMap(finished), new Date().toISOString()),
-      step(releaseSql, endings.flatMap(released)),
+      step(releaseSql, [...endings.flatMap(released), ...givenBack.map(({ key, nonce }) => ({ ...key, nonce }))]),
     ],
     "commit",
   );

@@ -23,7 +23,9 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
     const database = await open();
     const { api, effects } = countingApi();
     const broken = protectFromReplay(api, {
-      store: createReplayStore(failingAt(database, 1, "before", { of: "insert into replay" })),
+      store: createReplayStore(
+        failingAt(database, 1, "before", { of: kind === "sqlite" ? "insert into replay" : "with" }),
+      ),
     });
     const who = context({ namespaceId: newTenant() });
     await expect(broken.sendMessage(who, envelope)).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-import type { Database, RunSteps, Schema, Step } from "../storage/index.ts";
+import { NothingChangedError, type Database, type RunSteps, type Schema, type Step } from "../storage/index.ts";
 import type { TenantHead } from "./chain.ts";
 import {
   nameOfUse,
@@ -26,6 +26,8 @@ const rowSql = `insert into audit (namespace_id, strand, sequence, id, type, out
   values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const newHeadSql = `insert into audit_heads (namespace_id, strand, sequence, hash) values (?, ?, ?, ?)
   on conflict do update set sequence = excluded.sequence, hash = excluded.hash`;
+const moveHeadSql = `update audit_heads set sequence = ?, hash = ?
+  where namespace_id = ? and strand = ? and sequence = ? and hash = ?`;
 const finishSql = `update replay set result = ?, finished_at = ? where namespace_id = ? and actor = ? and kind = ?
   and scope = ? and id = ? and claim = ? and finished_at is null`;
 const releaseSql = `delete from replay where namespace_id = ? and actor = ? and kind = ? and scope = ? and id = ?
@@ -33,14 +35,38 @@ const releaseSql = `delete from replay where namespace_id = ? and actor = ? and 
 
 /** The ledger on SQLite: each statement is run for every row, in two messages to the thread that writes. */
 export function sqliteTables({ transact, hostId }: Pick<Database, "transact" | "hostId">): LedgerTables {
+  const claimRow = ({ key, fingerprint, nonce }: Claim): unknown[] => [...keyOf(key), fingerprint, hostId, nonce];
   return {
+    async commitGuess({ claims, writes, before }) {
+      const { givenBack, rows, heads, endings } = writes;
+      const steps: Step[] = [
+        { sql: claimSql, rows: [...claims, ...givenBack].map(claimRow), mustChange: true },
+        // Before the rows: a head that somebody moved is what is wrong then, not the place of a row.
+        { sql: moveHeadSql, rows: heads.map((head) => moveOf(head, before.get(head.namespaceId))), mustChange: true },
+        { sql: rowSql, rows: rows.map(valuesOf) },
+        ...endings.map(stepOf),
+        ...givenBack.map(releaseOf),
+      ];
+      try {
+        await transact((run) =>
+          run(
+            steps.filter((step) => step.rows.length > 0),
+            "commit",
+          ),
+        );
+        return true;
+      } catch (error) {
+        if (error instanceof NothingChangedError) return false;
+        throw error;
+      }
+    },
     transact: (work) =>
       transact((run) => work({ begin: (wanted) => begin(run, wanted), commit: (writes) => commit(run, writes) })),
   };
 
   async function begin(run: RunSteps, { claims, uses, tenants, strand }: Wanted): Promise<Found> {
     const [claimed, used, heads] = await run([
-      { sql: claimSql, rows: claims.map(({ key, fingerprint, nonce }) => [...keyOf(key), fingerprint, hostId, nonce]) },
+      { sql: claimSql, rows: claims.map(claimRow) },
       { sql: usedSql, rows: uses.map(({ namespaceId, grantId }) => [namespaceId, grantId]) },
       { sql: headSql, rows: tenants.map((tenant) => [tenant, strand]) },
     ]);
@@ -60,7 +86,7 @@ export function sqliteTables({ transact, hostId }: Pick<Database, "transact" | "
   }
 }
 
-async function commit(run: RunSteps, { uses, rows, heads, endings }: Writes): Promise<void> {
+async function commit(run: RunSteps, { givenBack, uses, rows, heads, endings }: Writes): Promise<void> {
   const steps: Step[] = [
     { sql: countSql, rows: uses.map(({ namespaceId, grantId, used }) => [namespaceId, grantId, used]) },
     { sql: rowSql, rows: rows.map(valuesOf) },
@@ -69,6 +95,7 @@ async function commit(run: RunSteps, { uses, rows, heads, endings }: Writes): Pr
       rows: heads.map(({ namespaceId, strand, sequence, hash }) => [namespaceId, strand, sequence, hash]),
     },
     ...endings.map(stepOf),
+    ...givenBack.map(releaseOf),
   ];
   await run(
     steps.filter((step) => step.rows.length > 0),
@@ -81,8 +108,17 @@ function valuesOf(row: Schema["audit"]): unknown[] {
   return [namespace_id, strand, sequence, id, type, outcome, at, actor, trace_id, content, hash];
 }
 
-function stepOf({ key, nonce, outcome }: Ending): Step {
-  if (outcome.kind === "released") return { sql: releaseSql, rows: [[...keyOf(key), nonce]] };
+function moveOf({ namespaceId, strand, sequence, hash }: TenantHead, from: TenantHead | undefined): unknown[] {
+  return [sequence, hash, namespaceId, strand, from?.sequence, from?.hash];
+}
+
+function releaseOf({ key, nonce }: Pick<Claim, "key" | "nonce">): Step {
+  return { sql: releaseSql, rows: [[...keyOf(key), nonce]] };
+}
+
+function stepOf(ending: Ending): Step {
+  const { key, nonce, outcome } = ending;
+  if (outcome.kind === "released") return releaseOf(ending);
   const result = outcome.kind === "finished" ? outcome.result : null;
   return { sql: finishSql, rows: [[result, new Date().toISOString(), ...keyOf(key), nonce]] };
 }

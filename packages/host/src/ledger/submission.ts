@@ -80,6 +80,8 @@ export interface Found {
 
 /** What a batch writes. */
 export interface Writes {
+  /** Claims whose submissions were refused: their keys stay free. */
+  givenBack: Claim[];
   uses: { namespaceId: string; grantId: string; used: number }[];
   rows: Schema["audit"][];
   heads: TenantHead[];
@@ -93,8 +95,19 @@ interface LedgerTransaction {
   commit(writes: Writes): Promise<void>;
 }
 
+/** A batch that was decided without a look at the database. */
+export interface Guess {
+  /** Those that are kept; each key has to be free, as those of `writes.givenBack` have to be. */
+  claims: readonly Claim[];
+  writes: Omit<Writes, "uses">;
+  /** The heads that its rows go on from. */
+  before: ReadonlyMap<string, TenantHead>;
+}
+
 /** The tables of the ledger on one kind of database. */
 export interface LedgerTables {
+  /** Writes a batch in one go if what it was decided upon is so. False when it is not: nothing was written then. */
+  commitGuess(guess: Guess): Promise<boolean>;
   transact<T>(work: (transaction: LedgerTransaction) => Promise<T>): Promise<T>;
 }
 

@@ -8,6 +8,8 @@ export interface Database {
   readonly db: Kysely<Schema>;
   /** For operators' reads, which may take long: they hold up neither calls nor writes. */
   readonly reports: Kysely<Schema>;
+  /** One statement that reads, prepared once: for what calls read. Its parameters are written `$1`, `$2` on both databases. */
+  read<Row>(sql: string, parameters: readonly unknown[]): Promise<Row[]>;
   /**
    * One transaction of statements that are prepared once: for what every call writes. It begins with the first steps and
    * is undone when the work throws before it has committed.

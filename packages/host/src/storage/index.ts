@@ -7,4 +7,4 @@ export { livingHosts } from "./postgres.ts";
 export { createReadCache, type ReadCache } from "./read-cache.ts";
 export { createRevisions, type Revisions } from "./revisions.ts";
 export type { Schema } from "./schema.ts";
-export { UnansweredCommitError, type RunSteps, type Step } from "./steps.ts";
+export { NothingChangedError, UnansweredCommitError, type RunSteps, type Step } from "./steps.ts";

@@ -4,7 +4,7 @@ import type { Database } from "./database.ts";
 import { keepCause } from "./keep-cause.ts";
 import { migrate, registerHost } from "./migrate.ts";
 import type { Schema } from "./schema.ts";
-import { UnansweredCommitError, type RunSteps, type StepResult } from "./steps.ts";
+import { UnansweredCommitError, type RunSteps, type Step, type StepResult } from "./steps.ts";
 
 /** The first half of the advisory locks by which hosts show that they live; the second is the host's id. */
 const presenceLock = 7443;
@@ -42,6 +42,10 @@ export async function openPostgres(url: string, log?: Logger): Promise<Database>
     kind: "postgres",
     db,
     reports,
+    read: async <Row>(text: string, parameters: readonly unknown[]) => {
+      const { rows } = await pool.query({ name: nameOf(text), text, values: [...parameters] });
+      return rows as Row[];
+    },
     transact: (work) => transact(pool, work),
     hostId,
     get strand() {
@@ -94,6 +98,16 @@ async function transact<T>(pool: pg.Pool, work: (run: RunSteps) => Promise<T>): 
   let state: "new" | "open" | "ended" = "new";
   let broken = false;
   const run: RunSteps = async (steps, end) => {
+    const [only] = steps;
+    if (state === "new" && end === "commit" && only?.rows.length === 1 && steps.length === 1) {
+      state = "ended";
+      return [
+        await runAlone(client, only).catch((error: unknown) => {
+          broken = error instanceof UnansweredCommitError;
+          throw error;
+        }),
+      ];
+    }
     if (state === "new") await client.query("begin");
     state = "open";
     const results: StepResult[] = [];
@@ -120,6 +134,18 @@ async function transact<T>(pool: pg.Pool, work: (run: RunSteps) => Promise<T>): 
   } finally {
     if ((state as string) === "open") await client.query("rollback").catch(() => (broken = true));
     client.release(broken);
+  }
+}
+
+/** One statement that is a transaction by itself: one way to the server and back. */
+async function runAlone(client: pg.PoolClient, { sql: text, rows: [values = []] }: Step): Promise<StepResult> {
+  try {
+    const { rows, rowCount } = await client.query({ name: nameOf(text), text, values: [...values] });
+    return { rows: rows as StepResult["rows"], changes: [rowCount ?? 0] };
+  } catch (error) {
+    // Only the server's own no says that nothing was committed.
+    if (error instanceof pg.DatabaseError && error.severity === "ERROR") throw error;
+    throw new UnansweredCommitError(error);
   }
 }
 

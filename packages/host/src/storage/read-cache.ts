@@ -13,7 +13,8 @@ export function createReadCache(revisions: Revisions): ReadCache {
   let of = -1;
   return {
     async get<T>(key: string, read: () => Promise<T>): Promise<T> {
-      const revision = await revisions.current();
+      const current = revisions.current();
+      const revision = typeof current === "number" ? current : await current;
       if (revision !== of) {
         entries.clear();
         of = revision;

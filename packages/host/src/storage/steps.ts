@@ -5,6 +5,8 @@ export type SqlValue = string | number | bigint | null | Uint8Array;
 export interface Step {
   sql: string;
   rows: readonly (readonly unknown[])[];
+  /** SQLite only: each run has to change something. When one does not, it fails with a `NothingChangedError`. */
+  mustChange?: boolean;
 }
 
 /** What a step came to. */
@@ -18,6 +20,11 @@ export interface StepResult {
 
 /** Runs steps in order within a transaction; the last ones of a transaction commit it too. */
 export type RunSteps = (steps: readonly Step[], end?: "commit") => Promise<StepResult[]>;
+
+/** A statement that had to change something changed nothing. */
+export class NothingChangedError extends Error {
+  override readonly name: string = "NothingChangedError";
+}
 
 /** Nobody knows whether a transaction was committed: its answer did not come. */
 export class UnansweredCommitError extends Error {

@@ -8,6 +8,7 @@ import { keepCause } from "../keep-cause.ts";
 import { migrate, registerHost } from "../migrate.ts";
 import type { Schema } from "../schema.ts";
 import { threadDialect } from "./dialect.ts";
+import { gatherReads } from "./gather.ts";
 import { createMutex } from "./mutex.ts";
 import { startThread } from "./thread.ts";
 import { transact } from "./transact.ts";
@@ -36,6 +37,7 @@ export async function openSqlite(path: string, log?: Logger): Promise<Database> 
   const openReader = () => (path === ":memory:" ? writer : startThread({ path, isReader: true }));
   const [reader, reportReader] = [openReader(), openReader()];
   const writing = createMutex();
+  const read = gatherReads(reader);
   const settings = log && { log };
   const db = new Kysely<Schema>({ dialect: keepCause(threadDialect({ writer, reader, writing })), ...settings });
   const reports = new Kysely<Schema>({
@@ -60,6 +62,11 @@ export async function openSqlite(path: string, log?: Logger): Promise<Database> 
     kind: "sqlite",
     db,
     reports,
+    read: async <Row>(sql: string, parameters: readonly unknown[]) => {
+      // SQLite writes the first parameter ?1.
+      const { rows } = await read({ sql: sql.replaceAll("$", "?"), rows: [parameters] });
+      return rows as Row[];
+    },
     transact: (work) => transact({ writer, writing }, work),
     hostId,
     strand: 0,

@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { Worker } from "node:worker_threads";
-import type { Step, StepResult } from "../steps.ts";
+import { NothingChangedError, type Step, type StepResult } from "../steps.ts";
 import type { ThreadOptions, ThreadReply, ThreadRequest } from "./thread-protocol.ts";
 
 /** One connection to an SQLite file. */
@@ -25,6 +25,10 @@ class SqliteError extends Error {
     this.name = name;
     this.code = code;
   }
+}
+
+function errorOf(error: Extract<ThreadReply, { error: unknown }>["error"]): Error {
+  return error.name === "NothingChangedError" ? new NothingChangedError(error.message) : new SqliteError(error);
 }
 
 interface Waiting {
@@ -84,7 +88,7 @@ function start(options: ThreadOptions, onEnd: (ended: Running) => void): Running
     // A thread that nobody waits for keeps no process alive.
     if (waiting.size === 0) worker.unref();
     if ("results" in reply) asked?.resolve(reply.results);
-    else asked?.reject(new SqliteError(reply.error));
+    else asked?.reject(errorOf(reply.error));
   });
   worker.on("error", end);
   worker.on("exit", end);

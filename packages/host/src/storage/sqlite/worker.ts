@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import SqliteDatabase from "libsql";
-import type { SqlValue, Step, StepResult } from "../steps.ts";
+import { NothingChangedError, type SqlValue, type Step, type StepResult } from "../steps.ts";
 import type { ThreadOptions, ThreadReply, ThreadRequest } from "./thread-protocol.ts";
 
 // The thread that has a connection to the database: it prepares each statement once, and waits for the disk alone.
@@ -27,7 +27,7 @@ function prepare(sql: string): Statement {
   return statement;
 }
 
-function run({ sql, rows }: Step): StepResult {
+function run({ sql, rows, mustChange = false }: Step): StepResult {
   // A transaction that could not be ended must not swallow the next one.
   if (sql === begin && file.inTransaction) file.exec("rollback");
   const statement = prepare(sql);
@@ -38,6 +38,7 @@ function run({ sql, rows }: Step): StepResult {
       result.changes.push(0);
     } else {
       const { changes, lastInsertRowid } = statement.run(parameters);
+      if (mustChange && changes === 0) throw new NothingChangedError("Nothing was there to change.");
       result.changes.push(changes);
       result.insertId = lastInsertRowid;
     }

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { principalKey, type AuditEvent, type PrincipalRef } from "turnpike/contracts";
 import type { AuditSink } from "turnpike/kernel";
-import { entryOf, openLedger, type Ledger, type TenantHead } from "../ledger/index.ts";
+import { openLedger, recordEvent, type Ledger, type TenantHead } from "../ledger/index.ts";
 import { findBreak, isKnownTenant, verifyTrail, type Break, type SignedHead, type TrailState } from "./audit-verify.ts";
 import { columnText } from "../base/index.ts";
 import type { Database } from "../storage/index.ts";
@@ -59,9 +59,7 @@ interface AuditFilter {
 export function createAuditStore(database: Database, ledger: Ledger = openLedger(database)): AuditStore {
   const { reports } = database;
   return {
-    async record(event) {
-      await ledger.submit({ alternatives: [{ entries: [entryOf(event)] }] });
-    },
+    record: (event, call) => recordEvent(ledger, event, call),
     get waiting() {
       return ledger.waiting;
     },

@@ -2,7 +2,15 @@ import { createKernel, type AccessGuard, type Kernel, type ToolHandler, type Too
 import { escalationTool } from "turnpike/runtime";
 import type { Config } from "./config.ts";
 import { type FileServices, fileProvider, fileTools } from "../files/index.ts";
-import { countAuditEvents, errorFacts, type Log, type Metrics, portErrorFacts } from "../observe/index.ts";
+import {
+  countAuditEvents,
+  countDecisions,
+  errorFacts,
+  type Log,
+  type Metrics,
+  portErrorFacts,
+} from "../observe/index.ts";
+import { ClaimTakenError } from "../ledger/index.ts";
 import { messageTools, messageTransport } from "../messages/index.ts";
 import type { Stores } from "./stores.ts";
 
@@ -32,6 +40,7 @@ export function createHostKernel({ stores, access, metrics, log, tools, provider
     access,
     escalations: stores.escalations,
     audit: countAuditEvents(stores.audit, metrics),
+    ledger: countDecisions(stores.decisions, metrics),
     messages: messageTransport(stores.messages),
     tools: offered,
     toolProviders: providers,
@@ -39,7 +48,10 @@ export function createHostKernel({ stores, access, metrics, log, tools, provider
     toolTimeoutMs: limits.timeoutMs,
     maxToolOutputBytes: limits.outputBytes,
     onPortError: (error, failure) => log.error({ ...failure, ...portErrorFacts(error, failure) }, "port failed"),
-    onAuditError: (error, { type, id }) => log.error({ type, id, ...errorFacts(error) }, "audit event not kept"),
+    onAuditError(error, { type, id }) {
+      // A call whose id is taken is answered from what is kept of it.
+      if (!(error instanceof ClaimTakenError)) log.error({ type, id, ...errorFacts(error) }, "audit event not kept");
+    },
   });
   const namespaces = [
     ...offered.map(({ descriptor }) => descriptor.namespace),

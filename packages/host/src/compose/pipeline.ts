@@ -26,6 +26,7 @@ export function createPipeline(service: ServiceApi, parts: PipelineParts): Servi
     (api) =>
       protectFromReplay(api, {
         store: replay,
+        isClaimKeptByApi: true,
         onReplay(_key, call) {
           const record = recordOf(call);
           if (record !== undefined) record.headers["idempotency-replayed"] = "true";

@@ -1,3 +1,4 @@
+import type { DecisionLedger } from "turnpike/kernel";
 import { createReadCache, createRevisions, type Database } from "../storage/index.ts";
 import { type AuditStore, createAuditStore } from "../audit/index.ts";
 import { createCredentialStore, type CredentialStore } from "../access/index.ts";
@@ -7,6 +8,7 @@ import { createGrantStore, type GrantStore, insertGrant } from "../grants/index.
 import { createNamespaceSettingsStore, type NamespaceSettingsStore } from "../tool-namespaces/index.ts";
 import { createMessageStore, type MessageStore } from "../messages/index.ts";
 import {
+  createDecisionLedger,
   createReplayStore,
   createUsageStore,
   type HostUsageStore,
@@ -21,6 +23,7 @@ export interface Stores {
   credentials: CredentialStore;
   settings: NamespaceSettingsStore;
   audit: AuditStore;
+  decisions: DecisionLedger;
   replay: ReplayStore;
   files: FileStore;
   escalations: EscalationStore;
@@ -49,6 +52,7 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
     credentials: createCredentialStore(database, cache, revisions),
     settings: createNamespaceSettingsStore(database, cache, revisions),
     audit: createAuditStore(database, ledger),
+    decisions: createDecisionLedger(ledger),
     replay: createReplayStore(database, {}, ledger),
     files: createFileStore(database),
     messages: createMessageStore(database, { maxUnacknowledged: unreadMessages }),

@@ -1,13 +1,18 @@
-import { createHash } from "node:crypto";
 import { principalKey, saysNothingRan, type AccessContext, type TurnResult } from "turnpike/contracts";
 import { ServiceHttpError, type ServiceApi, type ServiceApiCallOptions } from "turnpike/http";
 import { KernelError } from "turnpike/kernel";
-import { canonicalJson } from "../base/index.ts";
+import { canonicalJson, sha256 } from "../base/index.ts";
+import type { CallClaim } from "./call-claim.ts";
 import type { ReplayKey, ReplayState, ReplayStore } from "./replay-store.ts";
 
 /** What replay protection is made of. */
 export interface ReplayOptions {
   store: ReplayStore;
+  /**
+   * The api keeps the claim of a call with the first thing that it keeps, which is before every effect. Any other api is
+   * called when the claim is made.
+   */
+  isClaimKeptByApi?: boolean;
   /** Told when a recorded result is given instead of running anything. */
   onReplay?(key: ReplayKey, call: ServiceApiCallOptions | undefined): void;
   /** Told when what became of an effect could not be kept yet. The store tries again by itself. */
@@ -64,38 +69,79 @@ function showAgain({ events }: TurnResult, onEvent: ((event: TurnResult["events"
   for (const event of events) onEvent?.(event);
 }
 
+/** Runs an effect unless its key is taken. A turn is never without its key, because it takes a slot before it keeps anything. */
 async function runOnce<Result extends { status: string }>(
-  { store, onReplay, onStoreError }: ReplayOptions,
+  options: ReplayOptions,
   key: ReplayKey,
   fingerprint: string,
   callOptions: ServiceApiCallOptions | undefined,
   run: (watched: ServiceApiCallOptions) => Promise<Result>,
 ): Promise<Result> {
-  const state = await claim(store, key, fingerprint);
-  if (state.kind === "finished") {
-    onReplay?.(key, callOptions);
-    return state.result as Result;
+  for (;;) {
+    const opened = await orUnavailable(options.store.open(key, fingerprint));
+    if (opened.kind !== "open") return replayed(options, key, callOptions, opened);
+    const isClaimedLater = options.isClaimKeptByApi === true && key.kind !== "turn";
+    const isMine = isClaimedLater || (await opened.claim.make()).kind === "made";
+    const ran = isMine ? await tryToRun(callOptions, opened.claim, run) : undefined;
+    const state = await orUnavailable(opened.settle());
+    // Somebody had the key and gave it back meanwhile: nothing ran here.
+    if (state === undefined) continue;
+    if (state.kind !== "new" && state.kind !== "given back") return replayed(options, key, callOptions, state);
+    if (ran === undefined) throw new Error("A claim was made, and nothing was run under it.");
+    if (state.kind === "new") await end(options, key, ran, opened.claim, callOptions?.signal);
+    if ("error" in ran) throw ran.error;
+    return ran.result;
   }
-  if (state.kind !== "new") throw refusal(state);
+}
 
-  const keep = (write: Promise<void>): Promise<void> => write.catch((error: unknown) => onStoreError?.(error, key));
+/** How a run ended, and whether its effect had begun by then. */
+type Run<Result> = { hasBegun: boolean } & ({ result: Result } | { error: unknown });
+
+/** INVARIANT: what runs keeps its decision, and so makes the claim, before its effect begins. */
+async function tryToRun<Result>(
+  callOptions: ServiceApiCallOptions | undefined,
+  claim: CallClaim,
+  run: (watched: ServiceApiCallOptions) => Promise<Result>,
+): Promise<Run<Result>> {
   let hasBegun = false;
   const onEffect = (): void => {
     hasBegun = true;
     callOptions?.onEffect?.();
   };
-  let result: Result;
   try {
-    result = await run({ ...callOptions, onEffect });
+    return { result: await run({ ...callOptions, onEffect, claim }), hasBegun };
   } catch (error) {
-    const isFree = !hasBegun && isBeforeEffect(error, callOptions?.signal);
-    await keep(isFree ? store.release(key) : store.interrupt(key));
-    throw error;
+    return { error, hasBegun };
+  }
+}
+
+/** Keeps what became of a claim that was made, and what its call recorded last. */
+async function end<Result extends { status: string }>(
+  { store, onStoreError }: ReplayOptions,
+  key: ReplayKey,
+  ran: Run<Result>,
+  { entries }: CallClaim,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const keep = (write: Promise<void>): Promise<void> => write.catch((error: unknown) => onStoreError?.(error, key));
+  if ("error" in ran) {
+    const isFree = !ran.hasBegun && isBeforeEffect(ran.error, signal);
+    return keep(isFree ? store.release(key, entries) : store.interrupt(key, entries));
   }
   // A tool may answer, after its effect, with a code that says that nothing ran.
-  const isFree = !hasBegun && isRefused(key, result);
-  await keep(isFree ? store.release(key) : store.finish(key, result));
-  return result;
+  const isFree = !ran.hasBegun && isRefused(key, ran.result);
+  return keep(isFree ? store.release(key, entries) : store.finish(key, ran.result, entries));
+}
+
+function replayed<Result>(
+  { onReplay }: ReplayOptions,
+  key: ReplayKey,
+  callOptions: ServiceApiCallOptions | undefined,
+  state: Exclude<ReplayState, { kind: "new" }>,
+): Result {
+  if (state.kind !== "finished") throw refusal(state);
+  onReplay?.(key, callOptions);
+  return state.result as Result;
 }
 
 /**
@@ -118,9 +164,9 @@ function isRefused({ kind }: ReplayKey, result: { status: string; error?: { code
   return isRefusal && error !== undefined && saysNothingRan(error.code);
 }
 
-async function claim(store: ReplayStore, key: ReplayKey, fingerprint: string): Promise<ReplayState> {
+async function orUnavailable<T>(answer: Promise<T>): Promise<T> {
   try {
-    return await store.begin(key, fingerprint);
+    return await answer;
   } catch (cause) {
     throw new ServiceHttpError(503, "replay_unavailable", "The replay store did not answer; nothing ran.", { cause });
   }
@@ -148,7 +194,5 @@ function refusal({ kind }: { kind: "running" | "interrupted" | "conflict" }): Se
  * it stays here because the rows from before that are compared by it.
  */
 function fingerprintOf({ actor, authority, owner, purpose }: AccessContext, body: unknown): string {
-  return createHash("sha256")
-    .update(canonicalJson([actor, authority, owner, purpose, body]))
-    .digest("hex");
+  return sha256(canonicalJson([actor, authority, owner, purpose, body]));
 }

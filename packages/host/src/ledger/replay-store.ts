@@ -2,7 +2,9 @@ import { randomUUID } from "node:crypto";
 import { columnText } from "../base/index.ts";
 import type { Database } from "../storage/index.ts";
 import { openLedger, type Ledger } from "./ledger.ts";
-import type { Claim, Ending, KeyColumns, ReplayRow } from "./submission.ts";
+import { CallClaim } from "./call-claim.ts";
+import type { AuditEntry } from "./chain.ts";
+import type { Claim, Ending, KeyColumns, ReplayRow, Submission } from "./submission.ts";
 import { createUnkeptWrites, type UnkeptWrite } from "./unkept-writes.ts";
 
 /** What makes two requests the same effect. */
@@ -32,16 +34,29 @@ export type ReplayState =
 export interface ReplayStore {
   /** Claims the key, atomically, or says who has it. */
   begin(key: ReplayKey, fingerprint: string): Promise<ReplayState>;
-  /** Keeps the result, unless it is larger than is kept: then the key stays taken without one. */
-  finish(key: ReplayKey, result: unknown): Promise<void>;
+  /** A claim of the key, to be made with the first thing that the call keeps; or what is known without asking for it. */
+  open(key: ReplayKey, fingerprint: string): Promise<OpenClaim | Exclude<ReplayState, { kind: "new" }>>;
+  /** Keeps the result, unless it is larger than is kept: then the key stays taken without one. The entries go with it. */
+  finish(key: ReplayKey, result: unknown, entries?: readonly AuditEntry[]): Promise<void>;
   /** Nobody knows whether the effect happened: the key stays taken for good. */
-  interrupt(key: ReplayKey): Promise<void>;
+  interrupt(key: ReplayKey, entries?: readonly AuditEntry[]): Promise<void>;
   /** Gives a claimed key back: nothing happened under it. */
-  release(key: ReplayKey): Promise<void>;
+  release(key: ReplayKey, entries?: readonly AuditEntry[]): Promise<void>;
   /** Forgets results that finished before `at`; their keys stay taken. */
   forgetResults(at: string): Promise<void>;
   /** Tries a last time to write what could not be written. */
   close(): Promise<void>;
+}
+
+/** A claim that a call may make. */
+export interface OpenClaim {
+  readonly kind: "open";
+  readonly claim: CallClaim;
+  /**
+   * What became of it; made now if the call has not done so. Undefined when the key was taken and is free again: the call
+   * may be tried once more. Throws when nobody knows.
+   */
+  settle(): Promise<ReplayState | { kind: "given back" } | undefined>;
 }
 
 /** One claim of a key by this host. A key that was given back can be claimed again, so its name alone says too little. */
@@ -91,15 +106,13 @@ export function createReplayStore(
     if (claims.get(name) === mine) claims.delete(name);
   };
 
-  const claim = async (name: string, mine: OwnClaim): Promise<ReplayState> => {
-    const outcome = await ledger.submit({ claim: mine });
-    if (outcome.kind === "kept") {
-      claims.set(name, mine);
-      return { kind: "new" };
-    }
-    const { by: first } = outcome;
-    // Given back meanwhile: free again.
-    if (first === undefined) return claim(name, mine);
+  /** What somebody else's row says; undefined when the key is free again. */
+  const stateOf = async (
+    name: string,
+    mine: OwnClaim,
+    first: ReplayRow | undefined,
+  ): Promise<Exclude<ReplayState, { kind: "new" }> | undefined> => {
+    if (first === undefined) return undefined;
     if (first.fingerprint !== mine.fingerprint) return { kind: "conflict" };
     if (first.result !== null) return { kind: "finished", result: JSON.parse(first.result) as unknown };
     if (first.finished_at !== null) return { kind: "interrupted" };
@@ -112,29 +125,60 @@ export function createReplayStore(
       .where((row) => row.and(keyOf(first)))
       .executeTakeFirst();
     const isTheSame = now?.finished_at === null && now.claim === first.claim;
-    return isTheSame ? { kind: "interrupted" } : claim(name, mine);
+    return isTheSame ? { kind: "interrupted" } : undefined;
   };
 
-  /** Claims a key while `claiming` says so. */
-  const tryToClaim = async (key: ReplayKey, fingerprint: string): Promise<ReplayState> => {
+  const openClaim = (key: ReplayKey, fingerprint: string): OpenClaim => {
     const name = nameOf(key);
     const mine: OwnClaim = { key: columnsOf(key), nonce: randomUUID(), fingerprint };
     claiming.add(mine.nonce);
-    try {
-      return await claim(name, mine);
-    } catch (error) {
+    const claim = new CallClaim(ledger, mine, (state) => {
+      if (state.kind === "made") claims.set(name, mine);
       // The claim may have been made although its answer is lost; nothing ran under it.
-      if (unkept.size < maxLostClaims) {
+      if (state.kind === "failed" && unkept.size < maxLostClaims) {
         if (!claims.has(name)) claims.set(name, mine);
         holdBack(name, mine, { kind: "released" });
       }
-      throw error;
-    } finally {
-      claiming.delete(mine.nonce);
-    }
+      if (state.kind !== "taken") claiming.delete(mine.nonce);
+    });
+    return {
+      kind: "open",
+      claim,
+      async settle() {
+        const state = await claim.make();
+        try {
+          if (state.kind === "failed") throw state.error;
+          if (state.kind === "taken") return await stateOf(name, mine, state.by);
+          return { kind: state.kind === "made" ? "new" : "given back" };
+        } finally {
+          claiming.delete(mine.nonce);
+        }
+      },
+    };
   };
 
-  const holdBack = (name: string, mine: OwnClaim, outcome: Ending["outcome"]): void => {
+  /** What this host knows of a key whose ending it could not write yet; undefined when it has to ask. */
+  const heldState = async (
+    key: ReplayKey,
+    fingerprint: string,
+  ): Promise<Exclude<ReplayState, { kind: "new" }> | undefined> => {
+    const held = claims.get(nameOf(key));
+    if (held?.outcome === undefined) return undefined;
+    if (held.outcome.kind === "released") {
+      await unkept.settle(held.nonce);
+      return undefined;
+    }
+    if (held.fingerprint !== fingerprint) return { kind: "conflict" };
+    if (held.outcome.kind === "interrupted") return { kind: "interrupted" };
+    return { kind: "finished", result: JSON.parse(held.outcome.result) as unknown };
+  };
+
+  const holdBack = (
+    name: string,
+    mine: OwnClaim,
+    outcome: Ending["outcome"],
+    entries: readonly AuditEntry[] = [],
+  ): void => {
     let length = outcome.kind === "finished" ? outcome.result.length : 0;
     for (const { outcome: held } of unkept.values()) length += held.kind === "finished" ? held.result.length : 0;
     const kept: Ending["outcome"] = length > maxWaitingLength ? { kind: "interrupted" } : outcome;
@@ -142,21 +186,25 @@ export function createReplayStore(
     unkept.add(mine.nonce, {
       outcome: kept,
       write: async () => {
-        await ledger.submit({ ending: { key: mine.key, nonce: mine.nonce, outcome: kept } });
+        await ledger.submit(endingOf(mine, kept, entries));
         forget(name, mine);
       },
     });
   };
 
-  const end = async (key: ReplayKey, outcome: Ending["outcome"]): Promise<void> => {
+  const end = async (
+    key: ReplayKey,
+    outcome: Ending["outcome"],
+    entries: readonly AuditEntry[] = [],
+  ): Promise<void> => {
     const name = nameOf(key);
     const mine = claims.get(name);
     // Nothing runs under this key here.
     if (mine === undefined || mine.outcome !== undefined) return;
     try {
-      await ledger.submit({ ending: { key: mine.key, nonce: mine.nonce, outcome } });
+      await ledger.submit(endingOf(mine, outcome, entries));
     } catch (error) {
-      holdBack(name, mine, outcome);
+      holdBack(name, mine, outcome, entries);
       throw error;
     }
     forget(name, mine);
@@ -164,23 +212,23 @@ export function createReplayStore(
 
   return {
     async begin(key, fingerprint) {
-      const held = claims.get(nameOf(key));
-      if (held?.outcome === undefined) return tryToClaim(key, fingerprint);
-      if (held.outcome.kind === "released") {
-        await unkept.settle(held.nonce);
-        return tryToClaim(key, fingerprint);
+      const held = await heldState(key, fingerprint);
+      if (held !== undefined) return held;
+      for (;;) {
+        const state = await openClaim(key, fingerprint).settle();
+        if (state !== undefined && state.kind !== "given back") return state;
       }
-      if (held.fingerprint !== fingerprint) return { kind: "conflict" };
-      if (held.outcome.kind === "interrupted") return { kind: "interrupted" };
-      return { kind: "finished", result: JSON.parse(held.outcome.result) as unknown };
     },
-    finish(key, result) {
+    async open(key, fingerprint) {
+      return (await heldState(key, fingerprint)) ?? openClaim(key, fingerprint);
+    },
+    finish(key, result, entries) {
       const text = JSON.stringify(result);
       const isKept = Buffer.byteLength(text) <= maxResultBytes;
-      return end(key, isKept ? { kind: "finished", result: text } : { kind: "interrupted" });
+      return end(key, isKept ? { kind: "finished", result: text } : { kind: "interrupted" }, entries);
     },
-    interrupt: (key) => end(key, { kind: "interrupted" }),
-    release: (key) => end(key, { kind: "released" }),
+    interrupt: (key, entries) => end(key, { kind: "interrupted" }, entries),
+    release: (key, entries) => end(key, { kind: "released" }, entries),
     async forgetResults(at) {
       await db
         .updateTable("replay")
@@ -191,6 +239,11 @@ export function createReplayStore(
     },
     close: () => unkept.close(),
   };
+}
+
+function endingOf({ key, nonce }: Claim, outcome: Ending["outcome"], entries: readonly AuditEntry[]): Submission {
+  const ending = { key, nonce, outcome };
+  return entries.length === 0 ? { ending } : { alternatives: [{ entries }], ending };
 }
 
 function columnsOf({ namespaceId, actor, kind, scope, id }: ReplayKey): KeyColumns {

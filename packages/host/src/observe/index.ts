@@ -7,6 +7,6 @@ export {
   LogSettingsSchema,
   portErrorFacts,
 } from "./log.ts";
-export { countAuditEvents, measureTurns } from "./measure.ts";
+export { countAuditEvents, countDecisions, measureTurns } from "./measure.ts";
 export { createMetrics, type Metrics } from "./metrics.ts";
 export { queryLog } from "./query-log.ts";

@@ -1,13 +1,24 @@
 import type { ServiceApi } from "turnpike/http";
-import type { AuditSink } from "turnpike/kernel";
+import type { AuditSink, DecisionLedger } from "turnpike/kernel";
 import type { Metrics } from "./metrics.ts";
 
 /** The same sink, which also counts the events that it kept. */
 export function countAuditEvents(sink: AuditSink, metrics: Metrics): AuditSink {
   return {
-    async record(event) {
-      await sink.record(event);
+    async record(event, call) {
+      await sink.record(event, call);
       metrics.event(event);
+    },
+  };
+}
+
+/** The same ledger, which also counts the decisions that it kept. */
+export function countDecisions(ledger: DecisionLedger, metrics: Metrics): DecisionLedger {
+  return {
+    async decide(choices, call) {
+      const place = await ledger.decide(choices, call);
+      for (const { event } of choices.slice(place, place + 1)) metrics.event(event);
+      return place;
     },
   };
 }

@@ -1,0 +1,180 @@
+import { describe, expect, test } from "vitest";
+import type { ToolCall } from "turnpike/contracts";
+import { createServiceApi, type ServiceApi } from "turnpike/http";
+import { createKernel, defineTool } from "turnpike/kernel";
+import { z } from "zod";
+import { databaseKinds, newTenant, sharedDatabase } from "../../test/databases.ts";
+import { context, grant } from "../../test/records.ts";
+import { failingAt, recordStatements } from "../../test/watched-database.ts";
+import { openStores, type Stores } from "../compose/stores.ts";
+import type { Database } from "../storage/index.ts";
+import { protectFromReplay } from "./replay-api.ts";
+
+/** A service over a database that pays, at most once under an id, and what was paid. */
+function serviceOn(database: Database): { api: ServiceApi; paid: string[]; stores: Stores; replayed: string[] } {
+  const stores = openStores(database);
+  const paid: string[] = [];
+  const replayed: string[] = [];
+  const pay = defineTool({
+    name: "bank.pay",
+    description: "Pays.",
+    namespace: "bank",
+    readWrite: "write",
+    input: z.strictObject({ to: z.string() }),
+    output: z.strictObject({ count: z.int() }),
+    requires: { action: "pay", resource: { namespace: "bank", path: [] } },
+    run({ to }) {
+      paid.push(to);
+      return { count: paid.length };
+    },
+  });
+  const { grants, usage, audit, decisions: ledger } = stores;
+  const kernel = createKernel({ grants, usage, audit, ledger, tools: [pay] });
+  const turns = { execute: () => Promise.reject(new Error("no turns here")) };
+  const api = protectFromReplay(createServiceApi({ kernel, turns }), {
+    store: stores.replay,
+    isClaimKeptByApi: true,
+    onReplay: ({ id }) => void replayed.push(id),
+  });
+  return { api, paid, stores, replayed };
+}
+
+const capabilities = [{ resource: { namespace: "bank", path: [] }, actions: ["pay"], scope: "descendants" as const }];
+const callOf = (id: string, to = "bob"): ToolCall => ({
+  id,
+  tool: "bank.pay",
+  arguments: { to },
+  requestedAt: context().now,
+  traceId: "trace-1",
+});
+const caller = (namespaceId: string) => context({ namespaceId, enabledToolNamespaces: ["bank"] });
+const commitsIn = (statements: readonly string[]): number => statements.filter((text) => text === "commit").length;
+
+/** What the trail of a tenant says, oldest first. */
+async function trailOf({ audit }: Stores, tenant: string): Promise<string[]> {
+  const rows = await audit.list(tenant, { limit: 100 });
+  return rows.map(({ event }) => `${event.type} ${event.outcome}`).toReversed();
+}
+
+describe.each(databaseKinds)("a call on %s", (kind) => {
+  const open = sharedDatabase(kind);
+  const grantFor = async (tenant: string, maxUses?: number): Promise<void> => {
+    const constraints = maxUses === undefined ? {} : { maxUses };
+    await openStores(await open()).grants.issue(grant("g", { namespaceId: tenant, capabilities, constraints }));
+  };
+
+  for (const maxUses of [undefined, 5]) {
+    test(`commits once before its effect and once before its answer, ${maxUses ? "with" : "without"} a limit of uses`, async () => {
+      const tenant = newTenant();
+      await grantFor(tenant, maxUses);
+      const { database, statements } = recordStatements(await open());
+      const { api, paid, stores } = serviceOn(database);
+      for (const id of ["1", "2"]) {
+        statements.length = 0;
+        expect(await api.invokeTool(caller(tenant), callOf(id))).toMatchObject({ status: "succeeded" });
+        expect(commitsIn(statements)).toBe(2);
+      }
+      expect(paid).toHaveLength(2);
+      expect(await stores.usage.used(tenant, "g")).toBe(maxUses === undefined ? 0 : 2);
+      const trail = ["authorization.checked allowed", "tool.invoked succeeded"];
+      expect(await trailOf(stores, tenant)).toEqual([...trail, ...trail]);
+    });
+  }
+
+  test("that was made before is answered from what is kept: nothing runs, is used or is told again", async () => {
+    const tenant = newTenant();
+    await grantFor(tenant, 5);
+    const { api, paid, stores, replayed } = serviceOn(await open());
+    const first = await api.invokeTool(caller(tenant), callOf("1"));
+    const trail = await trailOf(stores, tenant);
+    expect(await api.invokeTool(caller(tenant), callOf("1"))).toEqual(first);
+    await expect(api.invokeTool(caller(tenant), callOf("1", "carol"))).rejects.toMatchObject({
+      code: "replay_conflict",
+    });
+    expect([paid, replayed, await stores.usage.used(tenant, "g")]).toEqual([["bob"], ["1"], 1]);
+    expect(await trailOf(stores, tenant)).toEqual(trail);
+  });
+
+  test("that was made before is answered from what is kept also when it would be refused now", async () => {
+    const tenant = newTenant();
+    await grantFor(tenant);
+    const { api, stores } = serviceOn(await open());
+    const first = await api.invokeTool(caller(tenant), callOf("1"));
+    await stores.grants.revoke(tenant, "g", "2026-01-01T11:00:00Z");
+    expect(await api.invokeTool(caller(tenant), callOf("1"))).toEqual(first);
+    const unnamed = { ...caller(tenant), enabledToolNamespaces: [] };
+    expect(await api.invokeTool(unnamed, callOf("1"))).toEqual(first);
+    expect(await api.invokeTool(caller(tenant), callOf("2"))).toMatchObject({ status: "denied" });
+  });
+
+  for (const [name, why, trail] of [
+    ["is not allowed", {}, ["authorization.checked denied", "tool.invoked denied"]],
+    ["is of a tool that is switched off", { enabledToolNamespaces: new Array<string>() }, ["tool.invoked denied"]],
+  ] as const) {
+    test(`that ${name} is on the trail and leaves its id free`, async () => {
+      const tenant = newTenant();
+      await grantFor(tenant, 1);
+      const { api, paid, stores } = serviceOn(await open());
+      await api.invokeTool(caller(tenant), callOf("0"));
+      const before = await trailOf(stores, tenant);
+      for (let round = 0; round < 2; round += 1)
+        expect(await api.invokeTool({ ...caller(tenant), ...why }, callOf("1"))).toMatchObject({ status: "denied" });
+      expect(await trailOf(stores, tenant)).toEqual([...before, ...trail, ...trail]);
+      await stores.grants.issue(grant("h", { namespaceId: tenant, capabilities }));
+      expect(await api.invokeTool(caller(tenant), callOf("1"))).toMatchObject({ status: "succeeded" });
+      expect(paid).toHaveLength(2);
+    });
+  }
+
+  test("that many make at once under one id runs once, and takes one use", async () => {
+    const tenant = newTenant();
+    await grantFor(tenant, 9);
+    const { api, paid, stores } = serviceOn(await open());
+    const answers = await Promise.allSettled(
+      Array.from({ length: 40 }, () => api.invokeTool(caller(tenant), callOf("1"))),
+    );
+    const kept = answers.filter(({ status }) => status === "fulfilled");
+    expect(kept.length).toBeGreaterThan(0);
+    for (const answer of answers)
+      if (answer.status === "rejected") expect(answer.reason).toMatchObject({ code: "replay_pending" });
+    expect([paid.length, await stores.usage.used(tenant, "g")]).toEqual([1, 1]);
+    expect(await trailOf(stores, tenant)).toEqual(["authorization.checked allowed", "tool.invoked succeeded"]);
+  });
+
+  test("whose claim and decision cannot be kept does nothing, and says which store failed", async () => {
+    const tenant = newTenant();
+    await grantFor(tenant, 9);
+    const database = await open();
+    const of = "insert into";
+    let failures = 0;
+    for (let statement = 1; statement <= 4; statement += 1) {
+      const { api, paid } = serviceOn(failingAt(database, statement, "before", { of, code: "SQLITE_FULL" }));
+      const answer = api.invokeTool(caller(tenant), callOf(`failing-${statement}`));
+      const refused = await answer.then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      if (refused === undefined) continue;
+      failures += 1;
+      expect(refused).toMatchObject({ status: 503, code: "replay_unavailable" });
+      expect(paid).toEqual([]);
+      expect(await api.invokeTool(caller(tenant), callOf(`failing-${statement}`))).toMatchObject({
+        status: "succeeded",
+      });
+    }
+    expect(failures).toBeGreaterThan(0);
+  });
+
+  test("whose outcome and result could not be kept keeps both later, together", async () => {
+    const tenant = newTenant();
+    await grantFor(tenant);
+    const database = await open();
+    const { api, stores } = serviceOn(failingAt(database, 2, "before", { of: "commit" }));
+    const first = await api.invokeTool(caller(tenant), callOf("1"));
+    expect(first).toMatchObject({ status: "succeeded" });
+    expect(await trailOf(stores, tenant)).toEqual(["authorization.checked allowed"]);
+    await stores.replay.close();
+    expect(await trailOf(stores, tenant)).toEqual(["authorization.checked allowed", "tool.invoked succeeded"]);
+    expect(await serviceOn(database).api.invokeTool(caller(tenant), callOf("1"))).toEqual(first);
+  });
+});

@@ -125,6 +125,7 @@ export function* grantRows(template: Row, count: number, now: number): Generator
       id: grant.id,
       subject: principalKey(grant.subject),
       issuer: principalKey(grant.issuer),
+      parent_id: grant.parentId ?? null,
       content: JSON.stringify({ ...grant, ...(isRevoked && { revoked: true }) }),
     };
   }

@@ -2,6 +2,7 @@ export { canonicalJson } from "./canonical-json.ts";
 export { ConfigError, EnvironmentNameSchema, isLoopback, positive } from "./config.ts";
 export { adminTokenFile, dataFolder, isPostgres, writePrivateFile } from "./data-folder.ts";
 export { deepFreeze } from "./deep-freeze.ts";
+export { mapInSlices } from "./map-in-slices.ts";
 export { sha256 } from "./sha256.ts";
 export { columnText, truncateText, unprintable, withoutHiddenText } from "./text.ts";
 export { version } from "./version.ts";

@@ -27,6 +27,34 @@ export async function requestAdmin<Name extends AdminRouteName>(
   }
 }
 
+/** The lists whose pages may be short before their end, by the route of each. */
+interface Lists {
+  listGrants: "grants";
+  listAudit: "events";
+  listEscalations: "escalations";
+}
+
+/** How many items a list shows unless told otherwise; the host's own default. */
+const defaultLimit = 50;
+
+/** Requests a list, page by page, until there are as many items as its `limit` says, or the list ends. */
+export async function requestList<Name extends keyof Lists>(
+  flags: OperatorFlags,
+  name: Name,
+  items: Lists[Name],
+  query: Readonly<Record<string, unknown>> & { limit?: number | undefined; cursor?: string | undefined },
+): Promise<AdminOutput<Name>> {
+  const { limit = defaultLimit } = query;
+  const found: unknown[] = [];
+  let { cursor } = query;
+  do {
+    const page = await requestAdmin(flags, name, { ...query, limit: limit - found.length, cursor });
+    found.push(...(page as Record<Lists[Name], unknown[]>)[items]);
+    ({ cursor } = page);
+  } while (cursor !== undefined && found.length < limit);
+  return { [items]: found, ...(cursor !== undefined && { cursor }) } as AdminOutput<Name>;
+}
+
 function operatorToken({ database }: OperatorFlags): string {
   const given = process.env["TURNPIKE_ADMIN_TOKEN"];
   if (given !== undefined) return readToken("TURNPIKE_ADMIN_TOKEN", given);

@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { Constraints } from "turnpike/contracts";
 import { ConfigError } from "../base/index.ts";
 import type { GrantEntry } from "../management/index.ts";
-import { requestAdmin } from "./admin-request.ts";
+import { requestAdmin, requestList } from "./admin-request.ts";
 import { asOperator, withPageFlags, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { oneLine, renderTable, withMore } from "./table.ts";
 import { checkedPrincipal, readChoice, readCount, readExpiry, readPrincipal, readResource } from "./flags.ts";
@@ -94,7 +94,7 @@ export function addGrantCommands(program: Command, show: Show): void {
     .action(async (flags: ListFlags) => {
       const { tenant: namespaceId, to: subject, from: issuer, state, resource, limit, cursor } = flags;
       const query = { namespaceId, subject, issuer, state, resource, limit, cursor };
-      const answer = await requestAdmin(flags, "listGrants", query);
+      const answer = await requestList(flags, "listGrants", "grants", query);
       show(flags, answer, grantTable(answer.grants, answer.cursor));
     });
   asOperator(
@@ -109,8 +109,9 @@ export function addGrantCommands(program: Command, show: Show): void {
       const derived = done.descendants.map(
         (grant) => `\n  ${oneLine(`${grant.id} of ${principalText(grant.subject)}`)}`,
       );
+      const more = done.hasMore === true ? "\n  and others" : "";
       const also =
-        derived.length === 0 ? "" : ` These grants were derived from it and are invalid now:${derived.join("")}`;
+        derived.length === 0 ? "" : ` These grants were derived from it and are invalid now:${derived.join("")}${more}`;
       show(flags, done, `Revoked ${oneLine(id)}.${also}`);
     });
 }

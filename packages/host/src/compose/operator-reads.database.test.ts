@@ -10,7 +10,11 @@ const files = { namespaceId: tenant, owner: alice };
 /** Reads whose time grows with what the host has kept. */
 const reads: { name: string; read(stores: Stores): Promise<unknown> }[] = [
   { name: "grants", read: ({ grants }) => grants.list(tenant, { limit: 9 }) },
-  { name: "what was derived from a grant", read: ({ grants }) => grants.descendants(tenant, "grant-1") },
+  { name: "what was derived from a grant", read: ({ grants }) => grants.descendants(tenant, "grant-1", 9) },
+  { name: "one grant", read: ({ grants }) => grants.findKept(tenant, "grant-1") },
+  { name: "grants by their ids", read: ({ grants }) => grants.findAll(tenant, ["grant-1"]) },
+  { name: "grants by their ids as they are kept", read: ({ grants }) => grants.findAllKept(tenant, ["grant-1"]) },
+  { name: "how often grants were used", read: ({ usage }) => usage.usedOf(tenant, ["grant-1"]) },
   { name: "credentials", read: ({ credentials }) => credentials.list({ namespaceId: tenant, limit: 9 }) },
   { name: "escalations", read: ({ escalations }) => escalations.list(tenant, { limit: 9, now }) },
   { name: "how many escalations wait", read: ({ escalations }) => escalations.countPending(now) },

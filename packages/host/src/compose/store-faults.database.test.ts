@@ -32,7 +32,7 @@ const operations: Operation[] = [
   },
   { name: "grants.find", run: ({ grants }, { tenant }) => Promise.resolve(grants.find?.(tenant, "seeded")) },
   { name: "grants.list", run: ({ grants }, { tenant }) => grants.list(tenant, { limit: 9 }) },
-  { name: "grants.descendants", run: ({ grants }, { tenant }) => grants.descendants(tenant, "seeded") },
+  { name: "grants.descendants", run: ({ grants }, { tenant }) => grants.descendants(tenant, "seeded", 9) },
   { name: "usage.consume, the first time", run: ({ usage }, { tenant }) => usage.consume(tenant, "new", 3) },
   { name: "usage.consume, again", run: ({ usage }, { tenant }) => usage.consume(tenant, "seeded", 3) },
   { name: "usage.used", run: ({ usage }, { tenant }) => usage.used(tenant, "seeded") },

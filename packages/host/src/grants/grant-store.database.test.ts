@@ -214,8 +214,10 @@ describe.each(databaseKinds)("grants on %s", (kind) => {
         const { grants } = openStores(await open());
         const namespaceId = newTenant();
         for (const one of derived) await grants.issue({ ...one, namespaceId });
-        const found = await grants.descendants(isElsewhere ? newTenant() : namespaceId, of);
+        const found = await grants.descendants(isElsewhere ? newTenant() : namespaceId, of, 9);
         expect(found).toEqual(ids.map((id) => ({ ...derived.find((one) => one.id === id), namespaceId })));
+        const nearest = await grants.descendants(isElsewhere ? newTenant() : namespaceId, of, 1);
+        expect(nearest).toEqual(found.slice(0, 1));
       });
     }
 
@@ -225,7 +227,15 @@ describe.each(databaseKinds)("grants on %s", (kind) => {
       const ids = Array.from({ length: 40 }, (_, place) => `link-${place}`);
       for (const [place, id] of ids.entries())
         await grants.issue(grant(id, { namespaceId, ...(place > 0 && { parentId: `link-${place - 1}` }) }));
-      expect((await grants.descendants(namespaceId, "link-0")).map(({ id }) => id)).toEqual(ids.slice(1));
+      expect((await grants.descendants(namespaceId, "link-0", 99)).map(({ id }) => id)).toEqual(ids.slice(1));
+    });
+
+    test("are found when their parent's id is none that a column can have", async () => {
+      const { grants } = openStores(await open());
+      const namespaceId = newTenant();
+      for (const one of [grant("nul\0"), grant("child", { parentId: "nul\0" })])
+        await grants.issue({ ...one, namespaceId });
+      expect(await grants.descendants(namespaceId, "nul\0", 9)).toMatchObject([{ id: "child" }]);
     });
   });
 

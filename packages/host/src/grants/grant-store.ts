@@ -6,9 +6,9 @@ import {
   type Grant,
   type PrincipalRef,
 } from "turnpike/contracts";
-import type { Kysely, Transaction } from "kysely";
+import { sql, type Kysely, type Transaction } from "kysely";
 import type { GrantSource } from "turnpike/kernel";
-import { columnText, deepFreeze } from "../base/index.ts";
+import { columnText, deepFreeze, mapInSlices } from "../base/index.ts";
 import type { Database, ReadCache, Revisions, Schema } from "../storage/index.ts";
 
 /**
@@ -29,8 +29,8 @@ export interface GrantStore extends GrantSource {
   revoke(namespaceId: string, grantId: string, at: string): Promise<boolean>;
   /** Grants of a tenant as operators see them, by id, those after the grant `after`. */
   list(namespaceId: string, options: GrantFilter): Promise<Grant[]>;
-  /** Every grant that was derived from this one, directly or through others. */
-  descendants(namespaceId: string, grantId: string): Promise<Grant[]>;
+  /** Grants that were derived from this one, directly or through others, nearest first. */
+  descendants(namespaceId: string, grantId: string, limit: number): Promise<Grant[]>;
 }
 
 /** How many ids one statement may hold on either database. */
@@ -56,9 +56,10 @@ export function createGrantStore({ db, reports }: Database, cache: ReadCache, re
           .select("content")
           .where("namespace_id", "=", columnText(namespaceId))
           .where("subject", "=", subject)
-          .orderBy("id");
+          // Not by the column itself: to save sorting a few, SQLite would read all grants of the tenant in its order.
+          .orderBy(sql`id || ''`);
         const rows = await (issuer === undefined ? all : all.where("issuer", "=", issuer)).execute();
-        return Object.freeze(rows.map(({ content }) => parse(content)));
+        return Object.freeze(await mapInSlices(rows, ({ content }) => parse(content)));
       });
     },
     find: (namespaceId, grantId) =>
@@ -67,14 +68,14 @@ export function createGrantStore({ db, reports }: Database, cache: ReadCache, re
         return content === undefined ? undefined : parse(content);
       }),
     async findKept(namespaceId, grantId) {
-      const content = await readContent(db, namespaceId, grantId);
-      return content === undefined ? undefined : parseKept(content).grant;
+      const content = await readContent(reports, namespaceId, grantId);
+      return content === undefined ? undefined : parseGrant(content);
     },
     async findAll(namespaceId, grantIds) {
-      return byId((await readContents(db, namespaceId, grantIds)).map(parse));
+      return byId(await mapInSlices(await readContents(reports, namespaceId, grantIds), parse));
     },
     async findAllKept(namespaceId, grantIds) {
-      return byId((await readContents(db, namespaceId, grantIds)).map((content) => parseKept(content).grant));
+      return byId(await mapInSlices(await readContents(reports, namespaceId, grantIds), parseGrant));
     },
     issue: (grant) => revisions.write((transaction) => insertGrant(transaction, grant)),
     async list(namespaceId, { subject, issuer, after, limit }) {
@@ -87,20 +88,22 @@ export function createGrantStore({ db, reports }: Database, cache: ReadCache, re
       if (subject !== undefined) all = all.where("subject", "=", columnText(principalKey(subject)));
       if (issuer !== undefined) all = all.where("issuer", "=", columnText(principalKey(issuer)));
       if (after !== undefined) all = all.where("id", ">", columnText(after));
-      return (await all.execute()).map(({ content }) => parseKept(content).grant);
+      return mapInSlices(await all.execute(), ({ content }) => parseGrant(content));
     },
-    async descendants(namespaceId, grantId) {
-      const derived = await reports
-        .selectFrom("grants")
-        .select("content")
-        .where("namespace_id", "=", columnText(namespaceId))
-        .where("content", "like", '%"parentId":%')
-        .orderBy("id")
-        .execute();
-      return below(
-        grantId,
-        derived.map(({ content }) => parseKept(content).grant),
-      );
+    async descendants(namespaceId, grantId, limit) {
+      const found = new Map<string, Grant>();
+      const parents = [grantId];
+      for (const parent of parents) {
+        const children = await readChildren(reports, namespaceId, parent, limit);
+        for (const { content, isParent } of children) {
+          const child = parseGrant(content);
+          if (child.id === grantId || found.has(child.id)) continue;
+          found.set(child.id, child);
+          if (isParent) parents.push(child.id);
+          if (found.size === limit) return [...found.values()];
+        }
+      }
+      return [...found.values()];
     },
     revoke: (namespaceId, grantId, at) =>
       // A write locks the row of the revision first, so that two revocations come one after the other.
@@ -127,7 +130,7 @@ export async function insertGrant(transaction: Transaction<Schema>, grant: Grant
   const checked = GrantSchema.safeParse(grant);
   if (!checked.success)
     throw new TypeError(`The grant does not fit the contract: ${describeIssues(checked.error.issues)}`);
-  const { namespaceId, id, subject, issuer } = checked.data;
+  const { namespaceId, id, subject, issuer, parentId } = checked.data;
   const inserted = await transaction
     .insertInto("grants")
     .values({
@@ -135,6 +138,7 @@ export async function insertGrant(transaction: Transaction<Schema>, grant: Grant
       id: columnText(id),
       subject: columnText(principalKey(subject)),
       issuer: columnText(principalKey(issuer)),
+      parent_id: parentId === undefined ? null : columnText(parentId),
       content: JSON.stringify(checked.data),
     })
     .onConflict((conflict) => conflict.doNothing())
@@ -153,20 +157,6 @@ function isRevokedAt({ revokedAt }: Grant, at: string): boolean {
   return revokedAt !== undefined && (parseInstant(revokedAt) ?? 0) <= (parseInstant(at) ?? 0);
 }
 
-/** Those of the derived grants that descend from one, nearest first. */
-function below(grantId: string, derived: readonly Grant[]): Grant[] {
-  const found = new Map<string, Grant>();
-  const parents = [grantId];
-  for (const parent of parents) {
-    for (const child of derived) {
-      if (child.parentId !== parent || child.id === grantId || found.has(child.id)) continue;
-      found.set(child.id, child);
-      parents.push(child.id);
-    }
-  }
-  return [...found.values()];
-}
-
 async function readContent(db: Kysely<Schema>, namespaceId: string, grantId: string): Promise<string | undefined> {
   const row = await db
     .selectFrom("grants")
@@ -175,6 +165,32 @@ async function readContent(db: Kysely<Schema>, namespaceId: string, grantId: str
     .where("id", "=", columnText(grantId))
     .executeTakeFirst();
   return row?.content;
+}
+
+/** The grants that were derived from one directly, and whether others were derived from them. */
+async function readChildren(
+  db: Kysely<Schema>,
+  namespaceId: string,
+  parentId: string,
+  limit: number,
+): Promise<{ content: string; isParent: boolean }[]> {
+  const rows = await db
+    .selectFrom("grants as child")
+    .select(({ exists, selectFrom }) => [
+      "content",
+      exists(
+        selectFrom("grants")
+          .select("grants.id")
+          .whereRef("grants.namespace_id", "=", "child.namespace_id")
+          .whereRef("grants.parent_id", "=", "child.id"),
+      ).as("isParent"),
+    ])
+    .where("namespace_id", "=", columnText(namespaceId))
+    .where("parent_id", "=", columnText(parentId))
+    .orderBy("id")
+    .limit(limit)
+    .execute();
+  return rows.map(({ content, isParent }) => ({ content, isParent: Boolean(isParent) }));
 }
 
 async function readContents(db: Kysely<Schema>, namespaceId: string, grantIds: readonly string[]): Promise<string[]> {
@@ -199,6 +215,11 @@ function byId(grants: readonly Grant[]): Map<string, Grant> {
 function parseKept(content: string): { grant: Grant; isRevoked: boolean } {
   const { revoked: isRevoked = false, ...grant } = JSON.parse(content) as Grant & { revoked?: boolean };
   return { grant: deepFreeze(grant), isRevoked };
+}
+
+/** A grant as operators see it. */
+function parseGrant(content: string): Grant {
+  return parseKept(content).grant;
 }
 
 /** A grant as the kernel sees it. A revoked one ends when it begins, so that it is never live on any clock. */

@@ -11,12 +11,12 @@ export interface HostUsageStore extends UsageStore {
 
 /** Uses are counted by the ledger, so that no two calls can take the same one. */
 export function createUsageStore(database: Database, ledger: Ledger = openLedger(database)): HostUsageStore {
-  const { db } = database;
+  const { db, reports } = database;
   return {
     async usedOf(namespaceId, grantIds) {
       if (grantIds.length === 0) return new Map();
       const ids = new Map(grantIds.map((id) => [columnText(id), id]));
-      const rows = await db
+      const rows = await reports
         .selectFrom("uses")
         .select(["grant_id", "used"])
         .where("namespace_id", "=", columnText(namespaceId))

@@ -115,7 +115,11 @@ export const adminRoutes = {
     summary:
       "Revokes a grant from the next call on, and names the grants derived from it, which become invalid with it.",
     request: z.strictObject({ ...tenant, id: IdentifierSchema }),
-    response: z.strictObject({ revoked: IdentifierSchema, descendants: z.array(GrantSchema) }),
+    response: z.strictObject({
+      revoked: IdentifierSchema,
+      descendants: z.array(GrantSchema).meta({ description: "the nearest 500" }),
+      hasMore: z.boolean().optional().meta({ description: "whether more were derived from it than are named" }),
+    }),
   },
   listEscalations: {
     method: "GET",

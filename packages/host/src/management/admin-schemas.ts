@@ -35,7 +35,16 @@ const LimitSchema = z.coerce.number().int().min(1).max(500).default(50).meta({ d
 const CursorSchema = z.string().min(1).max(512).meta({ description: "`cursor` of the page before" });
 export const tenant = { namespaceId: IdentifierSchema.meta({ description: "the tenant" }) };
 export const page = { limit: LimitSchema, cursor: CursorSchema.optional() };
-export const nextPage = { cursor: z.string().optional() };
+export const nextPage = {
+  cursor: z
+    .string()
+    .optional()
+    .meta({
+      description:
+        "where the next page begins; absent at the end of the list. With a filter a page may be short, or empty, before " +
+        "that, because it looks at so many and no more",
+    }),
+};
 
 export const GrantStateSchema = z.enum(["live", "future", "expired", "revoked", "exhausted", "invalid", "unknown"]);
 

@@ -6,7 +6,15 @@ export interface Schema {
   hosts: { id: GeneratedAlways<number>; started_at: string };
   heartbeats: { host_id: number; content: string };
   running_turns: { id: string; host_id: number; namespace_id: string; credential_id: string };
-  grants: { namespace_id: string; id: string; subject: string; issuer: string; content: string };
+  grants: {
+    namespace_id: string;
+    id: string;
+    subject: string;
+    issuer: string;
+    /** The grant that it was derived from. */
+    parent_id: string | null;
+    content: string;
+  };
   uses: { namespace_id: string; grant_id: string; used: number };
   namespace_settings: { namespace_id: string; actor: string; enabled: string };
   credentials: {

@@ -1,5 +1,6 @@
 import { errorCodes, type DelegationRule, type Grant } from "turnpike/contracts";
 import { checkGrant, maxDelegationLinks, type GrantCheck } from "turnpike/kernel";
+import { mapInSlices } from "../../base/index.ts";
 import type { AdminStores } from "./admin-services.ts";
 
 /** A grant with the kernel's verdict on it. */
@@ -41,7 +42,7 @@ export async function checkGrants(
     ...(await checkGrant(ports, counting.get(grant.id) ?? grant, { now })),
     ...(grant.constraints.maxUses !== undefined && { used: used(grant.id) }),
   });
-  return Promise.all(grants.map(check));
+  return mapInSlices(grants, check);
 }
 
 /** Every ancestor of these grants, by id. */

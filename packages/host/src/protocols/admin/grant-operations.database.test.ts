@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
 import type { Grant } from "turnpike/contracts";
 import { databaseKinds, newTenant, openPair, sharedDatabase } from "../../../test/databases.ts";
@@ -260,6 +261,33 @@ describe.each(databaseKinds)("grants for operators on %s", (kind) => {
       expect(seen).not.toContain("a");
     });
 
+    for (const { name, query } of [
+      { name: "a state", query: { state: "revoked" } },
+      { name: "a resource", query: { resource: "mail" } },
+      { name: "both principals", query: { subject: "agent:assistant", issuer: "human:bob" } },
+    ]) {
+      test(`by ${name} goes on behind each thousand grants that it looked at, and misses none`, async () => {
+        const { db } = await open();
+        const adminApi = await office();
+        const namespaceId = newTenant();
+        const wanted = grant("z", {
+          issuer: bob,
+          revokedAt: officeTime,
+          capabilities: [{ resource: { namespace: "mail", path: [] }, actions: ["read"], scope: "descendants" }],
+        });
+        await issueAll(adminApi, namespaceId, [{ ...wanted, id: "a" }]);
+        const content = JSON.stringify(grant("filled", { namespaceId }));
+        await sql`insert into grants (namespace_id, id, subject, issuer, content)
+          select ${namespaceId}, 'filled-' || i, 'agent:assistant', 'human:alice',
+            replace(cast(${content} as text), '"filled"', '"filled-' || i || '"')
+          from (with recursive n(i) as (select 10001 union all select i + 1 from n where i < 12050)
+            select i from n) as n`.execute(db);
+        await issueAll(adminApi, namespaceId, [wanted]);
+        const pages = await readPages<Page>(adminApi, "/admin/v1/grants", { namespaceId, ...query });
+        expect(pages.map(({ grants: found }) => found.map(({ grant: { id } }) => id))).toEqual([["a"], [], ["z"]]);
+      });
+    }
+
     test("goes on after a grant that was revoked between two pages", async () => {
       const adminApi = await office();
       const namespaceId = newTenant();
@@ -478,6 +506,26 @@ describe.each(databaseKinds)("grants for operators on %s", (kind) => {
       const ids = body.descendants.map(({ id }) => id);
       expect(ids).toEqual(["a-child", "child", "grandchild", "great-grandchild"]);
       expect(body.descendants.at(-1)).toEqual({ ...line.at(-1), namespaceId });
+      expect(body).not.toHaveProperty("hasMore");
+    });
+
+    test("names the nearest 500 of those that were derived from it, and says that there are more", async () => {
+      const adminApi = await office();
+      const namespaceId = newTenant();
+      await issueAll(adminApi, namespaceId, [grant("root")]);
+      const { db } = await open();
+      const content = JSON.stringify(grant("filled", { namespaceId, parentId: "root" }));
+      await sql`insert into grants (namespace_id, id, subject, issuer, parent_id, content)
+        select ${namespaceId}, 'filled-' || i, 'agent:assistant', 'human:alice', 'root',
+          replace(cast(${content} as text), '"filled"', '"filled-' || i || '"')
+        from (with recursive n(i) as (select 1001 union all select i + 1 from n where i < 1501)
+          select i from n) as n`.execute(db);
+      const sent = { namespaceId, id: "root" };
+      const { body } = await adminApi.post<{ descendants: Grant[]; hasMore?: boolean }>(
+        "/admin/v1/grants/revoke",
+        sent,
+      );
+      expect([body.descendants.length, body.descendants.at(-1)?.id, body.hasMore]).toEqual([500, "filled-1500", true]);
     });
 
     test("of one link leaves those above it alone", async () => {

@@ -1,4 +1,4 @@
-import { parseInstant, type Grant } from "turnpike/contracts";
+import { parseInstant, samePrincipal, type Grant } from "turnpike/contracts";
 import { deriveGrant, type GrantState } from "turnpike/kernel";
 import { columnText } from "../../base/index.ts";
 import { GrantIdTakenError } from "../../grants/index.ts";
@@ -51,21 +51,27 @@ export function grantOperations({
     },
     async listGrants({ namespaceId, subject, issuer, state, resource, cursor, limit }) {
       const found: GrantEntry[] = [];
-      // With a filter, more are read at once to fill the page.
-      const most = state === undefined && resource === undefined ? limit + 1 : filteredPage;
+      // One of the two has an index that lists; of its grants, the others are looked at one by one.
+      const indexed = subject === undefined ? { issuer } : { subject };
+      const isWanted = (grant: Grant): boolean =>
+        (issuer === undefined || samePrincipal(grant.issuer, issuer)) &&
+        (resource === undefined || isOver(grant, resource));
+      const isFiltered = [state, resource, subject && issuer].some((filter) => filter !== undefined);
+      const atOnce = isFiltered ? scannedAtOnce : limit + 1;
       let after = cursor;
-      for (;;) {
-        const read = await grants.list(namespaceId, { subject, issuer, after, limit: most });
-        const wanted = read.filter((grant) => resource === undefined || isOver(grant, resource));
-        for (const entry of (await checkGrants(stores, wanted, clock().toISOString())).map(entryOf)) {
+      for (let scanned = 0; scanned < maxScanned; scanned += atOnce) {
+        const read = await grants.list(namespaceId, { ...indexed, after, limit: atOnce });
+        for (const entry of (await checkGrants(stores, read.filter(isWanted), clock().toISOString())).map(entryOf)) {
           if (state !== undefined && entry.state !== state) continue;
           const last = found.at(-1);
           if (found.length === limit && last !== undefined) return { grants: found, cursor: columnText(last.grant.id) };
           found.push(entry);
         }
-        if (read.length < most) return { grants: found };
-        after = read.at(-1)?.id;
+        const last = read.at(-1);
+        if (last === undefined || read.length < atOnce) return { grants: found };
+        after = columnText(last.id);
       }
+      return { grants: found, ...(after !== undefined && { cursor: after }) };
     },
     async revokeGrant({ namespaceId, id }, operator) {
       const grant = await grants.findKept(namespaceId, id);
@@ -75,7 +81,9 @@ export function grantOperations({
           throw conflict(
             `This grant was revoked before${grant.revokedAt === undefined ? "" : `, ${grant.revokedAt}`}.`,
           );
-        return { revoked: id, descendants: await grants.descendants(namespaceId, id) };
+        const derived = await grants.descendants(namespaceId, id, namedDescendants + 1);
+        const descendants = derived.slice(0, namedDescendants);
+        return { revoked: id, descendants, ...(derived.length > namedDescendants && { hasMore: true }) };
       });
     },
   };
@@ -85,7 +93,10 @@ function changeOf(action: AdminChange, { namespaceId, id, subject, parentId }: G
   return { namespaceId, action, grantId: id, receiver: subject, ...(parentId && { metadata: { parentId } }) };
 }
 
-const filteredPage = 500;
+/** How many grants one page looks at, so that it takes little time however few fit; and how many of them at once. */
+const [maxScanned, scannedAtOnce] = [1000, 500];
+/** How many of the grants that become invalid a revocation names. */
+const namedDescendants = 500;
 
 type AdminChange = "grant.create" | "grant.derive" | "grant.revoke";
 

@@ -17,6 +17,7 @@ const frozen = {
     "0007-limits a6167d90bfb67b1a",
     "0008-replay-claims 211d0f393f12a770",
     "0009-audit-strands d63192e9970efe09",
+    "0010-read-indexes 25f4c6323b8cd33a",
   ],
   postgres: [
     "0001-kernel-stores ed0a4198b2c7b8da",
@@ -28,6 +29,7 @@ const frozen = {
     "0007-limits a6167d90bfb67b1a",
     "0008-replay-claims 211d0f393f12a770",
     "0009-audit-strands 324afcaf19766f2d",
+    "0010-read-indexes 75e81bbf5be75541",
   ],
 };
 
@@ -48,7 +50,14 @@ for (const { kind, migrations } of [
 }
 
 test("migrations import nothing from the rooms of the host or from the library", () => {
-  for (const file of ["mark-revoked.ts", "migration.ts", "sqlite.ts", "postgres.ts", "move-files.ts"]) {
+  for (const file of [
+    "fill-parents.ts",
+    "mark-revoked.ts",
+    "migration.ts",
+    "sqlite.ts",
+    "postgres.ts",
+    "move-files.ts",
+  ]) {
     const source = readFileSync(new URL(file, import.meta.url), "utf8");
     const imported = [...source.matchAll(/ from "(.*)"/g)].map(([, from]) => from);
     expect(imported.filter((from) => !/^(kysely|node:crypto|\.\/[\w-]+\.ts)$/.test(from ?? ""))).toEqual([]);

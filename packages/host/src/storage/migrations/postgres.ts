@@ -1,3 +1,4 @@
+import { fillParents } from "./fill-parents.ts";
 import { markRevoked } from "./mark-revoked.ts";
 import type { Migration } from "./migration.ts";
 import { indexOnPostgres, moveFiles } from "./move-files.ts";
@@ -121,6 +122,28 @@ export const postgresMigrations: readonly Migration[] = [
       "alter table audit drop constraint audit_pkey",
       "alter table audit add primary key (namespace_id, strand, sequence)",
       "create index audit_by_time on audit (namespace_id, at, strand, sequence)",
+    ],
+  },
+  {
+    name: "0010-read-indexes",
+    // Every filter that operators have is an index that also has the order of the list. Most audit rows are allowed,
+    // checked or invoked: those are found by time, and only the others are in the indexes of outcomes and types.
+    statements: [
+      "alter table grants add column parent_id text",
+      fillParents,
+      "create index grants_by_subject on grants (namespace_id, subject, id)",
+      "create index grants_by_issuer on grants (namespace_id, issuer, id)",
+      "create index grants_by_parent on grants (namespace_id, parent_id, id) where parent_id is not null",
+      "create index credentials_by_tenant on credentials (namespace_id, id)",
+      "create index escalations_by_status on escalations (namespace_id, status, id)",
+      "create index escalations_by_end on escalations (expires_at) where status = 'pending'",
+      "drop index audit_by_trace",
+      "create index audit_by_trace on audit (namespace_id, trace_id, at, strand, sequence)",
+      "create index audit_by_actor on audit (namespace_id, actor, at, strand, sequence)",
+      `create index audit_by_outcome on audit (namespace_id, outcome, at, strand, sequence)
+         where outcome <> 'allowed' and outcome <> 'succeeded'`,
+      `create index audit_by_type on audit (namespace_id, type, at, strand, sequence)
+         where type <> 'authorization.checked' and type <> 'tool.invoked'`,
     ],
   },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.

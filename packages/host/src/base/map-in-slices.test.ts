@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { mapInSlices } from "./map-in-slices.ts";
+
+/** Keeps the processor busy for so many milliseconds. */
+function work(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+test("long work lets other work of the process run in between, and keeps the order", async () => {
+  const seen: (number | "other work")[] = [];
+  setImmediate(() => void seen.push("other work"));
+  const doubled = await mapInSlices([1, 2, 3, 4], (item) => {
+    seen.push(item);
+    work(6);
+    return Promise.resolve(item * 2);
+  });
+  expect(doubled).toEqual([2, 4, 6, 8]);
+  expect(seen[0]).toBe(1);
+  expect(seen.indexOf("other work")).toBeLessThan(seen.indexOf(4));
+});
+
+test("short work is done at once", async () => {
+  let isYielded = false;
+  setImmediate(() => (isYielded = true));
+  expect(await mapInSlices([1, 2, 3], (item) => item + 1)).toEqual([2, 3, 4]);
+  expect(isYielded).toBe(false);
+});

@@ -1,9 +1,8 @@
 import { sql } from "kysely";
-import { principalKey, type AuditEvent, type PrincipalRef } from "turnpike/contracts";
 import type { AuditSink } from "turnpike/kernel";
 import { openLedger, recordEvent, type Ledger, type TenantHead } from "../ledger/index.ts";
+import { findScanEnd, listEvents, type AuditFilter, type AuditPlace, type AuditRow } from "./audit-list.ts";
 import { findBreak, isKnownTenant, verifyTrail, type Break, type SignedHead, type TrailState } from "./audit-verify.ts";
-import { columnText } from "../base/index.ts";
 import type { Database } from "../storage/index.ts";
 
 /** The audit trail: rows of a tenant form a chain in which each hash covers all before it. */
@@ -23,36 +22,17 @@ export interface AuditStore extends AuditSink {
   takeHeads(): TenantHead[];
   /** How many heads there are to take. */
   readonly untaken: number;
-  /** Events of a tenant, newest first; those that stand before `before`. */
-  list(namespaceId: string, filter: AuditFilter): Promise<AuditRow[]>;
+  /** Events of a tenant, newest first. */
+  list(namespaceId: string, filter: AuditFilter & { limit: number }): Promise<AuditRow[]>;
+  /**
+   * The last event that one page of a list looks at, so that a page takes milliseconds however little fits: the next one
+   * begins before it. Undefined when a page is filled or the trail ends without looking at that much.
+   */
+  findScanEnd(namespaceId: string, filter: AuditFilter): Promise<AuditPlace | undefined>;
   /** How many events wait to be written. */
   readonly waiting: number;
   /** Resolves when everything recorded so far is kept or refused. */
   flush(): Promise<void>;
-}
-
-/** Where an event stands in the trail: when it was, and its place in one of the tenant's chains. */
-export interface AuditPlace {
-  at: string;
-  strand: number;
-  sequence: number;
-}
-
-/** One event and where it stands. */
-interface AuditRow extends AuditPlace {
-  event: AuditEvent;
-}
-
-/** Which events to list; instants are UTC, as the host writes them. */
-interface AuditFilter {
-  from?: string | undefined;
-  until?: string | undefined;
-  actor?: PrincipalRef | undefined;
-  type?: string | undefined;
-  outcome?: string | undefined;
-  traceId?: string | undefined;
-  before?: AuditPlace | undefined;
-  limit: number;
 }
 
 /** What is written goes through the ledger; alone, the store has one of its own. */
@@ -63,28 +43,8 @@ export function createAuditStore(database: Database, ledger: Ledger = openLedger
     get waiting() {
       return ledger.waiting;
     },
-    async list(namespaceId, { from, until, actor, type, outcome, traceId, before, limit }) {
-      let rows = reports
-        .selectFrom("audit")
-        .select(["at", "strand", "sequence", "content"])
-        .where("namespace_id", "=", columnText(namespaceId))
-        .orderBy("at", "desc")
-        .orderBy("strand", "desc")
-        .orderBy("sequence", "desc")
-        .limit(limit);
-      if (from !== undefined) rows = rows.where("at", ">=", from);
-      if (until !== undefined) rows = rows.where("at", "<", until);
-      if (actor !== undefined) rows = rows.where("actor", "=", columnText(principalKey(actor)));
-      if (type !== undefined) rows = rows.where("type", "=", type);
-      if (outcome !== undefined) rows = rows.where("outcome", "=", outcome);
-      if (traceId !== undefined) rows = rows.where("trace_id", "=", columnText(traceId));
-      if (before !== undefined)
-        rows = rows.where(
-          sql<boolean>`(at, strand, sequence) < (${before.at}, cast(${before.strand} as integer), cast(${before.sequence} as bigint))`,
-        );
-      const found = await rows.execute();
-      return found.map(({ content, ...place }) => ({ ...place, event: JSON.parse(content) as AuditEvent }));
-    },
+    list: (namespaceId, filter) => listEvents(reports, namespaceId, filter),
+    findScanEnd: (namespaceId, filter) => findScanEnd(reports, namespaceId, filter),
     flush: () => ledger.flush(),
     verify: (namespaceId) => verifyTrail(reports, namespaceId),
     findBreak: (namespaceId, heads) => findBreak(reports, namespaceId, heads),

@@ -1,6 +1,7 @@
 export { auditKeyFile, checkpointFile } from "./audit-files.ts";
 export { AuditSettingsSchema } from "./audit-settings.ts";
-export { type AuditPlace, type AuditStore, createAuditStore } from "./audit-store.ts";
+export type { AuditPlace } from "./audit-list.ts";
+export { type AuditStore, createAuditStore } from "./audit-store.ts";
 export type { Break, SignedHead } from "./audit-verify.ts";
 export { appendLines, isThere, readCheckpoints } from "./checkpoint-file.ts";
 export { beginning, CheckpointError, headsOfTenant, parseLine, placeBehind, requireSignature } from "./checkpoint.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { AuditEventTypeSchema, AuditOutcomeSchema, type AuditEvent } from "turnpike/contracts";
 import type { AdminOutput } from "../management/index.ts";
-import { requestAdmin } from "./admin-request.ts";
+import { requestAdmin, requestList } from "./admin-request.ts";
 import type { FileVerdict } from "./checkpoint-copies.ts";
 import { asOperator, withPageFlags, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { renderTable, withMore } from "./table.ts";
@@ -55,7 +55,7 @@ export function addAuditCommands(program: Command, show: Show): void {
     .action(async (flags: ListFlags) => {
       const { tenant: namespaceId, from, until, actor, type, outcome, trace: traceId, limit, cursor } = flags;
       const query = { namespaceId, from, until, actor, type, outcome, traceId, limit, cursor };
-      const answer = await requestAdmin(flags, "listAudit", query);
+      const answer = await requestList(flags, "listAudit", "events", query);
       show(flags, answer, eventTable(answer.events, answer.cursor));
     });
   asOperator(

@@ -1,7 +1,7 @@
 import { type EscalationRecord, EscalationStatusSchema } from "../management/index.ts";
 import type { Command } from "commander";
 import { ConfigError } from "../base/index.ts";
-import { requestAdmin } from "./admin-request.ts";
+import { requestAdmin, requestList } from "./admin-request.ts";
 import { asOperator, sameHost, withPageFlags, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { oneLine, renderTable, withMore } from "./table.ts";
 import { readChoice, readCount, readExpiry } from "./flags.ts";
@@ -32,7 +32,7 @@ export function addEscalationCommands(program: Command, show: Show): void {
     .option("--status <status>", statuses.join(", "), (text) => readChoice("--status", text, statuses), "pending")
     .action(async (flags: OperatorFlags & PageFlags & { tenant: string; status: string }) => {
       const { tenant: namespaceId, status, limit, cursor } = flags;
-      const answer = await requestAdmin(flags, "listEscalations", { namespaceId, status, limit, cursor });
+      const answer = await requestList(flags, "listEscalations", "escalations", { namespaceId, status, limit, cursor });
       show(flags, answer, escalationTable(answer.escalations, { status, cursor: answer.cursor }, flags));
     });
   answering(
@@ -94,7 +94,7 @@ async function escalationOf(
   if (id === undefined && wants === undefined)
     throw new ConfigError("escalation: expected the id of an escalation, or --wants with what it requests.");
   const sought = id === undefined ? { status: "pending", limit: 500 } : { id };
-  const { escalations } = await requestAdmin(flags, "listEscalations", { namespaceId, ...sought });
+  const { escalations } = await requestList(flags, "listEscalations", "escalations", { namespaceId, ...sought });
   const [escalation, another] = escalations.filter((one) => wants === undefined || wantsExactly(one, wants));
   const see = `See: ${listCommand(flags)}`;
   if (escalation === undefined) throw new Error(`There is no such escalation in ${oneLine(namespaceId)}. ${see}`);

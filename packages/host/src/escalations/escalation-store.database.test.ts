@@ -1,4 +1,5 @@
 import type { EscalationRecord } from "../management/records.ts";
+import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
 import type { AccessContext, Escalation } from "turnpike/contracts";
 import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../test/databases.ts";
@@ -223,6 +224,34 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
         expect(await own.escalations.list(namespaceId, { status, limit: 9, now })).toHaveLength(count);
       }
     });
+
+    for (const { status, pages } of [
+      { status: "pending", pages: [1, 0, 0] },
+      { status: "expired", pages: [9999, 10_000, 51] },
+      { status: "approved", pages: [0] },
+    ] as const) {
+      test(`and a list of what is ${status} goes on behind each ten thousand that it looked at`, async () => {
+        const database = await open();
+        const own = openAll(database);
+        const { escalations } = own;
+        const namespaceId = newTenant();
+        const content = JSON.stringify(await askIn(own, newTenant()));
+        await sql`insert into escalations (namespace_id, id, ask, requester, status, expires_at, content)
+          select ${namespaceId}, 'q' || i, 'ask-' || i, '', 'pending',
+            case when i = 30050 then '2026-01-01T13:00:00.001Z' else '2026-01-01T12:00:00.000Z' end, ${content}
+          from (with recursive n(i) as (select 10000 union all select i + 1 from n where i < 30050)
+            select i from n) as n`.execute(database.db);
+        const found: number[] = [];
+        let before: string | undefined;
+        do {
+          const downTo = await escalations.findScanEnd(namespaceId, { status, before, now: end });
+          const list = await escalations.list(namespaceId, { status, before, downTo, limit: 10_001, now: end });
+          found.push(list.length);
+          before = downTo;
+        } while (before !== undefined);
+        expect(found).toEqual(pages);
+      });
+    }
 
     for (const verb of ["approve", "deny"] as const) {
       test(`for ${verb}: in time one moment before its end, too late from then on`, async () => {

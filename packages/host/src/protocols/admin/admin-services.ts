@@ -52,14 +52,19 @@ export function invalid(message: string): ServiceHttpError {
   return new ServiceHttpError(400, "invalid_request", message);
 }
 
-/** One page of a list that is ordered by a key. One item more is read, to know whether there is another page. */
+/**
+ * One page of a list that is ordered by a key. One item more is read, to know whether there is another page. When the read
+ * looks no further than to a key, the next page begins there, however few were found.
+ */
 export async function paginate<T>(
   limit: number,
   read: (limit: number) => Promise<T[]>,
   keyOf: (item: T) => string,
+  scanEnd?: string,
 ): Promise<{ items: T[]; next: { cursor?: string } }> {
   const found = await read(limit + 1);
   const items = found.slice(0, limit);
   const last = items.at(-1);
-  return { items, next: found.length > limit && last !== undefined ? { cursor: keyOf(last) } : {} };
+  const cursor = found.length > limit && last !== undefined ? keyOf(last) : scanEnd;
+  return { items, next: cursor === undefined ? {} : { cursor } };
 }

@@ -25,10 +25,12 @@ export function auditOperations({ stores: { audit }, checkpoints }: AdminService
   return {
     async listAudit({ namespaceId, cursor, limit, ...filter }) {
       const before = cursor === undefined ? undefined : placeOf(cursor);
+      const downTo = await audit.findScanEnd(namespaceId, { ...filter, before });
       const { items, next } = await paginate(
         limit,
-        (most) => audit.list(namespaceId, { ...filter, before, limit: most }),
-        ({ at, strand, sequence }) => `${at}_${strand}_${sequence}`,
+        (most) => audit.list(namespaceId, { ...filter, before, downTo, limit: most }),
+        cursorOf,
+        downTo && cursorOf(downTo),
       );
       return { events: items.map(({ strand, sequence, event }) => ({ strand, sequence, event })), ...next };
     },
@@ -61,6 +63,10 @@ export function auditOperations({ stores: { audit }, checkpoints }: AdminService
 function earlier(one: Break | undefined, other: Break | undefined): Break | undefined {
   const row = (found: Break | undefined): number => found?.sequence ?? Number.POSITIVE_INFINITY;
   return row(other) < row(one) ? other : (one ?? other);
+}
+
+function cursorOf({ at, strand, sequence }: AuditPlace): string {
+  return `${at}_${strand}_${sequence}`;
 }
 
 function placeOf(cursor: string): AuditPlace {

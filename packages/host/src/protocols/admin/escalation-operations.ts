@@ -23,10 +23,13 @@ export function escalationOperations({
             escalation === undefined || escalation.status !== (status ?? escalation.status) ? [] : [escalation],
         };
       }
+      const filter = { status, before: cursor, now };
+      const downTo = await escalations.findScanEnd(namespaceId, filter);
       const { items, next } = await paginate(
         limit,
-        (most) => escalations.list(namespaceId, { status, before: cursor, limit: most, now }),
+        (most) => escalations.list(namespaceId, { ...filter, downTo, limit: most }),
         (escalation) => escalation.id,
+        downTo,
       );
       return { escalations: items, ...next };
     },

@@ -1,5 +1,6 @@
 import { principalKey, type AccessContext, type AuditEvent, type AuthorizationRequest } from "turnpike/contracts";
 import { z } from "zod";
+import type { AuditPlace } from "../../audit/index.ts";
 import type { AdminExplanation, AdminInput } from "../../management/index.ts";
 import { conflict, notFound, type AdminOperations, type AdminServices } from "./admin-services.ts";
 import { suggestGrant } from "./suggest-grant.ts";
@@ -84,8 +85,15 @@ async function lastDenial(
   { stores: { audit } }: AdminServices,
   { namespaceId, traceId, actor }: AdminInput<"explainDenial">,
 ): Promise<AuditEvent> {
-  const rows = await audit.list(namespaceId, { traceId, actor, outcome: "denied", limit: 50 });
-  const events = rows.map(({ event }) => event);
+  const denials = { traceId, actor, outcome: "denied" };
+  let events: AuditEvent[] = [];
+  let before: AuditPlace | undefined;
+  do {
+    const downTo = await audit.findScanEnd(namespaceId, { ...denials, before });
+    const rows = await audit.list(namespaceId, { ...denials, before, downTo, limit: 50 });
+    events = rows.map(({ event }) => event);
+    before = downTo;
+  } while (events.length === 0 && before !== undefined);
   const [latest] = events;
   if (latest === undefined) throw notFound("denial on the trail of this trace");
   // The caller chooses the trace id, so the denials of two principals in one trace must not be mixed up.

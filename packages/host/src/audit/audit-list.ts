@@ -1,0 +1,129 @@
+import { sql, type Kysely } from "kysely";
+import { principalKey, type AuditEvent, type PrincipalRef } from "turnpike/contracts";
+import { columnText } from "../base/index.ts";
+import type { Schema } from "../storage/index.ts";
+
+/** Where an event stands in the trail: when it was, and its place in one of the tenant's chains. */
+export interface AuditPlace {
+  at: string;
+  strand: number;
+  sequence: number;
+}
+
+/** One event and where it stands. */
+export interface AuditRow extends AuditPlace {
+  event: AuditEvent;
+}
+
+/** Which events to list; instants are UTC, as the host writes them. */
+export interface AuditFilter {
+  from?: string | undefined;
+  until?: string | undefined;
+  actor?: PrincipalRef | undefined;
+  type?: string | undefined;
+  outcome?: string | undefined;
+  traceId?: string | undefined;
+  /** Only events that stand before this one. */
+  before?: AuditPlace | undefined;
+  /** Only this event and those that stand behind it. */
+  downTo?: AuditPlace | undefined;
+}
+
+type Db = Kysely<Schema>;
+
+/** How many rows one page looks at: an answer takes milliseconds, however little fits. */
+const maxScanned = 10_000;
+
+/** What most rows have. Those are found by time: the partial indexes of outcomes and types have only the others. */
+const common = {
+  outcome: { values: ["allowed", "succeeded"], rest: sql<boolean>`outcome <> 'allowed' and outcome <> 'succeeded'` },
+  type: {
+    values: ["authorization.checked", "tool.invoked"],
+    rest: sql<boolean>`type <> 'authorization.checked' and type <> 'tool.invoked'`,
+  },
+};
+
+/** Events of a tenant, newest first. */
+export async function listEvents(
+  db: Db,
+  namespaceId: string,
+  { limit, ...filter }: AuditFilter & { limit: number },
+): Promise<AuditRow[]> {
+  let rows = served(db, namespaceId, filter).select(["at", "strand", "sequence", "content"]).limit(limit);
+  // An expression is no column: the planner leaves the index of this condition alone and takes the chosen one.
+  for (const { column, value } of conditionsOf(filter).others)
+    rows = rows.where(sql<boolean>`${sql.ref(column)} || '' = ${value}`);
+  return (await rows.execute()).map(({ content, ...place }) => ({
+    ...place,
+    event: JSON.parse(content) as AuditEvent,
+  }));
+}
+
+/**
+ * The last row that one page with this filter looks at; undefined when the page ends with its limit or with the trail,
+ * because an index has exactly the rows that fit.
+ */
+export async function findScanEnd(db: Db, namespaceId: string, filter: AuditFilter): Promise<AuditPlace | undefined> {
+  if (conditionsOf(filter).others.length === 0) return undefined;
+  const places = served(db, namespaceId, filter).select(["at", "strand", "sequence"]);
+  return places
+    .limit(1)
+    .offset(maxScanned - 1)
+    .executeTakeFirst();
+}
+
+/** The rows that an index finds, in its order. */
+function served(db: Db, namespaceId: string, filter: AuditFilter) {
+  let rows = db
+    .selectFrom("audit")
+    .where("namespace_id", "=", columnText(namespaceId))
+    .orderBy("at", "desc")
+    .orderBy("strand", "desc")
+    .orderBy("sequence", "desc");
+  const { first } = conditionsOf(filter);
+  if (first !== undefined) rows = rows.where(first.column, "=", first.value);
+  if (first?.column === "outcome" || first?.column === "type") rows = rows.where(common[first.column].rest);
+  const { before, downTo } = boundsOf(filter);
+  if (before !== undefined) rows = rows.where(sql<boolean>`(at, strand, sequence) < ${placeValue(before)}`);
+  if (downTo !== undefined) rows = rows.where(sql<boolean>`(at, strand, sequence) >= ${placeValue(downTo)}`);
+  return rows;
+}
+
+/** The two places that a list is between: SQLite misjudges an index when it is given more bounds than that. */
+function boundsOf({ from, until, before, downTo }: AuditFilter): Pick<AuditFilter, "before" | "downTo"> {
+  return {
+    before: until === undefined || (before && before.at < until) ? before : startOf(until),
+    downTo: from === undefined || (downTo && downTo.at >= from) ? downTo : startOf(from),
+  };
+}
+
+/** The place before everything that happened at an instant. */
+function startOf(at: string): AuditPlace {
+  return { at, strand: 0, sequence: 0 };
+}
+
+interface Condition {
+  column: "trace_id" | "outcome" | "type" | "actor";
+  value: string;
+}
+
+/** The condition that an index answers, the one that is likely to leave the fewest rows; and those to look at row by row. */
+function conditionsOf({ traceId, outcome, type, actor }: AuditFilter): {
+  first: Condition | undefined;
+  others: readonly Condition[];
+} {
+  const conditions: Condition[] = [
+    ...(traceId === undefined ? [] : [{ column: "trace_id", value: columnText(traceId) } as const]),
+    ...(outcome === undefined ? [] : [{ column: "outcome", value: outcome } as const]),
+    ...(type === undefined ? [] : [{ column: "type", value: type } as const]),
+    ...(actor === undefined ? [] : [{ column: "actor", value: columnText(principalKey(actor)) } as const]),
+  ];
+  const isIndexed = ({ column, value }: Condition): boolean =>
+    (column !== "outcome" && column !== "type") || !common[column].values.includes(value);
+  const first = conditions.find(isIndexed);
+  return { first, others: conditions.filter((condition) => condition !== first) };
+}
+
+function placeValue({ at, strand, sequence }: AuditPlace) {
+  return sql`(${at}, cast(${strand} as integer), cast(${sequence} as bigint))`;
+}

@@ -1,0 +1,273 @@
+import { sql } from "kysely";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { databaseKinds } from "../../test/databases.ts";
+import { openPlanned, type PlannedDatabase } from "../../test/query-plans.ts";
+import { access, alice, auditEvent, context, grant, neverAborted, now, scope } from "../../test/records.ts";
+import type { Database } from "../storage/index.ts";
+import type { GrantScope } from "turnpike/kernel";
+import { openStores, type Stores } from "./stores.ts";
+
+type AuditFilter = Omit<Parameters<Stores["audit"]["list"]>[1], "limit">;
+
+const tenant = "tenant-1";
+const place = { at: "2026-01-01T11:30:00.000Z", strand: 0, sequence: 9 };
+const times = { from: "2026-01-01T11:00:00.000Z", until: now };
+
+/** So many rows, with `i` from 1 on. */
+const series = (count: number) =>
+  sql`(with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.lit(count)}) select i from n) as n`;
+const content = JSON.stringify({ ...grant("grant-1"), filling: "x".repeat(200) });
+
+/** Rows enough for PostgreSQL to prefer an index that is there. SQLite plans without looking at them. */
+async function fill({ db, kind }: Database): Promise<void> {
+  const at = sql`'2026-01-01T' || substr(cast(100000 + i as text), 2, 2) || ':00:00.000Z'`;
+  for (const filling of [
+    sql`insert into audit (namespace_id, strand, sequence, id, type, outcome, at, actor, trace_id, content, hash)
+      select case when i % 20 = 0 then 'tenant-' || i % 100 else 'tenant-1' end, 0, i, 'event-' || i,
+        case when i % 100 = 0 then 'turn.ended' when i % 2 = 0 then 'tool.invoked' else 'authorization.checked' end,
+        case when i % 100 = 1 then 'denied' else 'allowed' end, ${at}, 'agent:agent-' || i % 200, 'trace-' || i / 4,
+        ${content}, 'hash' from ${series(30_000)}`,
+    sql`insert into audit_heads (namespace_id, strand, sequence, hash)
+      select 'tenant-' || i, 0, 30000, 'hash' from ${series(1000)}`,
+    sql`insert into grants (namespace_id, id, subject, issuer, parent_id, content)
+      select 'tenant-1', 'grant-' || i, 'agent:agent-' || i % 500, 'human:user-' || i % 100,
+        case when i % 20 = 0 then 'grant-' || (i - 1) end, ${content} from ${series(10_000)}`,
+    sql`insert into uses (namespace_id, grant_id, used) select 'tenant-1', 'grant-' || i, 1 from ${series(60_000)}`,
+    sql`insert into credentials (id, namespace_id, secret_hash, access, created_at)
+      select 'credential-' || i, 'tenant-' || i % 50, 'hash', ${JSON.stringify(access)}, ${now} from ${series(10_000)}`,
+    sql`insert into escalations (namespace_id, id, ask, requester, status, expires_at, content)
+      select 'tenant-1', 'q' || i, 'ask-' || i, 'agent:agent-' || i % 200,
+        case i % 100 when 0 then 'pending' when 1 then 'approved' when 2 then 'denied' else 'expired' end,
+        ${at}, ${content} from ${series(10_000)}`,
+    sql`insert into replay (namespace_id, actor, kind, scope, id, fingerprint, host_id, finished_at)
+      select 'tenant-1', 'agent:agent-' || i % 200, 'tool', 'trace-' || i / 4, 'call-' || i, 'print', 1, ${at}
+      from ${series(20_000)}`,
+  ])
+    await filling.execute(db);
+  if (kind === "postgres") await sql`vacuum analyze`.execute(db);
+}
+
+interface Row {
+  name: string;
+  run(stores: Stores): Promise<unknown>;
+  /** By which indexes the rows are found; on PostgreSQL by others where its planner has more to choose from. */
+  plan: string[];
+  onPostgres?: string[];
+}
+
+const agent = { kind: "agent", agentId: "agent-7" } as const;
+const user = { kind: "human", userId: "user-7" } as const;
+const key = { namespaceId: tenant, actor: "agent:agent-1", kind: "tool", scope: "trace-1", id: "call-4" } as const;
+const held = { ...scope, actor: agent, authority: user };
+
+/** What calls do, by what they read or write. */
+const calls: Row[] = [
+  {
+    name: "the grants of an actor",
+    run: ({ grants }) => grants.load(held, neverAborted),
+    plan: ["grants_by_holder", "sorted"],
+  },
+  {
+    name: "the grants of an actor, whoever issued them",
+    run: ({ grants }) => grants.load({ ...held, authority: undefined } as unknown as GrantScope, neverAborted),
+    plan: ["grants_by_subject", "sorted"],
+  },
+  { name: "a grant", run: ({ grants }) => grants.find(tenant, "grant-1"), plan: ["grants_pkey"] },
+  {
+    name: "a credential",
+    run: ({ credentials }) => credentials.stands("credential-1", new Date(now)),
+    plan: ["credentials_pkey"],
+  },
+  {
+    name: "a claim",
+    run: ({ replay }) => replay.begin({ ...key, id: "new" }, "print"),
+    plan: ["replay_pkey"],
+    onPostgres: ["replay_pkey", "sorted"],
+  },
+  {
+    name: "a claim of what is taken",
+    run: ({ replay }) => replay.begin(key, "print"),
+    plan: ["replay_pkey"],
+    onPostgres: ["replay_pkey", "sorted"],
+  },
+  {
+    name: "a result",
+    run: ({ replay }) => replay.finish({ ...key, id: "new" }, "done"),
+    plan: ["replay_pkey"],
+    onPostgres: ["replay_by_age"],
+  },
+  {
+    name: "an event",
+    run: ({ audit }) => audit.record(auditEvent("event-1", { namespaceId: tenant })),
+    plan: ["audit_heads_pkey"],
+    onPostgres: ["audit_heads_pkey", "sorted"],
+  },
+  {
+    name: "a use",
+    run: ({ usage }) => usage.consume(tenant, "grant-1", 9),
+    plan: ["uses_pkey"],
+    onPostgres: ["sorted", "uses_pkey"],
+  },
+  { name: "how often a grant was used", run: ({ usage }) => usage.used(tenant, "grant-1"), plan: ["uses_pkey"] },
+  {
+    name: "an escalation",
+    run: ({ escalations }) =>
+      escalations.add(context(), { status: "pending", reason: "?", requestedAt: now, reviewer: alice }),
+    plan: ["escalations_open", "escalations_waiting"],
+    onPostgres: ["escalations_by_end", "escalations_waiting"],
+  },
+  {
+    name: "old results",
+    run: ({ replay }) => replay.forgetResults("2025-01-01T00:00:00.000Z"),
+    plan: ["replay_by_age"],
+  },
+];
+
+/** The first page, and one further on. */
+const auditPages =
+  (filter: AuditFilter) =>
+  async ({ audit }: Stores) => {
+    await audit.findScanEnd(tenant, filter);
+    await audit.list(tenant, { ...filter, limit: 9 });
+    await audit.list(tenant, { ...filter, before: place, downTo: { ...place, sequence: 1 }, limit: 9 });
+  };
+const grantPages =
+  (filter: Pick<Parameters<Stores["grants"]["list"]>[1], "subject" | "issuer">) =>
+  async ({ grants }: Stores) => {
+    await grants.list(tenant, { ...filter, limit: 9 });
+    await grants.list(tenant, { ...filter, after: "grant-5", limit: 9 });
+  };
+const escalationPages =
+  (status?: "pending" | "approved" | "denied" | "expired") =>
+  async ({ escalations }: Stores) => {
+    await escalations.findScanEnd(tenant, { status, now });
+    await escalations.list(tenant, { status, now, limit: 9 });
+    await escalations.list(tenant, { status, now, before: "q5", downTo: "q2", limit: 9 });
+  };
+
+/** What operators read: each list with each of its filters, and whatever else takes longer the more there is. */
+const reads: Row[] = [
+  { name: "grants", run: grantPages({}), plan: ["grants_pkey"] },
+  { name: "grants of a subject", run: grantPages({ subject: agent }), plan: ["grants_by_subject"] },
+  { name: "grants of an issuer", run: grantPages({ issuer: user }), plan: ["grants_by_issuer"] },
+  {
+    name: "grants by their ids",
+    run: ({ grants }) => grants.findAll(tenant, ["grant-1", "grant-2"]),
+    plan: ["grants_pkey"],
+  },
+  { name: "the uses of grants", run: ({ usage }) => usage.usedOf(tenant, ["grant-1", "grant-2"]), plan: ["uses_pkey"] },
+  {
+    name: "what was derived from a grant",
+    run: ({ grants }) => grants.descendants(tenant, "grant-19", 9),
+    plan: ["grants_by_parent"],
+  },
+  {
+    name: "credentials",
+    async run({ credentials }) {
+      await credentials.list({ limit: 9 });
+      await credentials.list({ after: "credential-5", limit: 9 });
+    },
+    plan: ["credentials_pkey", "in the order of credentials_pkey"],
+  },
+  {
+    name: "credentials of a tenant",
+    async run({ credentials }) {
+      await credentials.list({ namespaceId: tenant, limit: 9 });
+      await credentials.list({ namespaceId: tenant, after: "credential-5", limit: 9 });
+    },
+    plan: ["credentials_by_tenant"],
+  },
+  { name: "escalations", run: escalationPages(), plan: ["escalations_pkey"] },
+  {
+    name: "escalations that are pending",
+    run: escalationPages("pending"),
+    plan: ["escalations_by_status"],
+    onPostgres: ["escalations_by_end", "escalations_by_status", "sorted"],
+  },
+  { name: "escalations that were approved", run: escalationPages("approved"), plan: ["escalations_by_status"] },
+  { name: "escalations that were denied", run: escalationPages("denied"), plan: ["escalations_by_status"] },
+  { name: "escalations that expired", run: escalationPages("expired"), plan: ["escalations_pkey"] },
+  {
+    name: "how many escalations wait",
+    run: ({ escalations }) => escalations.countPending("2026-01-01T20"),
+    plan: ["escalations_by_end"],
+  },
+  { name: "audit events", run: auditPages({}), plan: ["audit_by_time"] },
+  { name: "audit events of a time", run: auditPages(times), plan: ["audit_by_time"] },
+  { name: "audit events of a trace", run: auditPages({ traceId: "trace-7" }), plan: ["audit_by_trace"] },
+  { name: "audit events of an actor", run: auditPages({ actor: agent }), plan: ["audit_by_actor"] },
+  { name: "audit events of a rare outcome", run: auditPages({ outcome: "denied" }), plan: ["audit_by_outcome"] },
+  { name: "audit events of a rare type", run: auditPages({ type: "turn.ended" }), plan: ["audit_by_type"] },
+  { name: "audit events of a common outcome", run: auditPages({ outcome: "allowed" }), plan: ["audit_by_time"] },
+  { name: "audit events of a common type", run: auditPages({ type: "tool.invoked" }), plan: ["audit_by_time"] },
+  {
+    name: "audit events of an actor and a common type",
+    run: auditPages({ actor: agent, type: "tool.invoked" }),
+    plan: ["audit_by_actor"],
+  },
+  {
+    name: "audit events of an actor and a rare outcome",
+    run: auditPages({ actor: agent, outcome: "denied" }),
+    plan: ["audit_by_outcome"],
+  },
+  {
+    name: "audit events of a rare type and an actor",
+    run: auditPages({ actor: agent, type: "turn.ended", ...times }),
+    plan: ["audit_by_type"],
+  },
+  {
+    name: "audit events by every filter at once",
+    run: auditPages({ traceId: "trace-7", actor: agent, type: "turn.ended", outcome: "denied", ...times }),
+    plan: ["audit_by_trace"],
+  },
+  {
+    name: "a trail that is verified",
+    run: ({ audit }) => audit.verify(tenant),
+    plan: ["audit_by_strand", "audit_heads_pkey", "audit_pkey"],
+    onPostgres: ["audit_heads_pkey", "audit_pkey"],
+  },
+  {
+    name: "signed heads that are looked for on a trail",
+    run: ({ audit }) =>
+      audit.findBreak(
+        tenant,
+        [1, 2].map((sequence) => ({ strand: 0, sequence, hash: "hash" })),
+      ),
+    plan: ["audit_pkey"],
+  },
+  {
+    name: "whether a tenant is known",
+    run: ({ audit }) => audit.isKnown("nobody"),
+    plan: ["audit_by_time", "audit_heads_pkey", "credentials_by_tenant", "grants_pkey"],
+  },
+  {
+    name: "heads of trails",
+    run: ({ audit }) => audit.listHeads({ namespaceId: "tenant-5", strand: 0 }, 9),
+    plan: ["audit_heads_pkey"],
+  },
+];
+
+/** Tables of which a host keeps few rows. */
+const isSmall = /^all of (revision|namespace_settings|hosts)$/;
+
+describe.each(databaseKinds)("on %s", (kind) => {
+  let planned: PlannedDatabase;
+  let stores: Stores;
+  beforeAll(async () => {
+    planned = await openPlanned(kind);
+    await fill(planned.database);
+    stores = openStores(planned.database);
+  });
+  afterAll(() => planned.close());
+
+  test.each([...calls, ...reads])("$name: rows are found by an index", async ({ run, plan, onPostgres = plan }) => {
+    planned.statements.length = 0;
+    await run(stores);
+    const steps = new Set<string>();
+    for (const statement of planned.statements.splice(0)) {
+      const how = /^\s*(select|insert|update|delete)/i.test(statement.sql) ? await planned.planOf(statement) : [];
+      for (const step of how) if (!isSmall.test(step)) steps.add(step);
+    }
+    expect([...steps].toSorted()).toEqual(kind === "postgres" ? onPostgres : plan);
+  });
+});

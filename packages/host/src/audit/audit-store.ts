@@ -2,13 +2,21 @@ import { sql } from "kysely";
 import type { AuditSink } from "turnpike/kernel";
 import { openLedger, recordEvent, type Ledger, type TenantHead } from "../ledger/index.ts";
 import { findScanEnd, listEvents, type AuditFilter, type AuditPlace, type AuditRow } from "./audit-list.ts";
-import { findBreak, isKnownTenant, verifyTrail, type Break, type SignedHead, type TrailState } from "./audit-verify.ts";
+import {
+  findBreak,
+  isKnownTenant,
+  verifyTrail,
+  type Break,
+  type SignedHead,
+  type TrailPart,
+  type TrailState,
+} from "./audit-verify.ts";
 import type { Database } from "../storage/index.ts";
 
 /** The audit trail: rows of a tenant form a chain in which each hash covers all before it. */
 export interface AuditStore extends AuditSink {
-  /** Follows the chain of a tenant: how far it is whole, and which row is the first that was changed or removed. */
-  verify(namespaceId: string): Promise<TrailState>;
+  /** Follows the chains of a tenant: how far they are whole, and which row is the first that was changed or removed. */
+  verify(namespaceId: string, part?: TrailPart): Promise<TrailState>;
   /** What became of the first of these heads that is not on the trail; undefined when all of them are. */
   findBreak(namespaceId: string, heads: readonly SignedHead[]): Promise<Break | undefined>;
   /** Whether the database has anything of a tenant: a trail, a grant or a credential. */
@@ -46,7 +54,7 @@ export function createAuditStore(database: Database, ledger: Ledger = openLedger
     list: (namespaceId, filter) => listEvents(reports, namespaceId, filter),
     findScanEnd: (namespaceId, filter) => findScanEnd(reports, namespaceId, filter),
     flush: () => ledger.flush(),
-    verify: (namespaceId) => verifyTrail(reports, namespaceId),
+    verify: (namespaceId, part) => verifyTrail(reports, namespaceId, part),
     findBreak: (namespaceId, heads) => findBreak(reports, namespaceId, heads),
     isKnown: (namespaceId) => isKnownTenant(reports, namespaceId),
     async listHeads(behind, limit) {

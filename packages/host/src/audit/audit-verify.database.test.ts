@@ -4,6 +4,7 @@ import { auditEvent } from "../../test/records.ts";
 import type { Database } from "../storage/database.ts";
 import type { Schema } from "../storage/schema.ts";
 import { createAuditStore } from "./audit-store.ts";
+import type { TrailPart } from "./audit-verify.ts";
 
 /** A tenant with five events, and another one beside it. */
 async function fiveEvents(database: Database): Promise<string> {
@@ -22,6 +23,22 @@ async function fiveEvents(database: Database): Promise<string> {
 /** The first row that was changed or removed; undefined when the trail is whole. */
 async function firstBroken(database: Database, namespaceId: string): Promise<number | undefined> {
   return (await createAuditStore(database).verify(namespaceId)).broken?.sequence;
+}
+
+/** The same, for one who verifies so many rows at a time; and how many rows and heads they found in all. */
+async function verifyInParts(database: Database, namespaceId: string, rows: number) {
+  const audit = createAuditStore(database);
+  const found = { rows: 0, heads: 0, broken: undefined as number | undefined };
+  let behind: TrailPart["behind"];
+  do {
+    const part = await audit.verify(namespaceId, { behind, rows });
+    expect(part.rows).toBeLessThanOrEqual(rows);
+    found.rows += part.rows;
+    found.heads += part.heads.length;
+    found.broken = part.broken?.sequence;
+    behind = part.last;
+  } while (behind !== undefined);
+  return found;
 }
 
 function change({ db }: Database, namespaceId: string, sequence: number, to: Partial<Schema["audit"]>) {
@@ -125,8 +142,39 @@ describe.each(databaseKinds)("verifying the audit trail on %s", (kind) => {
       const namespaceId = await fiveEvents(database);
       await tamper(database, namespaceId);
       expect(await firstBroken(database, namespaceId)).toBe(found);
+      for (const part of [1, 2, 5, 9])
+        expect(await verifyInParts(database, namespaceId, part)).toMatchObject({ broken: found });
     });
   }
+
+  test("in parts of any size finds the same rows and heads, on every strand", async () => {
+    const database = await open();
+    const namespaceId = await fiveEvents(database);
+    const hosts = kind === "sqlite" ? [] : [3, 1];
+    for (const strand of hosts) {
+      const audit = createAuditStore({ ...database, strand });
+      for (const id of ["event-1", "event-2"]) await audit.record(auditEvent(id, { namespaceId }));
+    }
+    const rowCount = 5 + 2 * hosts.length;
+    for (const part of [1, 2, 3, 5, rowCount, 99])
+      expect(await verifyInParts(database, namespaceId, part)).toEqual({
+        rows: rowCount,
+        heads: 1 + hosts.length,
+        broken: undefined,
+      });
+  });
+
+  test("finds rows of a strand that no host writes", async () => {
+    const database = await open();
+    const namespaceId = await fiveEvents(database);
+    const row = await rowAt(database, namespaceId, 5);
+    await database.db
+      .insertInto("audit")
+      .values({ ...row, sequence: 6, strand: 7 })
+      .execute();
+    const { broken } = await createAuditStore(database).verify(namespaceId);
+    expect(broken).toMatchObject({ strand: 7, sequence: 1 });
+  });
 
   test("finds a row that was removed beyond the first thousand", async () => {
     const database = await open();

@@ -1,6 +1,6 @@
 import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { sql, type Kysely } from "kysely";
-import { canonicalJson, columnText } from "../base/index.ts";
+import { columnText } from "../base/index.ts";
 import type { Schema } from "../storage/index.ts";
 import { expectedRow, origin, type Head, type StrandHead } from "../ledger/index.ts";
 
@@ -13,12 +13,23 @@ export interface Break {
   sequence?: number;
 }
 
-/** What was found on the trail of a tenant. */
+/** What was found on the trail of a tenant, or on a part of it. */
 export interface TrailState {
   /** How many rows are what they have to be, from the first on. */
   rows: number;
+  /** The heads of the strands that were followed to their ends. */
   heads: StrandHead[];
   broken?: Break;
+  /** The last row that was looked at, when there are more to verify. */
+  last?: StrandHead;
+}
+
+/** Which part of a trail to verify: all of it unless given. */
+export interface TrailPart {
+  /** The last row of the part before. */
+  behind?: StrandHead | undefined;
+  /** How many rows at most. */
+  rows?: number | undefined;
 }
 
 /** A head that was signed, and by which checkpoint; undefined for one that this process knows and has yet to sign. */
@@ -31,13 +42,21 @@ type Db = Kysely<Schema>;
 /** Few enough that checking them holds nobody up. */
 const pageSize = 200;
 
-/** Follows every chain of a tenant from its first row to its head. */
-export async function verifyTrail(db: Db, namespaceId: string): Promise<TrailState> {
-  const found: TrailState = { rows: 0, heads: await readHeads(db, namespaceId) };
-  for (const strand of await listStrands(db, namespaceId, found.heads)) {
-    const head = found.heads.find((one) => one.strand === strand);
-    const { rows, broken } = await verifyStrand({ db, namespaceId, strand }, head ?? start);
-    found.rows += rows;
+/** Follows every chain of a tenant from its first row to its head, or goes on with that for so many rows. */
+export async function verifyTrail(db: Db, namespaceId: string, part: TrailPart = {}): Promise<TrailState> {
+  const { behind, rows: most = Number.POSITIVE_INFINITY } = part;
+  const found: TrailState = { rows: 0, heads: [] };
+  const heads = await readHeads(db, namespaceId);
+  for (const strand of await listStrands(db, namespaceId, heads)) {
+    if (strand < (behind?.strand ?? 0)) continue;
+    const head = heads.find((one) => one.strand === strand);
+    const from = strand === behind?.strand ? behind : start;
+    const chain = { db, namespaceId, strand };
+    const { last, broken } = await verifyStrand(chain, from, head ?? start, most - found.rows);
+    found.rows += last.sequence - from.sequence;
+    const isEnd = broken !== undefined || last.sequence >= (head ?? start).sequence;
+    if (!isEnd) return { ...found, last: { strand, ...last } };
+    if (head !== undefined) found.heads.push(head);
     if (broken !== undefined) found.broken ??= broken;
   }
   return found;
@@ -50,15 +69,24 @@ interface Chain {
   strand: number;
 }
 
-async function verifyStrand(chain: Chain, { sequence, hash }: Head): Promise<Pick<TrailState, "rows" | "broken">> {
-  const last = await walk(chain, sequence);
-  const found = { rows: last.sequence };
-  if (last.sequence < sequence || last.hash !== hash) return { ...found, broken: touched(chain, last.sequence + 1) };
+/** Follows a chain from one row to its head, or to the last of so many rows. */
+async function verifyStrand(
+  chain: Chain,
+  from: Head,
+  { sequence, hash }: Head,
+  most: number,
+): Promise<{ last: Head; broken?: Break }> {
+  const until = Math.min(sequence, from.sequence + most);
+  const last = await walk(chain, from, until);
+  const found = { last };
+  if (last.sequence < until) return { ...found, broken: touched(chain, last.sequence + 1) };
+  if (until < sequence) return found;
+  if (last.hash !== hash) return { ...found, broken: touched(chain, last.sequence + 1) };
   // A row behind the head came with a newer head, or did not come from here.
   const isEnd = (await lastRow(chain)) <= sequence;
   const isOlder = async (): Promise<boolean> => ((await readHead(chain)) ?? start).sequence > sequence;
   if (isEnd || (await isOlder())) return found;
-  const end = await walk(chain, Number.MAX_SAFE_INTEGER);
+  const end = await walk(chain, last, Number.MAX_SAFE_INTEGER);
   return { ...found, broken: touched(chain, end.sequence + 1) };
 }
 
@@ -116,9 +144,9 @@ function witness({ checkpoint }: SignedHead): string {
   return checkpoint ? `checkpoint ${checkpoint.sequence} of ${checkpoint.at} signed` : "this host wrote";
 }
 
-/** Follows the chain, no further than to a row, for as long as each is what it has to be. */
-async function walk(chain: Chain, until: number): Promise<Head> {
-  let last = start;
+/** Follows the chain from one row, no further than to another, for as long as each is what it has to be. */
+async function walk(chain: Chain, from: Head, until: number): Promise<Head> {
+  let last: Head = { sequence: from.sequence, hash: from.hash };
   for (;;) {
     const rows = await rowsOf(chain)
       .selectAll()
@@ -129,12 +157,17 @@ async function walk(chain: Chain, until: number): Promise<Head> {
       .execute();
     for (const row of rows) {
       const expected = expectedRow(last, chain.strand, row.content);
-      if (expected === undefined || canonicalJson(row) !== canonicalJson(expected)) return last;
-      last = expected;
+      if (expected === undefined || !isSame(row, expected)) return last;
+      last = { sequence: expected.sequence, hash: expected.hash };
     }
     if (rows.length < pageSize) return last;
     await yieldToEventLoop();
   }
+}
+
+function isSame(row: Schema["audit"], expected: Schema["audit"]): boolean {
+  const columns = Object.keys(expected) as (keyof Schema["audit"])[];
+  return columns.length === Object.keys(row).length && columns.every((column) => row[column] === expected[column]);
 }
 
 /** The number of the newest row, whatever is missing before it. */

@@ -2,7 +2,7 @@ export { auditKeyFile, checkpointFile } from "./audit-files.ts";
 export { AuditSettingsSchema } from "./audit-settings.ts";
 export type { AuditPlace } from "./audit-list.ts";
 export { type AuditStore, createAuditStore } from "./audit-store.ts";
-export type { Break, SignedHead } from "./audit-verify.ts";
+export type { Break, SignedHead, TrailPart } from "./audit-verify.ts";
 export { appendLines, isThere, readCheckpoints } from "./checkpoint-file.ts";
 export { beginning, CheckpointError, headsOfTenant, parseLine, placeBehind, requireSignature } from "./checkpoint.ts";
 export { type Checkpoints, createCheckpoints } from "./checkpoints.ts";

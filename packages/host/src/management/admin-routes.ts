@@ -31,6 +31,7 @@ import {
   SettingsSchema,
   SignedHeadSchema,
   tenant,
+  trailPart,
   TrailVerdictSchema,
 } from "./admin-schemas.ts";
 
@@ -170,7 +171,7 @@ export const adminRoutes = {
     method: "GET",
     path: "/admin/v1/audit/verify",
     summary: "Checks the chain of a tenant's audit trail, and holds it against the signed checkpoints of this host.",
-    query: z.strictObject({ ...tenant }),
+    query: z.strictObject({ ...tenant, ...trailPart }),
     response: TrailVerdictSchema,
   },
   verifyAuditHeads: {

@@ -129,10 +129,24 @@ const verdict = { isWhole: z.boolean(), broken: BreakSchema.optional() };
 
 export const HeadsVerdictSchema = z.strictObject(verdict);
 
+/** Which part of a trail to verify. */
+export const trailPart = {
+  rows: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(100_000)
+    .optional()
+    .meta({ description: "how many rows to verify at most; all of them, however long that takes, unless given" }),
+  cursor: z.string().min(1).max(512).optional().meta({ description: "`cursor` of the part before" }),
+};
+
 export const TrailVerdictSchema = z.strictObject({
-  ...verdict,
-  rows: z.int().meta({ description: "how many rows are what they have to be, from the first on" }),
-  heads: z.array(HeadSchema),
+  isWhole: z.boolean().meta({ description: "false while there is a `cursor`: what comes behind it is not known yet" }),
+  broken: verdict.broken,
+  rows: z.int().meta({ description: "how many rows of this part are what they have to be, from its first on" }),
+  heads: z.array(HeadSchema).meta({ description: "the heads that this part reached" }),
+  cursor: z.string().optional().meta({ description: "where the next part begins; absent when this was the last" }),
   checkpoints: z.int().meta({ description: "how many signed heads of the tenant the rows were held against" }),
 });
 

@@ -290,6 +290,32 @@ describe.each(databaseKinds)("the audit trail for operators on %s", (kind) => {
       expect(await verified(adminApi, other)).toMatchObject({ isWhole: true, rows: 5 });
     });
 
+    test("part by part: only the last part says that it is whole", async () => {
+      const adminApi = await office();
+      const namespaceId = newTenant();
+      await recordAll(adminApi, namespaceId, numbered(5));
+      await adminApi.checkpoints.write();
+      const whole = await verified(adminApi, namespaceId);
+      const parts = await readPages<Verdict & { cursor?: string }>(adminApi, `${path}/verify`, {
+        namespaceId,
+        rows: 2,
+      });
+      expect(parts.map(({ isWhole, rows, heads, checkpoints }) => [isWhole, rows, heads, checkpoints])).toEqual([
+        [false, 2, [], 0],
+        [false, 2, [], 0],
+        [true, 1, whole.heads, 1],
+      ]);
+      for (const cursor of ["3", "0_2_abc", `0_2_${"x".repeat(64)}`, `0_2_${"0".repeat(64)}_`]) {
+        const { status, body } = await adminApi.get<Refusal>(`${path}/verify`, { namespaceId, cursor });
+        expect([status, body.error.message]).toEqual([400, "/cursor: expected the cursor of the part before."]);
+      }
+      const elsewhere = { namespaceId, rows: 2, cursor: `0_2_${"0".repeat(64)}` };
+      expect((await adminApi.get<Verdict>(`${path}/verify`, elsewhere)).body).toMatchObject({
+        isWhole: false,
+        broken: { sequence: 3 },
+      });
+    });
+
     test("unless nothing is known of its tenant, which is not the same as an empty trail", async () => {
       const adminApi = await office();
       const { status, body } = await adminApi.get<Refusal>(`${path}/verify`, { namespaceId: newTenant() });

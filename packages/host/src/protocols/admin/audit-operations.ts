@@ -1,5 +1,5 @@
 import { ServiceHttpError } from "turnpike/http";
-import { type AuditPlace, type Break, CheckpointError } from "../../audit/index.ts";
+import { type AuditPlace, type Break, CheckpointError, type TrailPart } from "../../audit/index.ts";
 import { invalid, notFound, paginate, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
 type AuditRoute = "listAudit" | "verifyAudit" | "verifyAuditHeads" | "readCheckpoints" | "readAuditKey";
@@ -34,8 +34,11 @@ export function auditOperations({ stores: { audit }, checkpoints }: AdminService
       );
       return { events: items.map(({ strand, sequence, event }) => ({ strand, sequence, event })), ...next };
     },
-    async verifyAudit({ namespaceId }) {
-      const trail = await audit.verify(namespaceId);
+    async verifyAudit({ namespaceId, rows, cursor }) {
+      const behind = cursor === undefined ? undefined : headOf(cursor);
+      const { last, ...trail } = await audit.verify(namespaceId, { behind, rows });
+      if (last !== undefined)
+        return { isWhole: false, ...trail, checkpoints: 0, cursor: `${last.strand}_${last.sequence}_${last.hash}` };
       const held = await holdAgainstCheckpoints(namespaceId);
       const broken = earlier(trail.broken, held.broken);
       if (broken === undefined && held.count === 0 && !(await audit.isKnown(namespaceId)))
@@ -63,6 +66,12 @@ export function auditOperations({ stores: { audit }, checkpoints }: AdminService
 function earlier(one: Break | undefined, other: Break | undefined): Break | undefined {
   const row = (found: Break | undefined): number => found?.sequence ?? Number.POSITIVE_INFINITY;
   return row(other) < row(one) ? other : (one ?? other);
+}
+
+function headOf(cursor: string): TrailPart["behind"] {
+  const [, strand, sequence, hash] = /^(\d{1,9})_(\d{1,15})_([0-9a-f]{64})$/.exec(cursor) ?? [];
+  if (hash !== undefined) return { strand: Number(strand), sequence: Number(sequence), hash };
+  throw invalid("/cursor: expected the cursor of the part before.");
 }
 
 function cursorOf({ at, strand, sequence }: AuditPlace): string {

@@ -50,9 +50,13 @@ export async function listEvents(
   { limit, ...filter }: AuditFilter & { limit: number },
 ): Promise<AuditRow[]> {
   let rows = served(db, namespaceId, filter).select(["at", "strand", "sequence", "content"]).limit(limit);
-  // An expression is no column: the planner leaves the index of this condition alone and takes the chosen one.
-  for (const { column, value } of conditionsOf(filter).others)
-    rows = rows.where(sql<boolean>`${sql.ref(column)} || '' = ${value}`);
+  for (const other of conditionsOf(filter).others) {
+    const { column, value } = other;
+    // An expression is no column: the planner leaves the index of this condition alone and takes the chosen one.
+    rows = isIndexed(other)
+      ? rows.where(sql<boolean>`${sql.ref(column)} || '' = ${value}`)
+      : rows.where(column, "=", value);
+  }
   return (await rows.execute()).map(({ content, ...place }) => ({
     ...place,
     event: JSON.parse(content) as AuditEvent,
@@ -118,10 +122,12 @@ function conditionsOf({ traceId, outcome, type, actor }: AuditFilter): {
     ...(type === undefined ? [] : [{ column: "type", value: type } as const]),
     ...(actor === undefined ? [] : [{ column: "actor", value: columnText(principalKey(actor)) } as const]),
   ];
-  const isIndexed = ({ column, value }: Condition): boolean =>
-    (column !== "outcome" && column !== "type") || !common[column].values.includes(value);
   const first = conditions.find(isIndexed);
   return { first, others: conditions.filter((condition) => condition !== first) };
+}
+
+function isIndexed({ column, value }: Condition): boolean {
+  return (column !== "outcome" && column !== "type") || !common[column].values.includes(value);
 }
 
 function placeValue({ at, strand, sequence }: AuditPlace) {

@@ -127,9 +127,10 @@ const calls: Row[] = [
 const auditPages =
   (filter: AuditFilter) =>
   async ({ audit }: Stores) => {
-    await audit.findScanEnd(tenant, filter);
-    await audit.list(tenant, { ...filter, limit: 9 });
-    await audit.list(tenant, { ...filter, before: place, downTo: { ...place, sequence: 1 }, limit: 9 });
+    for (const before of [undefined, place]) {
+      const downTo = await audit.findScanEnd(tenant, { ...filter, before });
+      await audit.list(tenant, { ...filter, before, downTo, limit: 9 });
+    }
   };
 const grantPages =
   (filter: Pick<Parameters<Stores["grants"]["list"]>[1], "subject" | "issuer">) =>
@@ -140,9 +141,10 @@ const grantPages =
 const escalationPages =
   (status?: "pending" | "approved" | "denied" | "expired") =>
   async ({ escalations }: Stores) => {
-    await escalations.findScanEnd(tenant, { status, now });
-    await escalations.list(tenant, { status, now, limit: 9 });
-    await escalations.list(tenant, { status, now, before: "q5", downTo: "q2", limit: 9 });
+    for (const before of [undefined, "q5"]) {
+      const downTo = await escalations.findScanEnd(tenant, { status, now, before });
+      await escalations.list(tenant, { status, now, before, downTo, limit: 9 });
+    }
   };
 
 /** What operators read: each list with each of its filters, and whatever else takes longer the more there is. */
@@ -204,6 +206,12 @@ const reads: Row[] = [
     name: "audit events of an actor and a common type",
     run: auditPages({ actor: agent, type: "tool.invoked" }),
     plan: ["audit_by_actor"],
+  },
+  {
+    name: "audit events of a common type and a common outcome in a time",
+    run: auditPages({ type: "tool.invoked", outcome: "succeeded", ...times }),
+    plan: ["audit_by_time"],
+    onPostgres: ["audit_by_time", "sorted"],
   },
   {
     name: "audit events of an actor and a rare outcome",

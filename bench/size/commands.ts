@@ -13,6 +13,9 @@ import {
 } from "../support/world.ts";
 import { grantId } from "./rows.ts";
 
+type ListInput = Readonly<Record<string, unknown>> & { limit?: number; cursor?: string };
+type ListRoute = "listGrants" | "listAudit" | "listEscalations";
+
 /** Something that an operator or a caller may do to a host with much data, by the words of its command. */
 export interface Command {
   readonly name: string;
@@ -28,6 +31,20 @@ export function commandsOf(host: HostProcess, token: string, grants: number, now
   const ask = (name: string, route: AdminRouteName, input: object = {}): Command => ({
     name,
     run: () => operator.request(route, { namespaceId: tenant, ...input }),
+  });
+  /** A list reads on, as the command does, until it has what was asked for or comes to its end. */
+  const list = (name: string, route: ListRoute, input: ListInput = {}): Command => ({
+    name,
+    async run() {
+      const { limit = 50 } = input;
+      let { cursor } = input;
+      let found = 0;
+      do {
+        const page = await operator.request(route, { namespaceId: tenant, ...input, limit: limit - found, cursor });
+        found += ("grants" in page ? page.grants : "events" in page ? page.events : page.escalations).length;
+        ({ cursor } = page);
+      } while (cursor !== undefined && found < limit);
+    },
   });
   const files = (name: string, action: string, path: string[], input: object = {}): Command => ({
     name,
@@ -60,20 +77,20 @@ export function commandsOf(host: HostProcess, token: string, grants: number, now
     { name: "credential list, all tenants", run: () => operator.request("listCredentials", {}) },
     ask("credential list --tenant, of few", "listCredentials", { namespaceId: "small-tenant" }),
     ask("credential list --tenant, of nobody", "listCredentials", { namespaceId: "no-tenant" }),
-    ask("grant list", "listGrants"),
-    ask("grant list --limit 500", "listGrants", { limit: 500 }),
-    ask("grant list --cursor, near the end", "listGrants", { cursor: grantId(grants - 10) }),
-    ask("grant list --to, one of many", "listGrants", { subject: "agent:agent-7" }),
-    ask("grant list --to, who has a tenth", "listGrants", { subject: "agent:agent-0" }),
-    ask("grant list --to, nobody", "listGrants", { subject: "agent:nobody" }),
-    ask("grant list --from, one of many", "listGrants", { issuer: "human:user-7" }),
-    ask("grant list --from, nobody", "listGrants", { issuer: "human:nobody" }),
+    list("grant list", "listGrants"),
+    list("grant list --limit 500", "listGrants", { limit: 500 }),
+    list("grant list --cursor, near the end", "listGrants", { cursor: grantId(grants - 10) }),
+    list("grant list --to, one of many", "listGrants", { subject: "agent:agent-7" }),
+    list("grant list --to, who has a tenth", "listGrants", { subject: "agent:agent-0" }),
+    list("grant list --to, nobody", "listGrants", { subject: "agent:nobody" }),
+    list("grant list --from, one of many", "listGrants", { issuer: "human:user-7" }),
+    list("grant list --from, nobody", "listGrants", { issuer: "human:nobody" }),
     ...["live", "future", "expired", "revoked", "exhausted", "invalid", "unknown"].map((state) =>
-      ask(`grant list --state ${state}`, "listGrants", { state }),
+      list(`grant list --state ${state}`, "listGrants", { state }),
     ),
-    ask("grant list --resource files", "listGrants", { resource: "files" }),
-    ask("grant list --resource, none", "listGrants", { resource: "nowhere" }),
-    ask("grant list --to, a tenth, --state unknown", "listGrants", { subject: "agent:agent-0", state: "unknown" }),
+    list("grant list --resource files", "listGrants", { resource: "files" }),
+    list("grant list --resource, none", "listGrants", { resource: "nowhere" }),
+    list("grant list --to, a tenth, --state unknown", "listGrants", { subject: "agent:agent-0", state: "unknown" }),
     {
       name: "grant revoke",
       run() {
@@ -81,35 +98,43 @@ export function commandsOf(host: HostProcess, token: string, grants: number, now
         return operator.request("revokeGrant", { namespaceId: tenant, id: grantId(revoked) });
       },
     },
-    ask("audit list", "listAudit"),
-    ask("audit list --limit 500", "listAudit", { limit: 500 }),
-    ask("audit list --cursor, near the start", "listAudit", { cursor: "100" }),
-    ask("audit list --from, last day", "listAudit", { from: day(1) }),
-    ask("audit list --from, in the future", "listAudit", { from: day(-1) }),
-    ask("audit list --until, 89 days ago", "listAudit", { until: day(89) }),
-    ask("audit list --until, before everything", "listAudit", { until: day(100) }),
-    ask("audit list --from --until, an hour", "listAudit", { from: day(45), until: day(44.96) }),
-    ask("audit list --actor, one of many", "listAudit", { actor: "agent:agent-7" }),
-    ask("audit list --actor, nobody", "listAudit", { actor: "agent:nobody" }),
-    ask("audit list --type tool.invoked", "listAudit", { type: "tool.invoked" }),
-    ask("audit list --type, none", "listAudit", { type: "reach.read" }),
-    ask("audit list --outcome denied", "listAudit", { outcome: "denied" }),
-    ask("audit list --outcome, none", "listAudit", { outcome: "cancelled" }),
-    ask("audit list --trace", "listAudit", { traceId: "trace-77" }),
-    ask("audit list --trace, none", "listAudit", { traceId: "no-trace" }),
-    ask("audit list --actor --outcome", "listAudit", { actor: "agent:agent-7", outcome: "denied" }),
+    list("audit list", "listAudit"),
+    list("audit list --limit 500", "listAudit", { limit: 500 }),
+    list("audit list --cursor, near the start", "listAudit", {
+      cursor: `${day(89.9)}_0_100`,
+    }),
+    list("audit list --from, last day", "listAudit", { from: day(1) }),
+    list("audit list --from, in the future", "listAudit", { from: day(-1) }),
+    list("audit list --until, 89 days ago", "listAudit", { until: day(89) }),
+    list("audit list --until, before everything", "listAudit", { until: day(100) }),
+    list("audit list --from --until, an hour", "listAudit", { from: day(45), until: day(44.96) }),
+    list("audit list --actor, one of many", "listAudit", { actor: "agent:agent-7" }),
+    list("audit list --actor, nobody", "listAudit", { actor: "agent:nobody" }),
+    list("audit list --type tool.invoked", "listAudit", { type: "tool.invoked" }),
+    list("audit list --type, none", "listAudit", { type: "reach.read" }),
+    list("audit list --outcome denied", "listAudit", { outcome: "denied" }),
+    list("audit list --outcome, none", "listAudit", { outcome: "cancelled" }),
+    list("audit list --trace", "listAudit", { traceId: "trace-77" }),
+    list("audit list --trace, none", "listAudit", { traceId: "no-trace" }),
+    list("audit list --actor --outcome", "listAudit", { actor: "agent:agent-7", outcome: "denied" }),
+    list("audit list --type --outcome, both common, none", "listAudit", { type: "tool.invoked", outcome: "allowed" }),
     {
       name: "audit verify",
       async run() {
-        const { isWhole, broken } = await operator.request("verifyAudit", { namespaceId: tenant });
-        if (!isWhole) throw new Error(`the trail is not filled as the host would have: ${broken?.why}`);
+        let cursor: string | undefined;
+        do {
+          const part = await operator.request("verifyAudit", { namespaceId: tenant, rows: 10_000, cursor });
+          ({ cursor } = part);
+          if (cursor === undefined && !part.isWhole)
+            throw new Error(`the trail is not filled as the host would have: ${part.broken?.why}`);
+        } while (cursor !== undefined);
       },
     },
     ask("audit verify, of no trail", "verifyAudit", { namespaceId: "small-tenant" }),
     { name: "audit checkpoint", run: () => operator.request("readCheckpoints", { from: 0 }) },
-    ask("escalation list", "listEscalations"),
+    list("escalation list", "listEscalations"),
     ...["pending", "approved", "denied", "expired"].map((status) =>
-      ask(`escalation list --status ${status}`, "listEscalations", { status }),
+      list(`escalation list --status ${status}`, "listEscalations", { status }),
     ),
     ask("why", "explain", { ...denial, resource: { namespace: "files", path: ["folder-1"] } }),
     ask("why, of who has a tenth of all grants", "explain", {

@@ -22,6 +22,7 @@ import { mcpProtocol } from "../protocols/mcp/index.ts";
 import { metricsPage, openPages } from "../protocols/pages/index.ts";
 import { serviceProtocol } from "../protocols/service/index.ts";
 import { createFront, createReadiness, serveProtocol, startServer } from "../front/index.ts";
+import { createRetention, retentionKinds } from "../retention/index.ts";
 import { createPipeline } from "./pipeline.ts";
 import { openStores, type Stores } from "./stores.ts";
 import { version } from "../base/index.ts";
@@ -43,7 +44,6 @@ export interface HostOptions extends Runtimes {
   isNewOperatorTokenWanted?: boolean;
 }
 
-const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 
 /** Starts a host. A host that cannot start leaves nothing open. */
@@ -158,14 +158,15 @@ async function wire(
       throw error;
     },
   );
-  const forgetting = await forgetResults(stores, config, log);
+  const retention = createRetention({ database, kinds: retentionKinds(config, stores), log, clock });
+  retention.start();
   checkpoints.start(config.audit.checkpointSeconds);
   return {
     url: listening.url,
     stores,
     operatorToken,
     async close() {
-      clearInterval(forgetting);
+      await retention.close();
       await listening.close();
       await pool.close();
       await stores.audit.flush();
@@ -174,18 +175,6 @@ async function wire(
       await database.close();
     },
   };
-}
-
-/** Deletes old results, now and every hour. */
-async function forgetResults({ replay }: Stores, config: Config, log: Log): Promise<NodeJS.Timeout> {
-  const forget = async (): Promise<void> => {
-    const before = new Date(Date.now() - config.replay.keepResultsDays * dayMs).toISOString();
-    await replay
-      .forgetResults(before)
-      .catch((error: unknown) => log.error(errorFacts(error), "old results not forgotten"));
-  };
-  await forget();
-  return setInterval(() => void forget(), hourMs);
 }
 
 function watchQueues(metrics: Metrics, { audit, escalations, messages }: Stores, checkpoints: Checkpoints): void {

@@ -79,22 +79,22 @@ async function runOnce<Result extends { status: string }>(
   if (state.kind !== "new") throw refusal(state);
 
   const keep = (write: Promise<void>): Promise<void> => write.catch((error: unknown) => onStoreError?.(error, key));
-  let hasBegun = false;
-  const onEffect = (): void => {
-    hasBegun = true;
-    callOptions?.onEffect?.();
+  let begun: "read" | "write" | undefined;
+  const onEffect = (effect: "read" | "write"): void => {
+    begun = effect;
+    callOptions?.onEffect?.(effect);
   };
   let result: Result;
   try {
     result = await run({ ...callOptions, onEffect });
   } catch (error) {
-    const isFree = !hasBegun && isBeforeEffect(error, callOptions?.signal);
+    const isFree = begun === undefined && isBeforeEffect(error, callOptions?.signal);
     await keep(isFree ? store.release(key) : store.interrupt(key));
     throw error;
   }
   // A tool may answer, after its effect, with a code that says that nothing ran.
-  const isFree = !hasBegun && isRefused(key, result);
-  await keep(isFree ? store.release(key) : store.finish(key, result));
+  const isFree = begun === undefined && isRefused(key, result);
+  await keep(isFree ? store.release(key) : store.finish(key, result, begun));
   return result;
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { sql } from "kysely";
 import { columnText } from "../base/index.ts";
-import type { Database } from "../storage/index.ts";
+import { fewRows, type Database } from "../storage/index.ts";
 import { openLedger, type Ledger } from "./ledger.ts";
 import type { Claim, Ending, KeyColumns, ReplayRow } from "./submission.ts";
 import { createUnkeptWrites, type UnkeptWrite } from "./unkept-writes.ts";
@@ -32,14 +33,14 @@ export type ReplayState =
 export interface ReplayStore {
   /** Claims the key, atomically, or says who has it. */
   begin(key: ReplayKey, fingerprint: string): Promise<ReplayState>;
-  /** Keeps the result, unless it is larger than is kept: then the key stays taken without one. */
-  finish(key: ReplayKey, result: unknown): Promise<void>;
+  /** Keeps the result, unless it is larger than is kept: then the key stays taken without one. That of a read is kept less long. */
+  finish(key: ReplayKey, result: unknown, effect?: "read" | "write"): Promise<void>;
   /** Nobody knows whether the effect happened: the key stays taken for good. */
   interrupt(key: ReplayKey): Promise<void>;
   /** Gives a claimed key back: nothing happened under it. */
   release(key: ReplayKey): Promise<void>;
-  /** Forgets results that finished before `at`; their keys stay taken. */
-  forgetResults(at: string): Promise<void>;
+  /** Forgets the oldest results of a kind that finished before `at`, at most so many; returns how many. Their keys stay taken. */
+  forgetResults(of: ResultKind, at: string, most: number): Promise<number>;
   /** Tries a last time to write what could not be written. */
   close(): Promise<void>;
 }
@@ -54,6 +55,15 @@ interface OwnClaim extends Claim {
 interface UnkeptEnding extends UnkeptWrite {
   outcome: Ending["outcome"];
 }
+
+/** Which results: those of turns, of tools that only read, and of everything else. */
+export type ResultKind = "turns" | "reads" | "writes";
+
+const resultKinds: Record<ResultKind, { isRead: 0 | 1; kinds: readonly ReplayKey["kind"][] }> = {
+  turns: { isRead: 0, kinds: ["turn"] },
+  reads: { isRead: 1, kinds: ["tool"] },
+  writes: { isRead: 0, kinds: ["tool", "resource", "message"] },
+};
 
 /** The bytes of a result that are kept. */
 const maxResultBytes = 262_144;
@@ -174,20 +184,23 @@ export function createReplayStore(
       if (held.outcome.kind === "interrupted") return { kind: "interrupted" };
       return { kind: "finished", result: JSON.parse(held.outcome.result) as unknown };
     },
-    finish(key, result) {
+    finish(key, result, effect = "write") {
       const text = JSON.stringify(result);
       const isKept = Buffer.byteLength(text) <= maxResultBytes;
-      return end(key, isKept ? { kind: "finished", result: text } : { kind: "interrupted" });
+      return end(key, isKept ? { kind: "finished", result: text, isRead: effect === "read" } : { kind: "interrupted" });
     },
     interrupt: (key) => end(key, { kind: "interrupted" }),
     release: (key) => end(key, { kind: "released" }),
-    async forgetResults(at) {
-      await db
+    async forgetResults(of, at, most) {
+      const { isRead, kinds } = resultKinds[of];
+      const old = sql<boolean>`is_read = ${isRead} and kind in (${sql.join(kinds)}) and finished_at < ${at}
+        and result is not null`;
+      const { numUpdatedRows } = await db
         .updateTable("replay")
         .set({ result: null })
-        .where("finished_at", "<", at)
-        .where("result", "is not", null)
-        .execute();
+        .where(fewRows(database, "replay", old, most))
+        .executeTakeFirst();
+      return Number(numUpdatedRows);
     },
     close: () => unkept.close(),
   };

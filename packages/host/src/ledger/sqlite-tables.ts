@@ -26,7 +26,7 @@ const rowSql = `insert into audit (namespace_id, strand, sequence, id, type, out
   values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const newHeadSql = `insert into audit_heads (namespace_id, strand, sequence, hash) values (?, ?, ?, ?)
   on conflict do update set sequence = excluded.sequence, hash = excluded.hash`;
-const finishSql = `update replay set result = ?, finished_at = ? where namespace_id = ? and actor = ? and kind = ?
+const finishSql = `update replay set result = ?, is_read = ?, finished_at = ? where namespace_id = ? and actor = ? and kind = ?
   and scope = ? and id = ? and claim = ? and finished_at is null`;
 const releaseSql = `delete from replay where namespace_id = ? and actor = ? and kind = ? and scope = ? and id = ?
   and claim = ? and finished_at is null`;
@@ -83,8 +83,8 @@ function valuesOf(row: Schema["audit"]): unknown[] {
 
 function stepOf({ key, nonce, outcome }: Ending): Step {
   if (outcome.kind === "released") return { sql: releaseSql, rows: [[...keyOf(key), nonce]] };
-  const result = outcome.kind === "finished" ? outcome.result : null;
-  return { sql: finishSql, rows: [[result, new Date().toISOString(), ...keyOf(key), nonce]] };
+  const [result, isRead] = outcome.kind === "finished" ? [outcome.result, outcome.isRead ? 1 : 0] : [null, 0];
+  return { sql: finishSql, rows: [[result, isRead, new Date().toISOString(), ...keyOf(key), nonce]] };
 }
 
 function keyOf({ namespace_id, actor, kind, scope, id }: Claim["key"]): string[] {

@@ -1,4 +1,5 @@
 export type { Database } from "./database.ts";
+export { fewRows } from "./few-rows.ts";
 export { heartbeat } from "./heartbeat.ts";
 export { inspectDatabase } from "./inspect-database.ts";
 export { openDatabase } from "./open-database.ts";

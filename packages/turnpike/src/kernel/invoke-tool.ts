@@ -189,7 +189,8 @@ async function run(
   call: ToolCall,
   options: EffectOptions,
 ): Promise<ToolResult> {
-  const end = await carryOutEffect(ports, options, (limited) => tool.handler.invoke(context, call, limited));
+  const invoke = (limited: AbortSignal): Promise<unknown> => tool.handler.invoke(context, call, limited);
+  const end = await carryOutEffect(ports, options, invoke, tool.descriptor.readWrite);
   if (end.kind === "returned") return checkResult(ports, call, context, end.value);
   const { error, message } = end;
   try {

@@ -17,6 +17,7 @@ const frozen = {
     "0007-limits a6167d90bfb67b1a",
     "0008-replay-claims 211d0f393f12a770",
     "0009-audit-strands d63192e9970efe09",
+    "0011-retention 5c4e3f922a22a2de",
   ],
   postgres: [
     "0001-kernel-stores ed0a4198b2c7b8da",
@@ -28,6 +29,7 @@ const frozen = {
     "0007-limits a6167d90bfb67b1a",
     "0008-replay-claims 211d0f393f12a770",
     "0009-audit-strands 324afcaf19766f2d",
+    "0011-retention 5c4e3f922a22a2de",
   ],
 };
 

@@ -1,0 +1,2 @@
+export { RetentionSettingsSchema, retentionKinds } from "./retention-kinds.ts";
+export { createRetention, type Retention } from "./retention.ts";

@@ -1,0 +1,93 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { sql } from "kysely";
+import { errorFacts, type Log } from "../observe/index.ts";
+import type { Database } from "../storage/index.ts";
+import { judgeTime } from "./retention-clock.ts";
+import type { RetentionKind } from "./retention-kinds.ts";
+
+/** Removes what was kept for long enough, in the background. */
+export interface Retention {
+  /** Removes everything that is old by now. What fails is logged, and done the next time. */
+  run(): Promise<void>;
+  /** Runs every hour for as long as the host runs. */
+  start(): void;
+  /** Stops that after the transaction that runs. */
+  close(): Promise<void>;
+}
+
+/** What retention is made of. */
+export interface RetentionOptions {
+  database: Database;
+  kinds: readonly RetentionKind[];
+  log: Log;
+  clock(): Date;
+}
+
+/** The advisory lock under which one host at a time removes rows of a PostgreSQL. */
+const retentionLock = 7446;
+const rowsAtOnce = 200;
+const hourMs = 3_600_000;
+/** A clock that is so far ahead is worth a warning. */
+const warnMs = 2 * 86_400_000;
+
+/**
+ * Retention of one host. Rows go a few at a time, each in a transaction of its own, so a host that is killed has removed
+ * some and goes on with the rest later.
+ */
+export function createRetention({ database, kinds, log, clock }: RetentionOptions): Retention {
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> = Promise.resolve();
+  let isClosed = false;
+
+  const removeAll = async ({ keepMs, removeSome }: RetentionKind, now: Date): Promise<number> => {
+    const before = new Date(now.getTime() - keepMs).toISOString();
+    let [removed, last] = [0, rowsAtOnce];
+    while (last === rowsAtOnce && !isClosed) {
+      const startedAt = performance.now();
+      last = await removeSome(before, rowsAtOnce);
+      removed += last;
+      // Calls get at least half of the time of the one thread, or of the locks, that they write with.
+      await delay(performance.now() - startedAt);
+    }
+    return removed;
+  };
+
+  const runNow = async (): Promise<void> => {
+    const { at, aheadMs } = await judgeTime(database, clock());
+    if (aheadMs > warnMs)
+      log.warn(
+        { clock: clock().toISOString(), judgedAt: at.toISOString() },
+        "the clock is days ahead of the last look at old rows: the host was off, or the clock is wrong; correct it now if it is",
+      );
+    for (const kind of kinds) {
+      try {
+        const removed = await oneHostAtATime(database, () => removeAll(kind, at));
+        if (removed !== undefined && removed > 0) log.info({ kind: kind.name, removed }, "old rows removed");
+      } catch (error) {
+        log.error({ kind: kind.name, ...errorFacts(error) }, "old rows not removed");
+      }
+    }
+  };
+  const run = (): Promise<void> =>
+    (running = running.then(runNow).catch((error: unknown) => log.error(errorFacts(error), "old rows not removed")));
+
+  return {
+    run,
+    start: () => void (timer = setInterval(() => void run(), hourMs)),
+    async close() {
+      isClosed = true;
+      clearInterval(timer);
+      await running;
+    },
+  };
+}
+
+/** Undefined when another host is at it. A host whose connection breaks meanwhile goes on, which does no harm. */
+async function oneHostAtATime<T>({ db, isShared }: Database, work: () => Promise<T>): Promise<T | undefined> {
+  if (!isShared) return work();
+  return db.transaction().execute(async (transaction) => {
+    const lock = sql<{ held: boolean }>`select pg_try_advisory_xact_lock(${retentionLock}, 0) as held`;
+    const [answer] = (await lock.execute(transaction)).rows;
+    return answer?.held === true ? work() : undefined;
+  });
+}

@@ -158,7 +158,7 @@ async function wire(
       throw error;
     },
   );
-  const retention = createRetention({ database, kinds: retentionKinds(config, stores), log, clock });
+  const retention = createRetention({ database, kinds: retentionKinds(config, database, stores.replay), log, clock });
   retention.start();
   checkpoints.start(config.audit.checkpointSeconds);
   return {

@@ -1,6 +1,8 @@
+import { sql, type RawBuilder } from "kysely";
 import { z } from "zod";
 import { positive } from "../base/index.ts";
 import type { ReplayStore } from "../ledger/index.ts";
+import { fewRows, livingHosts, type Database, type Schema } from "../storage/index.ts";
 
 export const RetentionSettingsSchema = z.strictObject({
   turnsDays: positive
@@ -25,8 +27,17 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
 /** Everything that is kept for a time. */
-export function retentionKinds({ replay, retention }: Settings, stores: { replay: ReplayStore }): RetentionKind[] {
-  const { forgetResults } = stores.replay;
+export function retentionKinds(
+  { replay, retention }: Settings,
+  database: Database,
+  { forgetResults }: Pick<ReplayStore, "forgetResults">,
+): RetentionKind[] {
+  const rowsOf = (table: keyof Schema, isOld: (before: string) => RawBuilder<boolean>): RetentionKind["removeSome"] => {
+    return async (before, most) => {
+      const old = database.db.deleteFrom(table).where(fewRows(database, table, isOld(before), most));
+      return Number((await old.executeTakeFirst()).numDeletedRows);
+    };
+  };
   return [
     {
       name: "results of reads",
@@ -43,5 +54,18 @@ export function retentionKinds({ replay, retention }: Settings, stores: { replay
       keepMs: replay.keepResultsDays * dayMs,
       removeSome: (before, most) => forgetResults("writes", before, most),
     },
+    {
+      name: "hosts",
+      keepMs: dayMs,
+      removeSome: rowsOf("hosts", (before) => sql`started_at < ${before} and ${isGone(database)}`),
+    },
   ];
+}
+
+/** SQL: whether a row of `hosts` is of one that has ended, and nothing refers to it. Its id is never given again. */
+function isGone({ kind, hostId }: Database): RawBuilder<boolean> {
+  const living = kind === "postgres" ? sql`id in ${livingHosts}` : sql`false`;
+  return sql`id <> ${hostId} and not ${living}
+    and not exists (select 1 from running_turns where running_turns.host_id = hosts.id)
+    and not exists (select 1 from replay where replay.host_id = hosts.id and replay.finished_at is null)`;
 }

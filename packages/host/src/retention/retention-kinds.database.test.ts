@@ -1,0 +1,77 @@
+import { describe, expect, test } from "vitest";
+import { databaseKinds, openFresh, openPair } from "../../test/databases.ts";
+import { openStores } from "../compose/stores.ts";
+import { createReplayStore } from "../ledger/index.ts";
+import type { Database } from "../storage/index.ts";
+import { retentionKinds, RetentionSettingsSchema } from "./retention-kinds.ts";
+
+const future = "2999-01-01T00:00:00.000Z";
+
+function kindsOf(database: Database, settings: object = {}) {
+  const config = {
+    replay: { keepResultsDays: 7, keepReadsHours: 1 },
+    retention: RetentionSettingsSchema.parse(settings),
+  };
+  return retentionKinds(config, database, openStores(database).replay);
+}
+
+/** Removes everything of a kind from before an instant. */
+async function remove(database: Database, name: string, before = future): Promise<number> {
+  const found = kindsOf(database).find((kind) => kind.name === name);
+  if (found === undefined) throw new Error(`There is no kind ${name}.`);
+  return found.removeSome(before, 200);
+}
+
+/** The ids of hosts that have a row, without the one that asks. */
+async function hostsIn({ db, hostId }: Database): Promise<number[]> {
+  const rows = await db.selectFrom("hosts").select("id").where("id", "!=", hostId).orderBy("id").execute();
+  return rows.map(({ id }) => id);
+}
+
+describe.each(databaseKinds)("on %s", (kind) => {
+  test("results of turns are kept as long as other results unless a setting says otherwise", async () => {
+    const database = await openFresh(kind);
+    const daysOf = (settings: object) =>
+      Object.fromEntries(kindsOf(database, settings).map(({ name, keepMs }) => [name, keepMs / 86_400_000]));
+    expect(daysOf({})).toMatchObject({ "results of turns": 7, results: 7, "results of reads": 1 / 24 });
+    expect(daysOf({ turnsDays: 2 })).toMatchObject({ "results of turns": 2, results: 7 });
+  });
+
+  test("the row of a host that ended goes once nothing refers to it", async () => {
+    const database = await openFresh(kind);
+    const { db, hostId } = database;
+    const startedAt = { started_at: "2026-01-01T00:00:00.000Z" };
+    await db.insertInto("hosts").values([startedAt, startedAt, startedAt]).execute();
+    const [claiming = 0, running = 0, unneeded = 0] = await hostsIn(database);
+    const claim = { namespace_id: "acme", actor: "", kind: "tool", scope: "", fingerprint: "one" };
+    await db
+      .insertInto("replay")
+      .values([
+        { ...claim, id: "open", host_id: claiming },
+        { ...claim, id: "ended", host_id: unneeded, finished_at: "2026-01-01T00:00:00.000Z" },
+      ])
+      .execute();
+    await db
+      .insertInto("running_turns")
+      .values({ id: "turn", host_id: running, namespace_id: "acme", credential_id: "one" })
+      .execute();
+    expect(await remove(database, "hosts")).toBe(1);
+    expect(await hostsIn(database)).toEqual([claiming, running]);
+    // Its claim is known to be interrupted for as long as it is kept.
+    const key = { namespaceId: "acme", actor: "", kind: "tool", scope: "", id: "open" } as const;
+    expect(await createReplayStore(database).begin(key, "one")).toEqual({ kind: "interrupted" });
+    await db.deleteFrom("replay").execute();
+    await db.deleteFrom("running_turns").execute();
+    await remove(database, "hosts");
+    expect(await hostsIn(database)).toEqual([]);
+    expect(await db.selectFrom("hosts").select("id").execute()).toEqual([{ id: hostId }]);
+  });
+});
+
+test("the row of a host that runs on the same PostgreSQL stays", async () => {
+  const [one, other] = await openPair();
+  expect(await remove(one, "hosts")).toBe(0);
+  expect(await hostsIn(one)).toEqual([other.hostId]);
+  await other.close();
+  await expect.poll(() => remove(one, "hosts")).toBe(1);
+});

@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { envelope } from "../../test/counting-api.ts";
 import { databaseKinds, openFresh, openPair } from "../../test/databases.ts";
+import { askIn, escalation } from "../../test/office.ts";
+import { alice } from "../../test/records.ts";
 import { openStores } from "../compose/stores.ts";
 import { createReplayStore } from "../ledger/index.ts";
 import type { Database } from "../storage/index.ts";
@@ -35,6 +38,38 @@ describe.each(databaseKinds)("on %s", (kind) => {
       Object.fromEntries(kindsOf(database, settings).map(({ name, keepMs }) => [name, keepMs / 86_400_000]));
     expect(daysOf({})).toMatchObject({ "results of turns": 7, results: 7, "results of reads": 1 / 24 });
     expect(daysOf({ turnsDays: 2 })).toMatchObject({ "results of turns": 2, results: 7 });
+  });
+
+  test("a message goes after it was acknowledged, and one that waits stays", async () => {
+    const database = await openFresh(kind);
+    const { messages } = openStores(database);
+    const inbox = { namespaceId: "acme", receiver: alice };
+    for (const id of ["old", "new", "waiting"])
+      await messages.deliver({ ...envelope, id }, "acme", "2026-01-01T00:00:00.000Z");
+    await messages.acknowledge(inbox, ["old"], "2026-01-02T00:00:00.000Z");
+    await messages.acknowledge(inbox, ["new"], "2026-01-05T00:00:00.000Z");
+    expect(await remove(database, "messages", "2026-01-04T00:00:00.000Z")).toBe(1);
+    const left = await messages.inbox(inbox, { limit: 10, includeAcknowledged: true });
+    expect(left.map((message) => message.envelope.id)).toEqual(["new", "waiting"]);
+    // Sequence numbers go on, and the inbox still counts what waits.
+    await messages.deliver({ ...envelope, id: "later" }, "acme", "2026-01-06T00:00:00.000Z");
+    const waiting = await messages.inbox(inbox, { limit: 10 });
+    expect(waiting.map(({ sequence }) => sequence)).toEqual([3, 4]);
+    expect(await messages.countUnacknowledged()).toBe(2);
+  });
+
+  test("an escalation goes after it expired, answered or not", async () => {
+    const database = await openFresh(kind);
+    const stores = openStores(database);
+    const asked = (requestedAt: string) => askIn(stores, "acme", escalation({ requestedAt }));
+    await asked("2026-01-01T00:00:00.000Z");
+    const denied = await asked("2026-01-03T00:00:00.000Z");
+    const answer = { namespaceId: "acme", id: denied.id, ask: denied.ask, by: "oona", at: "2026-01-03T01:00:00.000Z" };
+    await stores.escalations.deny(answer, "no");
+    const open = await asked("2026-01-05T00:00:00.000Z");
+    expect(await remove(database, "escalations", "2026-01-05T12:00:00.000Z")).toBe(2);
+    const left = await stores.escalations.list("acme", { limit: 10, now: "2026-01-05T13:00:00.000Z" });
+    expect(left.map(({ id, status }) => [id, status])).toEqual([[open.id, "pending"]]);
   });
 
   test("the row of a host that ended goes once nothing refers to it", async () => {

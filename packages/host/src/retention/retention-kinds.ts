@@ -8,6 +8,8 @@ export const RetentionSettingsSchema = z.strictObject({
   turnsDays: positive
     .optional()
     .describe("days for which results of turns are kept; replay.keepResultsDays unless set"),
+  messagesDays: positive.default(90).describe("days for which a message is kept after it was acknowledged"),
+  escalationsDays: positive.default(365).describe("days for which an escalation is kept after it expired"),
 });
 
 interface Settings {
@@ -53,6 +55,18 @@ export function retentionKinds(
       name: "results",
       keepMs: replay.keepResultsDays * dayMs,
       removeSome: (before, most) => forgetResults("writes", before, most),
+    },
+    {
+      name: "messages",
+      keepMs: retention.messagesDays * dayMs,
+      // One that was never acknowledged stays: an inbox has a limit for them.
+      removeSome: rowsOf("messages", (before) => sql`acknowledged_at < ${before}`),
+    },
+    {
+      name: "escalations",
+      keepMs: retention.escalationsDays * dayMs,
+      // An answer comes before the escalation expires.
+      removeSome: rowsOf("escalations", (before) => sql`expires_at < ${before}`),
     },
     {
       name: "hosts",

@@ -42,6 +42,7 @@ export function createRetention({ database, kinds, log, clock }: RetentionOption
   const removeAll = async ({ keepMs, removeSome }: RetentionKind, now: Date): Promise<number> => {
     const before = new Date(now.getTime() - keepMs).toISOString();
     let [removed, last] = [0, rowsAtOnce];
+    // oxlint-disable-next-line no-unmodified-loop-condition -- `close` below modifies it
     while (last === rowsAtOnce && !isClosed) {
       const startedAt = performance.now();
       last = await removeSome(before, rowsAtOnce);

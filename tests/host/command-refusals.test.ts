@@ -37,6 +37,7 @@ const operatorCommands = [
   words`escalation deny q0 --tenant acme --reason no`,
   words`audit list --tenant acme`,
   words`audit verify --tenant acme`,
+  words`audit export --tenant acme --out export.jsonl`,
   words`audit checkpoint --out copy.jsonl`,
   words`audit key`,
   words`why --tenant acme --actor agent:a --purpose p --action read --resource files`,

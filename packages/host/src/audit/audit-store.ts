@@ -1,17 +1,31 @@
 import { sql } from "kysely";
 import { principalKey, type AuditEvent, type PrincipalRef } from "turnpike/contracts";
 import type { AuditSink } from "turnpike/kernel";
-import { entryOf, openLedger, type Ledger, type TenantHead } from "../ledger/index.ts";
+import { entryOf, openLedger, type Ledger, type StrandHead, type TenantHead } from "../ledger/index.ts";
+import type { ExportPlace } from "../management/index.ts";
+import { readAnchors, type Anchors } from "./anchors.ts";
+import { beginExport, continueExport, type ExportPage, type ExportRange } from "./audit-export.ts";
+import type { SigningKey, VerifyingKey } from "./signing-key.ts";
 import { findBreak, isKnownTenant, verifyTrail, type Break, type SignedHead, type TrailState } from "./audit-verify.ts";
 import { columnText } from "../base/index.ts";
 import type { Database } from "../storage/index.ts";
 
 /** The audit trail: rows of a tenant form a chain in which each hash covers all before it. */
 export interface AuditStore extends AuditSink {
+  /** Where the chains of a tenant begin, by what was signed with the key. */
+  readAnchors(namespaceId: string, key: VerifyingKey): Promise<Anchors>;
   /** Follows the chain of a tenant: how far it is whole, and which row is the first that was changed or removed. */
-  verify(namespaceId: string): Promise<TrailState>;
+  verify(namespaceId: string, anchors?: readonly StrandHead[]): Promise<TrailState>;
   /** What became of the first of these heads that is not on the trail; undefined when all of them are. */
-  findBreak(namespaceId: string, heads: readonly SignedHead[]): Promise<Break | undefined>;
+  findBreak(
+    namespaceId: string,
+    heads: readonly SignedHead[],
+    anchors?: readonly StrandHead[],
+  ): Promise<Break | undefined>;
+  /** The first page of an export. Throws `AuditExportError` when the trail is not whole. */
+  beginExport(namespaceId: string, key: SigningKey, range: ExportRange): Promise<ExportPage>;
+  /** The page of an export behind another. */
+  continueExport(namespaceId: string, key: SigningKey, place: ExportPlace): Promise<ExportPage>;
   /** Whether the database has anything of a tenant: a trail, a grant or a credential. */
   isKnown(namespaceId: string): Promise<boolean>;
   /** The heads of tenants behind another, in a fixed order. */
@@ -88,8 +102,11 @@ export function createAuditStore(database: Database, ledger: Ledger = openLedger
       return found.map(({ content, ...place }) => ({ ...place, event: JSON.parse(content) as AuditEvent }));
     },
     flush: () => ledger.flush(),
-    verify: (namespaceId) => verifyTrail(reports, namespaceId),
-    findBreak: (namespaceId, heads) => findBreak(reports, namespaceId, heads),
+    readAnchors: (namespaceId, key) => readAnchors(reports, namespaceId, key),
+    verify: (namespaceId, anchors) => verifyTrail(reports, namespaceId, anchors),
+    findBreak: (namespaceId, heads, anchors) => findBreak(reports, namespaceId, heads, anchors),
+    beginExport: (namespaceId, key, range) => beginExport({ db: reports, namespaceId, key }, range),
+    continueExport: (namespaceId, key, place) => continueExport({ db: reports, namespaceId, key }, place),
     isKnown: (namespaceId) => isKnownTenant(reports, namespaceId),
     async listHeads(behind, limit) {
       let heads = reports

@@ -31,12 +31,17 @@ type Db = Kysely<Schema>;
 /** Few enough that checking them holds nobody up. */
 const pageSize = 200;
 
-/** Follows every chain of a tenant from its first row to its head. */
-export async function verifyTrail(db: Db, namespaceId: string): Promise<TrailState> {
+/** Follows every chain of a tenant from its anchor, or its first row, to its head. */
+export async function verifyTrail(
+  db: Db,
+  namespaceId: string,
+  anchors: readonly StrandHead[] = [],
+): Promise<TrailState> {
   const found: TrailState = { rows: 0, heads: await readHeads(db, namespaceId) };
-  for (const strand of await listStrands(db, namespaceId, found.heads)) {
+  for (const strand of await listStrands(db, namespaceId, [...found.heads, ...anchors])) {
     const head = found.heads.find((one) => one.strand === strand);
-    const { rows, broken } = await verifyStrand({ db, namespaceId, strand }, head ?? start);
+    const from = anchors.find((anchor) => anchor.strand === strand) ?? start;
+    const { rows, broken } = await verifyStrand({ db, namespaceId, strand, from }, head ?? start);
     found.rows += rows;
     if (broken !== undefined) found.broken ??= broken;
   }
@@ -48,11 +53,15 @@ interface Chain {
   db: Db;
   namespaceId: string;
   strand: number;
+  /** The last row that was exported and removed; the start when none was. */
+  from: Head;
 }
 
 async function verifyStrand(chain: Chain, { sequence, hash }: Head): Promise<Pick<TrailState, "rows" | "broken">> {
+  const first = await firstRow(chain);
+  if (first !== undefined && first <= chain.from.sequence) return { rows: 0, broken: inserted(chain, first) };
   const last = await walk(chain, sequence);
-  const found = { rows: last.sequence };
+  const found = { rows: last.sequence - chain.from.sequence };
   if (last.sequence < sequence || last.hash !== hash) return { ...found, broken: touched(chain, last.sequence + 1) };
   // A row behind the head came with a newer head, or did not come from here.
   const isEnd = (await lastRow(chain)) <= sequence;
@@ -62,14 +71,29 @@ async function verifyStrand(chain: Chain, { sequence, hash }: Head): Promise<Pic
   return { ...found, broken: touched(chain, end.sequence + 1) };
 }
 
-/** What became of the first of these heads that is not on the trail; undefined when all of them are. */
-export async function findBreak(db: Db, namespaceId: string, heads: readonly SignedHead[]): Promise<Break | undefined> {
+/**
+ * What became of the first of these heads that is not on the trail; undefined when all of them are. One before an anchor
+ * cannot be looked up any more: the anchor, which is signed, stands for it.
+ */
+export async function findBreak(
+  db: Db,
+  namespaceId: string,
+  signed: readonly SignedHead[],
+  anchors: readonly StrandHead[] = [],
+): Promise<Break | undefined> {
+  const anchored = new Map(anchors.map((anchor) => [anchor.strand, anchor]));
+  const heads = signed.filter(({ strand, sequence }) => sequence >= (anchored.get(strand)?.sequence ?? 0));
   for (let place = 0; place < heads.length; place += pageSize) {
     const page = heads.slice(place, place + pageSize);
     const hashes = await readHashes(db, namespaceId, page);
+    for (const anchor of anchors) hashes.set(nameOf(anchor), anchor.hash);
     const missing = page.find((head) => hashes.get(nameOf(head)) !== head.hash);
     if (missing !== undefined && hashes.has(nameOf(missing))) return changed(missing);
-    if (missing !== undefined) return removed(missing, await lastRow({ db, namespaceId, strand: missing.strand }));
+    if (missing !== undefined) {
+      const { strand } = missing;
+      const from = anchored.get(strand) ?? start;
+      return removed(missing, Math.max(from.sequence, await lastRow({ db, namespaceId, strand, from })));
+    }
     await yieldToEventLoop();
   }
   return undefined;
@@ -88,6 +112,11 @@ const start: Head = { sequence: 0, hash: origin };
 
 function touched({ strand }: Chain, sequence: number): Break {
   return { strand, sequence, why: `${rowName(strand, sequence)} was changed or removed` };
+}
+
+function inserted({ strand, from }: Chain, sequence: number): Break {
+  const why = `${rowName(strand, sequence)} is there, although rows up to ${from.sequence} were exported and removed`;
+  return { strand, sequence, why };
 }
 
 function changed(signed: SignedHead): Break {
@@ -113,7 +142,7 @@ function witness({ checkpoint }: SignedHead): string {
 
 /** Follows the chain, no further than to a row, for as long as each is what it has to be. */
 async function walk(chain: Chain, until: number): Promise<Head> {
-  let last = start;
+  let last = chain.from;
   for (;;) {
     const rows = await rowsOf(chain)
       .selectAll()
@@ -130,6 +159,11 @@ async function walk(chain: Chain, until: number): Promise<Head> {
     if (rows.length < pageSize) return last;
     await yieldToEventLoop();
   }
+}
+
+/** The number of the oldest row. */
+async function firstRow(chain: Chain): Promise<number | undefined> {
+  return (await rowsOf(chain).select("sequence").orderBy("sequence").limit(1).executeTakeFirst())?.sequence;
 }
 
 /** The number of the newest row, whatever is missing before it. */
@@ -160,11 +194,7 @@ async function readHead({ db, namespaceId, strand }: Chain): Promise<Head | unde
   return (await readHeads(db, namespaceId)).find((head) => head.strand === strand);
 }
 
-async function readHashes(
-  db: Db,
-  namespaceId: string,
-  heads: readonly StrandHead[],
-): Promise<ReadonlyMap<string, string>> {
+async function readHashes(db: Db, namespaceId: string, heads: readonly StrandHead[]): Promise<Map<string, string>> {
   const rows = await db
     .selectFrom("audit")
     .select(["strand", "sequence", "hash"])

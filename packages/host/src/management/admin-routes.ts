@@ -1,4 +1,5 @@
 import {
+  ExportPlaceSchema,
   EscalationRecordSchema,
   EscalationStatusSchema,
   CredentialAccessSchema,
@@ -175,6 +176,13 @@ export const adminRoutes = {
     summary: "Says whether signed heads from elsewhere are rows of a tenant's audit trail.",
     request: z.strictObject({ ...tenant, heads: z.array(SignedHeadSchema).min(1).max(500) }),
     response: HeadsVerdictSchema,
+  },
+  exportAudit: {
+    method: "POST",
+    path: "/admin/v1/audit/export",
+    summary: "Reads some lines of an export of a tenant's audit trail; `next` asks for those behind them.",
+    request: z.strictObject({ ...tenant, before: TimestampSchema.optional(), place: ExportPlaceSchema.optional() }),
+    response: z.strictObject({ lines: z.array(z.string()), next: ExportPlaceSchema.optional() }),
   },
   readCheckpoints: {
     method: "GET",

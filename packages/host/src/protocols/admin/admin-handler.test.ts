@@ -145,6 +145,15 @@ const rows: Readonly<Record<AdminRouteName, Row>> = {
       return { namespaceId, heads: heads.map((head) => ({ ...head, checkpoint: { sequence: 1, at: officeTime } })) };
     },
   },
+  exportAudit: {
+    method: "POST",
+    path: "/admin/v1/audit/export",
+    status: 200,
+    async input({ stores }, namespaceId) {
+      await stores.audit.record(auditEvent("1", { namespaceId }));
+      return { namespaceId, before: "2099-01-01T00:00:00Z" };
+    },
+  },
   readCheckpoints: { method: "GET", path: "/admin/v1/audit/checkpoints", input: () => ({ from: 0 }) },
   readAuditKey: { method: "GET", path: "/admin/v1/audit/key", input: () => ({}) },
   explain: {
@@ -331,6 +340,7 @@ describe("a path knows its verbs alone", () => {
     "/admin/v1/escalations/deny": "POST",
     "/admin/v1/audit": "GET",
     "/admin/v1/audit/verify": "GET, POST",
+    "/admin/v1/audit/export": "POST",
     "/admin/v1/audit/checkpoints": "GET",
     "/admin/v1/audit/key": "GET",
     "/admin/v1/explanations": "POST",

@@ -56,6 +56,7 @@ test("the document has every route of the operators with its body, its answer an
     "get /admin/v1/audit: listAudit, nothing -> 200 ListAuditAnswer",
     "get /admin/v1/audit/verify: verifyAudit, nothing -> 200 VerifyAuditAnswer",
     "post /admin/v1/audit/verify: verifyAuditHeads, VerifyAuditHeadsBody -> 200 VerifyAuditHeadsAnswer",
+    "post /admin/v1/audit/export: exportAudit, ExportAuditBody -> 200 ExportAuditAnswer",
     "get /admin/v1/audit/checkpoints: readCheckpoints, nothing -> 200 ReadCheckpointsAnswer",
     "get /admin/v1/audit/key: readAuditKey, nothing -> 200 ReadAuditKeyAnswer",
     "post /admin/v1/explanations: explain, ExplainBody -> 200 ExplainAnswer",

@@ -285,10 +285,10 @@ describe.each(databaseKinds)("a trail on %s whose first rows were exported and r
       name: "a row that came back before the anchor",
       tamper: async ({ db }: Database, tenant: string) => {
         const rows = db.selectFrom("audit").selectAll().where("namespace_id", "=", tenant);
-        const row = await rows.where("sequence", "=", 4).executeTakeFirstOrThrow();
+        const later = await rows.where("sequence", "=", 4).executeTakeFirstOrThrow();
         await db
           .insertInto("audit")
-          .values({ ...row, sequence: 2 })
+          .values({ ...later, sequence: 2 })
           .execute();
       },
       why: /^row 2 is there, although rows up to 3 were exported and removed$/,

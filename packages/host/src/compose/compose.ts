@@ -22,7 +22,7 @@ import { mcpProtocol } from "../protocols/mcp/index.ts";
 import { metricsPage, openPages } from "../protocols/pages/index.ts";
 import { serviceProtocol } from "../protocols/service/index.ts";
 import { createFront, createReadiness, serveProtocol, startServer } from "../front/index.ts";
-import { createRetention, retentionKinds } from "../retention/index.ts";
+import { auditRetention, createRetention, exportFolder, removeOld, retentionKinds } from "../retention/index.ts";
 import { createPipeline } from "./pipeline.ts";
 import { openStores, type Stores } from "./stores.ts";
 import { version } from "../base/index.ts";
@@ -118,9 +118,10 @@ async function wire(
     rateLimit,
     clock,
   });
+  const key = openSigningKey(auditKeyFile(config));
   const checkpoints = createCheckpoints({
     file: checkpointFile(config),
-    key: openSigningKey(auditKeyFile(config)),
+    key,
     audit: stores.audit,
     database,
     log,
@@ -158,7 +159,17 @@ async function wire(
       throw error;
     },
   );
-  const retention = createRetention({ database, kinds: retentionKinds(config, database, stores.replay), log, clock });
+  const { auditDays, auditFolder } = config.retention;
+  const trails = { database, audit: stores.audit, key, folder: exportFolder(config.database, auditFolder), log };
+  const retention = createRetention({
+    database,
+    tasks: [
+      ...retentionKinds(config, database, stores.replay).map(removeOld),
+      ...(auditDays === undefined ? [] : [auditRetention(trails, auditDays)]),
+    ],
+    log,
+    clock,
+  });
   retention.start();
   checkpoints.start(config.audit.checkpointSeconds);
   return {

@@ -1,2 +1,3 @@
 export { RetentionSettingsSchema, retentionKinds } from "./retention-kinds.ts";
-export { createRetention, type Retention } from "./retention.ts";
+export { auditRetention, exportFolder } from "./audit-retention.ts";
+export { createRetention, removeOld, type Retention } from "./retention.ts";

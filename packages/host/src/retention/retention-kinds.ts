@@ -8,6 +8,10 @@ export const RetentionSettingsSchema = z.strictObject({
   turnsDays: positive
     .optional()
     .describe("days for which results of turns are kept; replay.keepResultsDays unless set"),
+  auditDays: positive
+    .optional()
+    .describe("days for which audit rows are kept before they are exported; for ever unless set"),
+  auditFolder: z.string().min(1).optional().describe("folder of the exports; audit-exports beside the database"),
   messagesDays: positive.default(90).describe("days for which a message is kept after it was acknowledged"),
   escalationsDays: positive.default(365).describe("days for which an escalation is kept after it expired"),
 });

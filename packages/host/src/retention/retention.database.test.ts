@@ -1,19 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { databaseKinds, openFresh, openPair } from "../../test/databases.ts";
+import { recordingLog } from "../../test/recording-log.ts";
 import type { Database } from "../storage/index.ts";
-import type { Log } from "../observe/index.ts";
-import { createRetention } from "./retention.ts";
+import { createRetention, removeOld } from "./retention.ts";
 import { judgeTime } from "./retention-clock.ts";
 import type { RetentionKind } from "./retention-kinds.ts";
 
 const dayMs = 86_400_000;
-
-/** A log that keeps what it was told. */
-function recordingLog(): Log & { said: { level: string; facts: object; message: string }[] } {
-  const said: { level: string; facts: object; message: string }[] = [];
-  const at = (level: string) => (facts: object, message: string) => void said.push({ level, facts, message });
-  return { said, info: at("info"), warn: at("warn"), error: at("error") };
-}
 
 const clock = (): Date => new Date("2026-06-01T00:00:00.000Z");
 
@@ -40,7 +33,7 @@ describe.each(databaseKinds)("retention on %s", (kind) => {
     const database = await openFresh(kind);
     const log = recordingLog();
     const many = manyRows(450);
-    await createRetention({ database, kinds: [many.kind], log, clock }).run();
+    await createRetention({ database, tasks: [removeOld(many.kind)], log, clock }).run();
     const before = "2026-05-25T00:00:00.000Z";
     expect(many.steps).toEqual([200, 200, 50].map((removed) => ({ before, removed })));
     expect(log.said).toEqual([{ level: "info", facts: { kind: "rows", removed: 450 }, message: "old rows removed" }]);
@@ -51,8 +44,8 @@ describe.each(databaseKinds)("retention on %s", (kind) => {
     const log = recordingLog();
     const failing = { name: "broken", keepMs: 1, removeSome: () => Promise.reject(new Error("no")) };
     const many = manyRows(1);
-    await createRetention({ database, kinds: [failing, many.kind], log, clock }).run();
-    expect(log.said.map(({ level, facts }) => [level, (facts as { kind: string }).kind])).toEqual([
+    await createRetention({ database, tasks: [failing, many.kind].map(removeOld), log, clock }).run();
+    expect(log.said.map(({ level, facts }) => [level, facts["kind"]])).toEqual([
       ["error", "broken"],
       ["info", "rows"],
     ]);
@@ -61,7 +54,7 @@ describe.each(databaseKinds)("retention on %s", (kind) => {
   test("stops after the step that runs when the host closes", async () => {
     const database = await openFresh(kind);
     const many = manyRows(10_000, () => void closing.push(retention.close()));
-    const retention = createRetention({ database, kinds: [many.kind], log: recordingLog(), clock });
+    const retention = createRetention({ database, tasks: [removeOld(many.kind)], log: recordingLog(), clock });
     const closing: Promise<void>[] = [];
     await retention.run();
     await Promise.all(closing);
@@ -84,7 +77,7 @@ describe.each(databaseKinds)("retention on %s", (kind) => {
     await judgeTime(database, new Date("2020-01-01T00:00:00.000Z"));
     const log = recordingLog();
     const many = manyRows(0);
-    await createRetention({ database, kinds: [many.kind], log, clock }).run();
+    await createRetention({ database, tasks: [removeOld(many.kind)], log, clock }).run();
     expect(log.said).toMatchObject([{ level: "warn", facts: { judgedAt: "2020-01-02T00:00:00.000Z" } }]);
     expect(many.steps).toEqual([{ before: "2019-12-26T00:00:00.000Z", removed: 0 }]);
   });
@@ -93,7 +86,7 @@ describe.each(databaseKinds)("retention on %s", (kind) => {
 test("of two hosts on a PostgreSQL one removes at a time, and the other leaves it at that", async () => {
   const [one, other] = await openPair();
   const retentionOf = (database: Database, kinds: RetentionKind[]) =>
-    createRetention({ database, kinds, log: recordingLog(), clock });
+    createRetention({ database, tasks: kinds.map(removeOld), log: recordingLog(), clock });
   const theirs = manyRows(450);
   const beside = retentionOf(other, [theirs.kind]);
   const mine = manyRows(450, () => beside.run());

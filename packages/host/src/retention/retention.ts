@@ -5,22 +5,38 @@ import type { Database } from "../storage/index.ts";
 import { judgeTime } from "./retention-clock.ts";
 import type { RetentionKind } from "./retention-kinds.ts";
 
+/**
+ * Does one short piece of work, then rests for as long as that took: calls get at least half of the time of the one thread,
+ * or of the locks, that they write with. Throws a `ClosingError` when the host closes.
+ */
+export type RunStep = <T>(work: () => Promise<T>) => Promise<T>;
+
+/** Removes something that is old by now, step by step, and returns how many rows went. */
+export interface RetentionTask {
+  name: string;
+  run(now: Date, step: RunStep): Promise<number>;
+}
+
 /** Removes what was kept for long enough, in the background. */
 export interface Retention {
   /** Removes everything that is old by now. What fails is logged, and done the next time. */
   run(): Promise<void>;
   /** Runs every hour for as long as the host runs. */
   start(): void;
-  /** Stops that after the transaction that runs. */
+  /** Stops that after the step that runs. */
   close(): Promise<void>;
 }
 
 /** What retention is made of. */
 export interface RetentionOptions {
   database: Database;
-  kinds: readonly RetentionKind[];
+  tasks: readonly RetentionTask[];
   log: Log;
   clock(): Date;
+}
+
+class ClosingError extends Error {
+  override readonly name = "ClosingError";
 }
 
 /** The advisory lock under which one host at a time removes rows of a PostgreSQL. */
@@ -31,26 +47,20 @@ const hourMs = 3_600_000;
 const warnMs = 2 * 86_400_000;
 
 /**
- * Retention of one host. Rows go a few at a time, each in a transaction of its own, so a host that is killed has removed
- * some and goes on with the rest later.
+ * Retention of one host. Rows go a few at a time, each time in a transaction of its own, so a host that is killed has
+ * removed some and goes on with the rest later.
  */
-export function createRetention({ database, kinds, log, clock }: RetentionOptions): Retention {
+export function createRetention({ database, tasks, log, clock }: RetentionOptions): Retention {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
   let isClosed = false;
 
-  const removeAll = async ({ keepMs, removeSome }: RetentionKind, now: Date): Promise<number> => {
-    const before = new Date(now.getTime() - keepMs).toISOString();
-    let [removed, last] = [0, rowsAtOnce];
-    // oxlint-disable-next-line no-unmodified-loop-condition -- `close` below modifies it
-    while (last === rowsAtOnce && !isClosed) {
-      const startedAt = performance.now();
-      last = await removeSome(before, rowsAtOnce);
-      removed += last;
-      // Calls get at least half of the time of the one thread, or of the locks, that they write with.
-      await delay(performance.now() - startedAt);
-    }
-    return removed;
+  const step: RunStep = async (work) => {
+    if (isClosed) throw new ClosingError("The host closes.");
+    const startedAt = performance.now();
+    const result = await work();
+    await delay(performance.now() - startedAt);
+    return result;
   };
 
   const runNow = async (): Promise<void> => {
@@ -60,12 +70,13 @@ export function createRetention({ database, kinds, log, clock }: RetentionOption
         { clock: clock().toISOString(), judgedAt: at.toISOString() },
         "the clock is days ahead of the last look at old rows: the host was off, or the clock is wrong; correct it now if it is",
       );
-    for (const kind of kinds) {
+    for (const { name, run } of tasks) {
       try {
-        const removed = await oneHostAtATime(database, () => removeAll(kind, at));
-        if (removed !== undefined && removed > 0) log.info({ kind: kind.name, removed }, "old rows removed");
+        const removed = await oneHostAtATime(database, () => run(at, step));
+        if (removed !== undefined && removed > 0) log.info({ kind: name, removed }, "old rows removed");
       } catch (error) {
-        log.error({ kind: kind.name, ...errorFacts(error) }, "old rows not removed");
+        if (error instanceof ClosingError) return;
+        log.error({ kind: name, ...errorFacts(error) }, "old rows not removed");
       }
     }
   };
@@ -79,6 +90,22 @@ export function createRetention({ database, kinds, log, clock }: RetentionOption
       isClosed = true;
       clearInterval(timer);
       await running;
+    },
+  };
+}
+
+/** The task that removes a kind of row. */
+export function removeOld({ name, keepMs, removeSome }: RetentionKind): RetentionTask {
+  return {
+    name,
+    async run(now, step) {
+      const before = new Date(now.getTime() - keepMs).toISOString();
+      let [removed, last] = [0, rowsAtOnce];
+      while (last === rowsAtOnce) {
+        last = await step(() => removeSome(before, rowsAtOnce));
+        removed += last;
+      }
+      return removed;
     },
   };
 }

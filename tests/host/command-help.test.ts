@@ -19,6 +19,7 @@ const commands = [
   ..."list call".split(" ").map((verb) => `tools ${verb}`),
   ..."list approve deny".split(" ").map((verb) => `escalation ${verb}`),
   ..."list verify export checkpoint key".split(" ").map((verb) => `audit ${verb}`),
+  "tenant delete",
   ..."send inbox".split(" ").map((verb) => `message ${verb}`),
   ..."list stat read search grep create replace append delete".split(" ").map((verb) => `files ${verb}`),
   ..."create list restore".split(" ").map((verb) => `files snapshot ${verb}`),

@@ -40,6 +40,7 @@ const operatorCommands = [
   words`audit export --tenant acme --out export.jsonl`,
   words`audit checkpoint --out copy.jsonl`,
   words`audit key`,
+  words`tenant delete acme --confirm acme`,
   words`why --tenant acme --actor agent:a --purpose p --action read --resource files`,
   words`why --tenant acme --trace t`,
 ];

@@ -8,6 +8,7 @@ import {
   command,
   commandJson,
   commandWith,
+  misused,
   refused,
   said,
   startAskingHost,
@@ -414,6 +415,27 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
       code: 1,
       stderr: expect.stringContaining("was changed, or lines before it were removed"),
     });
+  });
+
+  test("tenant: deleted with one command, which needs its name twice", async () => {
+    const token = await enter("leaving", { "files/notes": ["list", "create"] });
+    await command(host, words`files create notes/a --content a`, token);
+    expect(await command(host, words`tenant delete leaving --confirm leavin`)).toEqual(
+      misused("--confirm leavin: expected leaving, the tenant that is to be deleted."),
+    );
+    expect(await command(host, words`files list notes`, token)).toMatchObject({ code: 0 });
+    expect(await command(host, words`tenant delete leaving --confirm leaving`)).toEqual(
+      said("Deleted leaving. Its audit trail is with the exports of the host that removed it."),
+    );
+    expect(await command(host, words`files list notes`, token)).toMatchObject({ code: 1 });
+    expect(await prints(words`grant list --tenant leaving`)).toEqual(said("There are no grants."));
+    expect(await json(words`audit list --tenant leaving`)).toMatchObject({
+      events: [{ event: { action: "tenant.deleted", outcome: "succeeded" } }],
+    });
+    expect((await command(host, words`audit verify --tenant leaving`)).stdout).toMatch(
+      /^The audit trail of leaving is whole: 1 row\.\nExported and removed from strand 0: \d+ rows, up to /,
+    );
+    expect(await command(host, words`tenant delete nobody --confirm nobody`)).toMatchObject({ code: 1 });
   });
 
   test("why: every grant with the first condition it failed, and the one command", async () => {

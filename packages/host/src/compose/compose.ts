@@ -22,7 +22,16 @@ import { mcpProtocol } from "../protocols/mcp/index.ts";
 import { metricsPage, openPages } from "../protocols/pages/index.ts";
 import { serviceProtocol } from "../protocols/service/index.ts";
 import { createFront, createReadiness, serveProtocol, startServer } from "../front/index.ts";
-import { auditRetention, createRetention, exportFolder, removeOld, retentionKinds } from "../retention/index.ts";
+import {
+  auditRetention,
+  createRetention,
+  exportFolder,
+  judgeTime,
+  removeOld,
+  retentionKinds,
+  retentionLocks,
+  tenantDeletion,
+} from "../retention/index.ts";
 import { createPipeline } from "./pipeline.ts";
 import { openStores, type Stores } from "./stores.ts";
 import { version } from "../base/index.ts";
@@ -114,6 +123,7 @@ async function wire(
   const resolveContext = createContextResolver({
     credentials: stores.credentials,
     jwt: config.jwt && createJwtVerifier(config.jwt, { onKeySetError }),
+    isDeleted: stores.tenants.isDeleted,
     settings: stores.settings,
     rateLimit,
     clock,
@@ -134,7 +144,27 @@ async function wire(
     clock,
     onAuditError: (error: unknown) => log.error(errorFacts(error), "operator's change not kept on the trail"),
   };
-  const services = { stores, checkpoints, kernel, toolNamespaces, clock };
+  const { auditDays, auditFolder } = config.retention;
+  const trails = { database, audit: stores.audit, key, folder: exportFolder(config.database, auditFolder), log };
+  const retention = createRetention({
+    database,
+    tasks: [
+      ...retentionKinds(config, database, stores.replay).map(removeOld),
+      ...(auditDays === undefined ? [] : [auditRetention(trails, auditDays)]),
+    ],
+    log,
+    now: () => judgeTime(database, clock(), log),
+    lock: retentionLocks.age,
+  });
+  const deletion = createRetention({
+    database,
+    tasks: [tenantDeletion({ ...trails, tenants: stores.tenants })],
+    log,
+    now: () => Promise.resolve(clock()),
+    lock: retentionLocks.tenant,
+  });
+  const removeDeletedTenants = (): void => void deletion.run();
+  const services = { stores, checkpoints, kernel, toolNamespaces, clock, removeDeletedTenants };
   const pages = openPages({ checkReady: createReadiness(() => heartbeat(database)), log });
   // A further protocol is a room and a line here. The service is the last, because it owns every other path.
   const front = createFront({
@@ -159,25 +189,16 @@ async function wire(
       throw error;
     },
   );
-  const { auditDays, auditFolder } = config.retention;
-  const trails = { database, audit: stores.audit, key, folder: exportFolder(config.database, auditFolder), log };
-  const retention = createRetention({
-    database,
-    tasks: [
-      ...retentionKinds(config, database, stores.replay).map(removeOld),
-      ...(auditDays === undefined ? [] : [auditRetention(trails, auditDays)]),
-    ],
-    log,
-    clock,
-  });
   retention.start();
+  deletion.start();
+  void deletion.run();
   checkpoints.start(config.audit.checkpointSeconds);
   return {
     url: listening.url,
     stores,
     operatorToken,
     async close() {
-      await retention.close();
+      await Promise.all([retention.close(), deletion.close()]);
       await listening.close();
       await pool.close();
       await stores.audit.flush();

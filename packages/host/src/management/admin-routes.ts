@@ -200,6 +200,17 @@ export const adminRoutes = {
     query: z.strictObject({}),
     response: AuditKeySchema,
   },
+  deleteTenant: {
+    method: "POST",
+    path: "/admin/v1/tenants/delete",
+    summary:
+      "Deletes a tenant: its calls are refused at once, and what it has is removed in the background. Asked again, says whether that is finished.",
+    request: z.strictObject({
+      ...tenant,
+      confirm: IdentifierSchema.meta({ description: "the tenant's name once more" }),
+    }),
+    response: z.strictObject({ namespaceId: IdentifierSchema, isFinished: z.boolean() }),
+  },
   explain: {
     method: "POST",
     path: "/admin/v1/explanations",

@@ -16,7 +16,7 @@ import { auditEvent } from "../../test/records.ts";
 import { createAuditStore, openSigningKey, verifyExport } from "../audit/index.ts";
 import type { Database } from "../storage/index.ts";
 import { auditRetention } from "./audit-retention.ts";
-import { createRetention, type RunStep } from "./retention.ts";
+import { createRetention, retentionLocks, type RunStep } from "./retention.ts";
 
 const now = new Date("2026-06-01T10:00:00.000Z");
 const old = "2026-01-01T00:00:00.000Z";
@@ -186,9 +186,10 @@ test("two hosts on a PostgreSQL that export and remove at once, beside calls, lo
   ]);
   const retention = createRetention({
     database: one,
-    tasks: [archives[0]?.task ?? []].flat(),
+    tasks: archives.slice(0, 1).map(({ task }) => task),
     log: recordingLog(),
-    clock: () => now,
+    now: () => Promise.resolve(now),
+    lock: retentionLocks.age,
   });
   await retention.run();
   const [archive] = archives;

@@ -2,7 +2,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import { sql } from "kysely";
 import { errorFacts, type Log } from "../observe/index.ts";
 import type { Database } from "../storage/index.ts";
-import { judgeTime } from "./retention-clock.ts";
 import type { RetentionKind } from "./retention-kinds.ts";
 
 /**
@@ -32,25 +31,26 @@ export interface RetentionOptions {
   database: Database;
   tasks: readonly RetentionTask[];
   log: Log;
-  clock(): Date;
+  /** The time by which tasks judge. */
+  now(): Promise<Date>;
+  /** The advisory lock under which one host of a PostgreSQL at a time does these tasks. */
+  lock: number;
 }
 
 class ClosingError extends Error {
   override readonly name = "ClosingError";
 }
 
-/** The advisory lock under which one host at a time removes rows of a PostgreSQL. */
-const retentionLock = 7446;
+/** The locks of the tasks of a host: by their age rows go under one, and with their tenant under the other. */
+export const retentionLocks = { age: 7446, tenant: 7448 };
 const rowsAtOnce = 200;
 const hourMs = 3_600_000;
-/** A clock that is so far ahead is worth a warning. */
-const warnMs = 2 * 86_400_000;
 
 /**
  * Retention of one host. Rows go a few at a time, each time in a transaction of its own, so a host that is killed has
  * removed some and goes on with the rest later.
  */
-export function createRetention({ database, tasks, log, clock }: RetentionOptions): Retention {
+export function createRetention({ database, tasks, log, now, lock }: RetentionOptions): Retention {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
   let isClosed = false;
@@ -64,15 +64,10 @@ export function createRetention({ database, tasks, log, clock }: RetentionOption
   };
 
   const runNow = async (): Promise<void> => {
-    const { at, aheadMs } = await judgeTime(database, clock());
-    if (aheadMs > warnMs)
-      log.warn(
-        { clock: clock().toISOString(), judgedAt: at.toISOString() },
-        "the clock is days ahead of the last look at old rows: the host was off, or the clock is wrong; correct it now if it is",
-      );
+    const at = await now();
     for (const { name, run } of tasks) {
       try {
-        const removed = await oneHostAtATime(database, () => run(at, step));
+        const removed = await oneHostAtATime(database, lock, () => run(at, step));
         if (removed !== undefined && removed > 0) log.info({ kind: name, removed }, "old rows removed");
       } catch (error) {
         if (error instanceof ClosingError) return;
@@ -111,11 +106,15 @@ export function removeOld({ name, keepMs, removeSome }: RetentionKind): Retentio
 }
 
 /** Undefined when another host is at it. A host whose connection breaks meanwhile goes on, which does no harm. */
-async function oneHostAtATime<T>({ db, isShared }: Database, work: () => Promise<T>): Promise<T | undefined> {
+async function oneHostAtATime<T>(
+  { db, isShared }: Database,
+  lock: number,
+  work: () => Promise<T>,
+): Promise<T | undefined> {
   if (!isShared) return work();
   return db.transaction().execute(async (transaction) => {
-    const lock = sql<{ held: boolean }>`select pg_try_advisory_xact_lock(${retentionLock}, 0) as held`;
-    const [answer] = (await lock.execute(transaction)).rows;
+    const take = sql<{ held: boolean }>`select pg_try_advisory_xact_lock(${lock}, 0) as held`;
+    const [answer] = (await take.execute(transaction)).rows;
     return answer?.held === true ? work() : undefined;
   });
 }

@@ -54,11 +54,9 @@ export function auditOperations({ stores: { audit }, checkpoints, clock }: Admin
     },
     async verifyAudit({ namespaceId }) {
       const { anchors, trail, held, broken } = await fromAnchors(namespaceId, async (known) => {
-        const [trail, held] = [
-          await audit.verify(namespaceId, known),
-          await holdAgainstCheckpoints(namespaceId, known),
-        ];
-        return { trail, held, broken: earlier(trail.broken, held.broken) };
+        const walked = await audit.verify(namespaceId, known);
+        const compared = await holdAgainstCheckpoints(namespaceId, known);
+        return { trail: walked, held: compared, broken: earlier(walked.broken, compared.broken) };
       });
       if (broken === undefined && held.count === 0 && !(await audit.isKnown(namespaceId))) throw unknownTenant();
       const exported = anchors.map(({ strand, sequence, hash, until }) => ({ strand, sequence, hash, until }));

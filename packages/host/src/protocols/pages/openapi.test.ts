@@ -59,6 +59,7 @@ test("the document has every route of the operators with its body, its answer an
     "post /admin/v1/audit/export: exportAudit, ExportAuditBody -> 200 ExportAuditAnswer",
     "get /admin/v1/audit/checkpoints: readCheckpoints, nothing -> 200 ReadCheckpointsAnswer",
     "get /admin/v1/audit/key: readAuditKey, nothing -> 200 ReadAuditKeyAnswer",
+    "post /admin/v1/tenants/delete: deleteTenant, DeleteTenantBody -> 200 DeleteTenantAnswer",
     "post /admin/v1/explanations: explain, ExplainBody -> 200 ExplainAnswer",
     "post /admin/v1/explanations/denial: explainDenial, ExplainDenialBody -> 200 ExplainDenialAnswer",
     "get /admin/v1/namespaces: readNamespaces, nothing -> 200 ReadNamespacesAnswer",

@@ -105,6 +105,7 @@ describe.each(databaseKinds)("on %s", (kind) => {
     const now = () => Promise.resolve(new Date(future));
     const running = createRetention({ database, tasks, log: recordingLog(), now, lock: retentionLocks.age }).run();
     const waited: number[] = [];
+    // oxlint-disable-next-line no-unmodified-loop-condition -- the steps modify it
     while (steps < 20) {
       const before = steps;
       await audit.record(auditEvent("beside", { namespaceId: "acme" }));

@@ -2,7 +2,7 @@ import { sql, type RawBuilder } from "kysely";
 import { z } from "zod";
 import { positive } from "../base/index.ts";
 import type { ReplayStore } from "../ledger/index.ts";
-import { fewRows, livingHosts, type Database, type Schema } from "../storage/index.ts";
+import { fewRows, freePages, livingHosts, type Database, type Schema } from "../storage/index.ts";
 
 export const RetentionSettingsSchema = z.strictObject({
   turnsDays: positive
@@ -77,6 +77,8 @@ export function retentionKinds(
       keepMs: dayMs,
       removeSome: rowsOf("hosts", (before) => sql`started_at < ${before} and ${isGone(database)}`),
     },
+    // The last: what the others removed is free by now.
+    { name: "free pages", keepMs: 0, removeSome: (_before, most) => freePages(database, most) },
   ];
 }
 

@@ -27,6 +27,7 @@ import {
   createRetention,
   exportFolder,
   judgeTime,
+  removeEndedGrants,
   removeOld,
   retentionKinds,
   retentionLocks,
@@ -144,11 +145,12 @@ async function wire(
     clock,
     onAuditError: (error: unknown) => log.error(errorFacts(error), "operator's change not kept on the trail"),
   };
-  const { auditDays, auditFolder } = config.retention;
+  const { auditDays, auditFolder, endedGrantsDays } = config.retention;
   const trails = { database, audit: stores.audit, key, folder: exportFolder(config.database, auditFolder), log };
   const retention = createRetention({
     database,
     tasks: [
+      removeEndedGrants(stores.grants, endedGrantsDays),
       ...retentionKinds(config, database, stores.replay).map(removeOld),
       ...(auditDays === undefined ? [] : [auditRetention(trails, auditDays)]),
     ],

@@ -12,6 +12,7 @@ export const RetentionSettingsSchema = z.strictObject({
     .optional()
     .describe("days for which audit rows are kept before they are exported; for ever unless set"),
   auditFolder: z.string().min(1).optional().describe("folder of the exports; audit-exports beside the database"),
+  endedGrantsDays: positive.default(365).describe("days for which a grant is kept after it expired or was revoked"),
   messagesDays: positive.default(90).describe("days for which a message is kept after it was acknowledged"),
   escalationsDays: positive.default(365).describe("days for which an escalation is kept after it expired"),
 });

@@ -22,6 +22,7 @@ const testedBranches = {
   front: 86,
   access: 94,
   turns: 89,
+  retention: 85,
   grants: 92,
   audit: 92,
   escalations: 95,

@@ -37,8 +37,10 @@ const operatorCommands = [
   words`escalation deny q0 --tenant acme --reason no`,
   words`audit list --tenant acme`,
   words`audit verify --tenant acme`,
+  words`audit export --tenant acme --out export.jsonl`,
   words`audit checkpoint --out copy.jsonl`,
   words`audit key`,
+  words`tenant delete acme --confirm acme`,
   words`why --tenant acme --actor agent:a --purpose p --action read --resource files`,
   words`why --tenant acme --trace t`,
 ];

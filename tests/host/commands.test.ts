@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { databaseKinds } from "../../packages/host/test/databases.ts";
 import { ask } from "../../packages/host/test/host-calls.ts";
@@ -7,6 +8,7 @@ import {
   command,
   commandJson,
   commandWith,
+  misused,
   refused,
   said,
   startAskingHost,
@@ -385,6 +387,55 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
         "The matching `list` command shows what there is.",
       ),
     );
+  });
+
+  test("audit: exported to a file that is verified by itself, and joins the trail", async () => {
+    await enter("exported", { "files/notes": ["read"] });
+    const [file, key] = [`${host.folder}/exported.jsonl`, `${host.folder}/exported.pem`];
+    writeFileSync(key, (await command(host, words`audit key`)).stdout);
+    const { rows } = await json<{ rows: number }>(words`audit verify --tenant exported`);
+    const whole = `${file} is whole: ${rows} rows of exported, signed by the key ${"0".repeat(32)}.`;
+    const printed = async (args: readonly string[]) => {
+      const { stdout, ...rest } = await command(host, args);
+      return { ...rest, stdout: stdout.replace(/key [0-9a-f]{32}/, `key ${"0".repeat(32)}`) };
+    };
+    const lines = [whole, `Strand 0: rows 1 to ${rows}.`];
+    expect(await printed(words`audit export --tenant exported --out ${file}`)).toEqual(said(...lines));
+    expect(await printed(words`audit verify --file ${file} --key ${key}`)).toEqual(said(...lines));
+    expect(await printed(words`audit verify --file ${file} --tenant exported`)).toEqual(
+      said(whole, `Strand 0: rows 1 to ${rows}. The host's rows go on from there.`),
+    );
+    expect(await command(host, words`audit verify --file ${file} --tenant trail`)).toEqual(
+      refused(`${file} is of the tenant exported.`),
+    );
+    expect(await command(host, words`audit export --tenant exported --out ${file}`)).toMatchObject({ code: 2 });
+    expect(await command(host, words`audit export --tenant nobody --out ${file}.2`)).toMatchObject({ code: 1 });
+    writeFileSync(file, readFileSync(file, "utf8").replace("allowed", "denied"));
+    expect(await command(host, words`audit verify --file ${file}`)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("was changed, or lines before it were removed"),
+    });
+  });
+
+  test("tenant: deleted with one command, which needs its name twice", async () => {
+    const token = await enter("leaving", { "files/notes": ["list", "create"] });
+    await command(host, words`files create notes/a --content a`, token);
+    expect(await command(host, words`tenant delete leaving --confirm leavin`)).toEqual(
+      misused("--confirm leavin: expected leaving, the tenant that is to be deleted."),
+    );
+    expect(await command(host, words`files list notes`, token)).toMatchObject({ code: 0 });
+    expect(await command(host, words`tenant delete leaving --confirm leaving`)).toEqual(
+      said("Deleted leaving. Its audit trail is with the exports of the host that removed it."),
+    );
+    expect(await command(host, words`files list notes`, token)).toMatchObject({ code: 1 });
+    expect(await prints(words`grant list --tenant leaving`)).toEqual(said("There are no grants."));
+    expect(await json(words`audit list --tenant leaving`)).toMatchObject({
+      events: [{ event: { action: "tenant.deleted", outcome: "succeeded" } }],
+    });
+    expect((await command(host, words`audit verify --tenant leaving`)).stdout).toMatch(
+      /^The audit trail of leaving is whole: 1 row\.\nExported and removed from strand 0: \d+ rows, up to /,
+    );
+    expect(await command(host, words`tenant delete nobody --confirm nobody`)).toMatchObject({ code: 1 });
   });
 
   test("why: every grant with the first condition it failed, and the one command", async () => {

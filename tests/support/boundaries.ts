@@ -29,6 +29,7 @@ const hostFloors: readonly (readonly string[])[] = [
   ["front"],
   ["access"],
   ["turns"],
+  ["retention"],
   ["grants", "audit", "escalations", "messages", "files", "tool-namespaces", "mcp-servers"],
   ["management"],
   ["ledger"],

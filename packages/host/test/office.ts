@@ -15,6 +15,8 @@ import { adminProtocol } from "../src/protocols/admin/admin-protocol.ts";
 import type { Database } from "../src/storage/database.ts";
 import { createRateLimit, type RateLimit } from "../src/access/rate-limit.ts";
 import { openStores, type Stores } from "../src/compose/stores.ts";
+import { createRetention, retentionLocks } from "../src/retention/retention.ts";
+import { tenantDeletion } from "../src/retention/tenant-deletion.ts";
 import { access, alice, assistant, context } from "./records.ts";
 
 /** The moment at which everything in it happens, as the host writes it. */
@@ -61,6 +63,10 @@ export interface Office {
   errors: unknown[];
   auditErrors: unknown[];
   handler: (request: Request) => Promise<Response | undefined>;
+  /** Removes what is left of deleted tenants. */
+  removeDeletedTenants(): Promise<void>;
+  /** Where their trails are exported. */
+  exportFolder: string;
   send<Body = Refusal>(as: Caller, method: string, path: string, body?: unknown): Promise<Answer<Body>>;
   get<Body>(path: string, query?: Readonly<Record<string, string | number>>): Promise<Answer<Body>>;
   post<Body>(path: string, body: unknown): Promise<Answer<Body>>;
@@ -90,6 +96,14 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
   const { file, keyFile } = newCheckpointFile(options.checkpointFile);
   const key = openSigningKey(keyFile);
   const checkpoints = createCheckpoints({ file, key, audit: stores.audit, database, log: silent, clock });
+  const trails = { database, audit: stores.audit, key, folder: `${file}.exports`, log: silent };
+  const deletion = createRetention({
+    database,
+    tasks: [tenantDeletion({ ...trails, tenants: stores.tenants })],
+    log: silent,
+    now: () => Promise.resolve(clock()),
+    lock: retentionLocks.tenant,
+  });
   const operators = { actor: oona, owner: oona, purposes: ["operate"], admin: true };
   const operator = await stores.credentials.create({ namespaceId: "operators", access: operators });
   const agent = await stores.credentials.create({ namespaceId: "acme", access });
@@ -98,7 +112,15 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
   const auditErrors: unknown[] = [];
   const protocol = serveProtocol(
     adminProtocol(
-      { stores, checkpoints, kernel, toolNamespaces: ["files", "messages", "service"], clock },
+      {
+        stores,
+        checkpoints,
+        kernel,
+        toolNamespaces: ["files", "messages", "service"],
+        clock,
+        // Only when the test says so: what it looks at must not go meanwhile.
+        removeDeletedTenants() {},
+      },
       {
         credentials: stores.credentials,
         audit: audit ?? stores.audit,
@@ -133,6 +155,8 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
     errors,
     auditErrors,
     handler,
+    removeDeletedTenants: deletion.run,
+    exportFolder: trails.folder,
     send,
     get: (path, query = {}) => send("operator", "GET", `${path}?${queryText(query)}`),
     post: (path, body) => send("operator", "POST", path, body),

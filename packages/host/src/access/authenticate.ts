@@ -17,6 +17,8 @@ export interface AuthenticationPorts {
   credentials: CredentialStore;
   /** Absent where only credentials of this host are accepted. */
   jwt?: JwtVerifier | undefined;
+  /** Whether a tenant was deleted: nobody is a caller of it then, whatever their token says. */
+  isDeleted?: ((namespaceId: string) => Promise<boolean>) | undefined;
   clock: () => Date;
 }
 
@@ -26,11 +28,20 @@ export async function authenticate(
   headers: RequestHeaders,
   expected = "a valid credential",
 ): Promise<Caller> {
-  const caller = await orUnavailable(findCaller(ports, headers.get("authorization") ?? ""));
+  const caller = await orUnavailable(findLivingCaller(ports, headers.get("authorization") ?? ""));
   if (caller !== undefined) return caller;
   throw new ServiceHttpError(401, "unauthenticated", `Send ${expected}: authorization: Bearer <token>.`, {
     headers: { "www-authenticate": 'Bearer realm="turnpike"' },
   });
+}
+
+async function findLivingCaller(ports: AuthenticationPorts, header: string): Promise<Caller | undefined> {
+  const { isDeleted } = ports;
+  const caller = await findCaller(ports, header);
+  if (caller === undefined || isDeleted === undefined) return caller;
+  const { namespaceId } = caller.credential;
+  if (await isDeleted(namespaceId)) return undefined;
+  return { ...caller, stands: async (later) => !(await isDeleted(namespaceId)) && caller.stands(later) };
 }
 
 async function findCaller(

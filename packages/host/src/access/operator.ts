@@ -11,6 +11,7 @@ type Change = Pick<AuditEvent, "namespaceId"> & { action: string } & Partial<
 export interface Operator {
   /** The id of their credential. */
   id: string;
+  actor: PrincipalRef;
   /** Records the change on the trail, makes it, and records the outcome. Throws when it cannot be recorded first. */
   change<T>(change: Change, make: () => Promise<T>): Promise<T>;
 }
@@ -37,6 +38,7 @@ export function createOperator(
   });
   return {
     id: who.id,
+    actor: who.actor,
     async change(change, make) {
       try {
         await audit.record(eventOf(change, "allowed"));

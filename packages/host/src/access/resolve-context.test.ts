@@ -26,7 +26,12 @@ interface World {
 }
 
 async function world(
-  options: { access?: Partial<CredentialAccess>; burst?: number; jwt?: JwtVerifier } = {},
+  options: {
+    access?: Partial<CredentialAccess>;
+    burst?: number;
+    jwt?: JwtVerifier;
+    isDeleted?: (namespaceId: string) => Promise<boolean>;
+  } = {},
 ): Promise<World> {
   const stores = openStores(await open());
   const tenant = newTenant();
@@ -35,6 +40,7 @@ async function world(
     credentials: stores.credentials,
     settings: stores.settings,
     jwt: options.jwt,
+    isDeleted: options.isDeleted,
     rateLimit: createRateLimit({ perSecond: 1, burst: options.burst ?? 100, clock: () => 0 }),
     clock: () => noon,
   });
@@ -113,6 +119,22 @@ describe("a good credential", () => {
     const { resolve } = await world({ jwt: createJwtVerifier(trusting(provider)) });
     const { context: resolved } = await resolve(bearer(await provider.sign()));
     expect(resolved).toMatchObject({ actor: alice, owner: alice, namespaceId: "tenant-1", purpose: "support" });
+  });
+});
+
+describe("a tenant that was deleted", () => {
+  test("has no caller, by a credential or by a token of an identity provider, and those it had stand no more", async () => {
+    const provider = await identityProvider();
+    const deleted = new Set<string>();
+    const isDeleted = (namespaceId: string): Promise<boolean> => Promise.resolve(deleted.has(namespaceId));
+    const { tenant, token, resolve } = await world({ jwt: createJwtVerifier(trusting(provider)), isDeleted });
+    const signed = await provider.sign();
+    const callers = await Promise.all([token, signed].map(async (sent) => (await resolve(bearer(sent))).caller));
+    const stand = () => Promise.all(callers.map((caller) => caller?.stands(noon)));
+    expect(await stand()).toEqual([true, true]);
+    deleted.add(tenant).add("tenant-1");
+    expect(await stand()).toEqual([false, false]);
+    for (const sent of [token, signed]) expect(wire((await resolve(bearer(sent))).context)).toEqual(unauthenticated);
   });
 });
 

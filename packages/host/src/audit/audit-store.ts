@@ -1,6 +1,9 @@
 import { sql } from "kysely";
 import type { AuditSink } from "turnpike/kernel";
-import { openLedger, recordEvent, type Ledger, type TenantHead } from "../ledger/index.ts";
+import { openLedger, recordEvent, type Ledger, type StrandHead, type TenantHead } from "../ledger/index.ts";
+import type { ExportPlace } from "../management/index.ts";
+import { readAnchors, type Anchors } from "./anchors.ts";
+import { beginExport, continueExport, type ExportPage, type ExportRange } from "./audit-export.ts";
 import { findScanEnd, listEvents, type AuditFilter, type AuditPlace, type AuditRow } from "./audit-list.ts";
 import {
   findBreak,
@@ -11,14 +14,25 @@ import {
   type TrailPart,
   type TrailState,
 } from "./audit-verify.ts";
+import type { SigningKey, VerifyingKey } from "./signing-key.ts";
 import type { Database } from "../storage/index.ts";
 
 /** The audit trail: rows of a tenant form a chain in which each hash covers all before it. */
 export interface AuditStore extends AuditSink {
+  /** Where the chains of a tenant begin, by what was signed with the key. */
+  readAnchors(namespaceId: string, key: VerifyingKey): Promise<Anchors>;
   /** Follows the chains of a tenant: how far they are whole, and which row is the first that was changed or removed. */
   verify(namespaceId: string, part?: TrailPart): Promise<TrailState>;
   /** What became of the first of these heads that is not on the trail; undefined when all of them are. */
-  findBreak(namespaceId: string, heads: readonly SignedHead[]): Promise<Break | undefined>;
+  findBreak(
+    namespaceId: string,
+    heads: readonly SignedHead[],
+    anchors?: readonly StrandHead[],
+  ): Promise<Break | undefined>;
+  /** The first page of an export. Throws `AuditExportError` when the trail is not whole. */
+  beginExport(namespaceId: string, key: SigningKey, range: ExportRange): Promise<ExportPage>;
+  /** The page of an export behind another. */
+  continueExport(namespaceId: string, key: SigningKey, place: ExportPlace): Promise<ExportPage>;
   /** Whether the database has anything of a tenant: a trail, a grant or a credential. */
   isKnown(namespaceId: string): Promise<boolean>;
   /** The heads of tenants behind another, in a fixed order. */
@@ -54,8 +68,11 @@ export function createAuditStore(database: Database, ledger: Ledger = openLedger
     list: (namespaceId, filter) => listEvents(reports, namespaceId, filter),
     findScanEnd: (namespaceId, filter) => findScanEnd(reports, namespaceId, filter),
     flush: () => ledger.flush(),
+    readAnchors: (namespaceId, key) => readAnchors(reports, namespaceId, key),
     verify: (namespaceId, part) => verifyTrail(reports, namespaceId, part),
-    findBreak: (namespaceId, heads) => findBreak(reports, namespaceId, heads),
+    findBreak: (namespaceId, heads, anchors) => findBreak(reports, namespaceId, heads, anchors),
+    beginExport: (namespaceId, key, range) => beginExport({ db: reports, namespaceId, key }, range),
+    continueExport: (namespaceId, key, place) => continueExport({ db: reports, namespaceId, key }, place),
     isKnown: (namespaceId) => isKnownTenant(reports, namespaceId),
     async listHeads(behind, limit) {
       let heads = reports

@@ -30,6 +30,8 @@ export interface TrailPart {
   behind?: StrandHead | undefined;
   /** How many rows at most. */
   rows?: number | undefined;
+  /** The last rows that were exported and removed. */
+  anchors?: readonly StrandHead[] | undefined;
 }
 
 /** A head that was signed, and by which checkpoint; undefined for one that this process knows and has yet to sign. */
@@ -42,16 +44,19 @@ type Db = Kysely<Schema>;
 /** Few enough that checking them holds nobody up. */
 const pageSize = 200;
 
-/** Follows every chain of a tenant from its first row to its head, or goes on with that for so many rows. */
+/** Follows every chain of a tenant from its anchor, or its first row, to its head, or goes on with that for so many rows. */
 export async function verifyTrail(db: Db, namespaceId: string, part: TrailPart = {}): Promise<TrailState> {
-  const { behind, rows: most = Number.POSITIVE_INFINITY } = part;
+  const { behind, rows: most = Number.POSITIVE_INFINITY, anchors = [] } = part;
   const found: TrailState = { rows: 0, heads: [] };
   const heads = await readHeads(db, namespaceId);
-  for (const strand of await listStrands(db, namespaceId, heads)) {
+  for (const strand of await listStrands(db, namespaceId, [...heads, ...anchors])) {
     if (strand < (behind?.strand ?? 0)) continue;
     const head = heads.find((one) => one.strand === strand);
-    const from = strand === behind?.strand ? behind : start;
-    const chain = { db, namespaceId, strand };
+    const anchor = anchors.find((one) => one.strand === strand) ?? start;
+    // What was exported and removed since the part before need not be there any more.
+    const isBehind = strand === behind?.strand && behind.sequence > anchor.sequence;
+    const from = isBehind ? behind : anchor;
+    const chain = { db, namespaceId, strand, from: anchor };
     const { last, broken } = await verifyStrand(chain, from, head ?? start, most - found.rows);
     found.rows += last.sequence - from.sequence;
     const isEnd = broken !== undefined || last.sequence >= (head ?? start).sequence;
@@ -67,6 +72,8 @@ interface Chain {
   db: Db;
   namespaceId: string;
   strand: number;
+  /** The last row that was exported and removed; the start when none was. */
+  from: Head;
 }
 
 /** Follows a chain from one row to its head, or to the last of so many rows. */
@@ -76,6 +83,8 @@ async function verifyStrand(
   { sequence, hash }: Head,
   most: number,
 ): Promise<{ last: Head; broken?: Break }> {
+  const first = await firstRow(chain);
+  if (first !== undefined && first <= chain.from.sequence) return { last: from, broken: inserted(chain, first) };
   const until = Math.min(sequence, from.sequence + most);
   const last = await walk(chain, from, until);
   const found = { last };
@@ -90,14 +99,29 @@ async function verifyStrand(
   return { ...found, broken: touched(chain, end.sequence + 1) };
 }
 
-/** What became of the first of these heads that is not on the trail; undefined when all of them are. */
-export async function findBreak(db: Db, namespaceId: string, heads: readonly SignedHead[]): Promise<Break | undefined> {
+/**
+ * What became of the first of these heads that is not on the trail; undefined when all of them are. One before an anchor
+ * cannot be looked up any more: the anchor, which is signed, stands for it.
+ */
+export async function findBreak(
+  db: Db,
+  namespaceId: string,
+  signed: readonly SignedHead[],
+  anchors: readonly StrandHead[] = [],
+): Promise<Break | undefined> {
+  const anchored = new Map(anchors.map((anchor) => [anchor.strand, anchor]));
+  const heads = signed.filter(({ strand, sequence }) => sequence >= (anchored.get(strand)?.sequence ?? 0));
   for (let place = 0; place < heads.length; place += pageSize) {
     const page = heads.slice(place, place + pageSize);
     const hashes = await readHashes(db, namespaceId, page);
+    for (const anchor of anchors) hashes.set(nameOf(anchor), anchor.hash);
     const missing = page.find((head) => hashes.get(nameOf(head)) !== head.hash);
     if (missing !== undefined && hashes.has(nameOf(missing))) return changed(missing);
-    if (missing !== undefined) return removed(missing, await lastRow({ db, namespaceId, strand: missing.strand }));
+    if (missing !== undefined) {
+      const { strand } = missing;
+      const from = anchored.get(strand) ?? start;
+      return removed(missing, Math.max(from.sequence, await lastRow({ db, namespaceId, strand, from })));
+    }
     await yieldToEventLoop();
   }
   return undefined;
@@ -121,6 +145,11 @@ const start: Head = { sequence: 0, hash: origin };
 
 function touched({ strand }: Chain, sequence: number): Break {
   return { strand, sequence, why: `${rowName(strand, sequence)} was changed or removed` };
+}
+
+function inserted({ strand, from }: Chain, sequence: number): Break {
+  const why = `${rowName(strand, sequence)} is there, although rows up to ${from.sequence} were exported and removed`;
+  return { strand, sequence, why };
 }
 
 function changed(signed: SignedHead): Break {
@@ -170,6 +199,11 @@ function isSame(row: Schema["audit"], expected: Schema["audit"]): boolean {
   return columns.length === Object.keys(row).length && columns.every((column) => row[column] === expected[column]);
 }
 
+/** The number of the oldest row. */
+async function firstRow(chain: Chain): Promise<number | undefined> {
+  return (await rowsOf(chain).select("sequence").orderBy("sequence").limit(1).executeTakeFirst())?.sequence;
+}
+
 /** The number of the newest row, whatever is missing before it. */
 async function lastRow(chain: Chain): Promise<number> {
   const newest = rowsOf(chain).select("sequence").orderBy("sequence", "desc").limit(1);
@@ -183,7 +217,7 @@ function rowsOf({ db, namespaceId, strand }: Chain) {
 /** The strands that have a head, and those that have rows without one. */
 async function listStrands(db: Db, namespaceId: string, heads: readonly StrandHead[]): Promise<number[]> {
   const strands = new Set(heads.map(({ strand }) => strand));
-  if ((await lastRow({ db, namespaceId, strand: 0 })) > 0) strands.add(0);
+  if ((await lastRow({ db, namespaceId, strand: 0, from: start })) > 0) strands.add(0);
   // On SQLite, where a host has strand 0 alone, a partial index finds the others, which nobody should have written.
   const rows = db.selectFrom("audit").select("strand").where("namespace_id", "=", columnText(namespaceId));
   const others = rows
@@ -204,11 +238,7 @@ async function readHead({ db, namespaceId, strand }: Chain): Promise<Head | unde
   return (await readHeads(db, namespaceId)).find((head) => head.strand === strand);
 }
 
-async function readHashes(
-  db: Db,
-  namespaceId: string,
-  heads: readonly StrandHead[],
-): Promise<ReadonlyMap<string, string>> {
+async function readHashes(db: Db, namespaceId: string, heads: readonly StrandHead[]): Promise<Map<string, string>> {
   const rows = await db
     .selectFrom("audit")
     .select(["strand", "sequence", "hash"])

@@ -7,12 +7,12 @@ import type { AuditStore } from "./audit-store.ts";
 import type { TenantHead } from "../ledger/index.ts";
 import { beginning, CheckpointError, headsOfTenant, headsPerLine, placeBehind, signLine } from "./checkpoint.ts";
 import { appendLines, copyLines, readCheckpoints } from "./checkpoint-file.ts";
-import type { SigningKey, VerifyingKey } from "./signing-key.ts";
+import type { SigningKey } from "./signing-key.ts";
 import type { SignedHead } from "./audit-verify.ts";
 
 /** Signed heads of every trail, in a file outside the database: what was cut or rewritten in there is found with them. */
 export interface Checkpoints {
-  readonly key: VerifyingKey;
+  readonly key: SigningKey;
   /** How many heads wait to be signed. */
   readonly waiting: number;
   /** Signs the heads that changed since the last time and appends them to the file. Rejects when that fails. */

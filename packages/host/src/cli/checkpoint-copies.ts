@@ -19,7 +19,7 @@ import { requestAdmin } from "./admin-request.ts";
 import type { OperatorFlags } from "./connection.ts";
 
 /** The flags of a command that trusts a key. */
-type KeyFlags = OperatorFlags & { key?: string };
+export type KeyFlags = OperatorFlags & { key?: string };
 
 /** The result of comparing a trail with a file of checkpoints. */
 export interface FileVerdict {
@@ -87,7 +87,7 @@ function follow(lines: readonly string[], from: typeof beginning, key: Verifying
 }
 
 /** The key that the operator named; otherwise the host's own key. */
-async function trustedKey(flags: KeyFlags): Promise<VerifyingKey> {
+export async function trustedKey(flags: KeyFlags): Promise<VerifyingKey> {
   if (flags.key === undefined) return parseVerifyingKey((await requestAdmin(flags, "readAuditKey", {})).publicKey);
   try {
     return readVerifyingKey(flags.key);

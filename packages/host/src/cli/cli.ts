@@ -10,6 +10,7 @@ import { addMcpCommand } from "./mcp-command.ts";
 import { addMessageCommands } from "./message-commands.ts";
 import { addNamespaceCommands } from "./namespace-commands.ts";
 import { jsonText } from "./table.ts";
+import { addTenantCommands } from "./tenant-commands.ts";
 import { addToolsCommands } from "./tools-commands.ts";
 import { addTurnCommand } from "./turn-command.ts";
 import { addWhyCommand } from "./why-command.ts";
@@ -27,6 +28,7 @@ const clientCommands: readonly ((program: Command, show: Show) => void)[] = [
   addToolsCommands,
   addEscalationCommands,
   addAuditCommands,
+  addTenantCommands,
   addWhyCommand,
   addFilesCommands,
   addMessageCommands,

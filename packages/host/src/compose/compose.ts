@@ -22,6 +22,17 @@ import { mcpProtocol } from "../protocols/mcp/index.ts";
 import { metricsPage, openPages } from "../protocols/pages/index.ts";
 import { serviceProtocol } from "../protocols/service/index.ts";
 import { createFront, createReadiness, serveProtocol, startServer } from "../front/index.ts";
+import {
+  auditRetention,
+  createRetention,
+  exportFolder,
+  judgeTime,
+  removeEndedGrants,
+  removeOld,
+  retentionKinds,
+  retentionLocks,
+  tenantDeletion,
+} from "../retention/index.ts";
 import { createPipeline } from "./pipeline.ts";
 import { openStores, type Stores } from "./stores.ts";
 import { version } from "../base/index.ts";
@@ -43,7 +54,6 @@ export interface HostOptions extends Runtimes {
   isNewOperatorTokenWanted?: boolean;
 }
 
-const dayMs = 86_400_000;
 const hourMs = 3_600_000;
 
 /** Starts a host. A host that cannot start leaves nothing open. */
@@ -114,13 +124,15 @@ async function wire(
   const resolveContext = createContextResolver({
     credentials: stores.credentials,
     jwt: config.jwt && createJwtVerifier(config.jwt, { onKeySetError }),
+    isDeleted: stores.tenants.isDeleted,
     settings: stores.settings,
     rateLimit,
     clock,
   });
+  const key = openSigningKey(auditKeyFile(config));
   const checkpoints = createCheckpoints({
     file: checkpointFile(config),
-    key: openSigningKey(auditKeyFile(config)),
+    key,
     audit: stores.audit,
     database,
     log,
@@ -133,7 +145,28 @@ async function wire(
     clock,
     onAuditError: (error: unknown) => log.error(errorFacts(error), "operator's change not kept on the trail"),
   };
-  const services = { stores, checkpoints, kernel, toolNamespaces, clock };
+  const { auditDays, auditFolder, endedGrantsDays } = config.retention;
+  const trails = { database, audit: stores.audit, key, folder: exportFolder(config.database, auditFolder), log };
+  const retention = createRetention({
+    database,
+    tasks: [
+      removeEndedGrants(stores.grants, endedGrantsDays),
+      ...retentionKinds(config, database, stores.replay).map(removeOld),
+      ...(auditDays === undefined ? [] : [auditRetention(trails, auditDays)]),
+    ],
+    log,
+    now: () => judgeTime(database, clock(), log),
+    lock: retentionLocks.age,
+  });
+  const deletion = createRetention({
+    database,
+    tasks: [tenantDeletion({ ...trails, tenants: stores.tenants })],
+    log,
+    now: () => Promise.resolve(clock()),
+    lock: retentionLocks.tenant,
+  });
+  const removeDeletedTenants = (): void => void deletion.run();
+  const services = { stores, checkpoints, kernel, toolNamespaces, clock, removeDeletedTenants };
   const pages = openPages({ checkReady: createReadiness(() => heartbeat(database)), log });
   // A further protocol is a room and a line here. The service is the last, because it owns every other path.
   const front = createFront({
@@ -158,14 +191,16 @@ async function wire(
       throw error;
     },
   );
-  const forgetting = await forgetResults(stores, config, log);
+  retention.start();
+  deletion.start();
+  void deletion.run();
   checkpoints.start(config.audit.checkpointSeconds);
   return {
     url: listening.url,
     stores,
     operatorToken,
     async close() {
-      clearInterval(forgetting);
+      await Promise.all([retention.close(), deletion.close()]);
       await listening.close();
       await pool.close();
       await stores.audit.flush();
@@ -174,18 +209,6 @@ async function wire(
       await database.close();
     },
   };
-}
-
-/** Deletes old results, now and every hour. */
-async function forgetResults({ replay }: Stores, config: Config, log: Log): Promise<NodeJS.Timeout> {
-  const forget = async (): Promise<void> => {
-    const before = new Date(Date.now() - config.replay.keepResultsDays * dayMs).toISOString();
-    await replay
-      .forgetResults(before)
-      .catch((error: unknown) => log.error(errorFacts(error), "old results not forgotten"));
-  };
-  await forget();
-  return setInterval(() => void forget(), hourMs);
 }
 
 function watchQueues(metrics: Metrics, { audit, escalations, messages }: Stores, checkpoints: Checkpoints): void {

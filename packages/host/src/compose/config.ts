@@ -6,6 +6,7 @@ import { ConfigError, isLoopback, positive } from "../base/index.ts";
 import { AuditSettingsSchema } from "../audit/index.ts";
 import { ListenSchema, TlsSchema, wireLimits } from "../front/index.ts";
 import { LogSettingsSchema } from "../observe/index.ts";
+import { RetentionSettingsSchema } from "../retention/index.ts";
 import { RuntimeConfigSchema, turnLimits } from "../turns/index.ts";
 import { McpConfigSchema, withoutMcpSecrets } from "../mcp-servers/index.ts";
 
@@ -37,7 +38,8 @@ const ConfigSchema = z.strictObject({
     })
     .prefault({}),
   runtime: RuntimeConfigSchema.default({ kind: "none" }),
-  replay: z.strictObject({ keepResultsDays: positive.default(7) }).prefault({}),
+  replay: z.strictObject({ keepResultsDays: positive.default(7), keepReadsHours: positive.default(1) }).prefault({}),
+  retention: RetentionSettingsSchema.prefault({}),
   escalations: z.strictObject({ expireHours: positive.default(24) }).prefault({}),
   audit: AuditSettingsSchema.prefault({}),
   log: LogSettingsSchema.prefault({}),

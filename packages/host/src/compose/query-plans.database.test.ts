@@ -118,8 +118,8 @@ const calls: Row[] = [
   },
   {
     name: "old results",
-    run: ({ replay }) => replay.forgetResults("2025-01-01T00:00:00.000Z"),
-    plan: ["replay_by_age"],
+    run: ({ replay }) => replay.forgetResults("writes", "2025-01-01T00:00:00.000Z", 100),
+    plan: ["replay_results"],
   },
 ];
 

@@ -82,7 +82,10 @@ const operations: Operation[] = [
     prepare: ({ replay }, { tenant }) => replay.begin(replayKey(tenant, "to release"), "one"),
     run: ({ replay }, { tenant }) => replay.release(replayKey(tenant, "to release")),
   },
-  { name: "replay.forgetResults", run: ({ replay }) => replay.forgetResults("2999-01-01T00:00:00.000Z") },
+  {
+    name: "replay.forgetResults",
+    run: ({ replay }) => replay.forgetResults("writes", "2999-01-01T00:00:00.000Z", 200),
+  },
   { name: "files.write, the first time", run: ({ files }, { tenant }) => files.write(mine(tenant), ["new"], "new") },
   { name: "files.write, again", run: ({ files }, { tenant }) => files.write(mine(tenant), ["seeded"], "new") },
   { name: "files.read", run: ({ files }, { tenant }) => files.read(mine(tenant), ["seeded"]) },

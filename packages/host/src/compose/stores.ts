@@ -6,6 +6,7 @@ import { createEscalationStore, type EscalationStore } from "../escalations/inde
 import { createFileStore, type FileStore } from "../files/index.ts";
 import { createGrantStore, type GrantStore, insertGrant } from "../grants/index.ts";
 import { createNamespaceSettingsStore, type NamespaceSettingsStore } from "../tool-namespaces/index.ts";
+import { createDeletedTenants, type DeletedTenants } from "../retention/index.ts";
 import { createMessageStore, type MessageStore } from "../messages/index.ts";
 import {
   createDecisionLedger,
@@ -28,6 +29,7 @@ export interface Stores {
   files: FileStore;
   escalations: EscalationStore;
   messages: MessageStore;
+  tenants: DeletedTenants;
 }
 
 /** The limits of the stores. */
@@ -54,6 +56,7 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
     audit: createAuditStore(database, ledger),
     decisions: createDecisionLedger(ledger),
     replay: createReplayStore(database, {}, ledger),
+    tenants: createDeletedTenants(database, cache, revisions),
     files: createFileStore(database),
     messages: createMessageStore(database, { maxUnacknowledged: unreadMessages }),
     escalations: createEscalationStore(database, revisions, {

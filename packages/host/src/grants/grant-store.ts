@@ -29,8 +29,19 @@ export interface GrantStore extends GrantSource {
   revoke(namespaceId: string, grantId: string, at: string): Promise<boolean>;
   /** Grants of a tenant as operators see them, by id, those after the grant `after`. */
   list(namespaceId: string, options: GrantFilter): Promise<Grant[]>;
+  /** Removes grants that expired or were revoked before an instant, and their uses, among so many behind a place. */
+  removeEnded(before: Date, behind: GrantPlace | undefined, most: number): Promise<Removed<GrantPlace>>;
   /** Grants that were derived from this one, directly or through others, nearest first. */
   descendants(namespaceId: string, grantId: string, limit: number): Promise<Grant[]>;
+}
+
+/** Where a grant stands among those of all tenants. */
+export type GrantPlace = Pick<Schema["grants"], "namespace_id" | "id">;
+
+/** How many rows went, and behind which place to go on; none behind the last. */
+export interface Removed<Place> {
+  removed: number;
+  next?: Place;
 }
 
 /** How many ids one statement may hold on either database. */
@@ -89,6 +100,25 @@ export function createGrantStore({ db, reports }: Database, cache: ReadCache, re
       if (issuer !== undefined) all = all.where("issuer", "=", columnText(principalKey(issuer)));
       if (after !== undefined) all = all.where("id", ">", columnText(after));
       return mapInSlices(await all.execute(), ({ content }) => parseGrant(content));
+    },
+    async removeEnded(before, behind, most) {
+      let all = reports.selectFrom("grants").select(["namespace_id", "id", "content"]);
+      if (behind !== undefined)
+        all = all.where(sql<boolean>`(namespace_id, id) > (${behind.namespace_id}, ${behind.id})`);
+      const rows = await all.orderBy("namespace_id").orderBy("id").limit(most).execute();
+      const ended = rows.filter(({ content }) => endOf(parseKept(content).grant) < before.getTime());
+      if (ended.length > 0)
+        await revisions.write(async (transaction) => {
+          for (const tenant of new Set(ended.map(({ namespace_id }) => namespace_id))) {
+            const ids = ended.flatMap(({ namespace_id, id }) => (namespace_id === tenant ? id : []));
+            const grants = transaction.deleteFrom("grants").where("namespace_id", "=", tenant);
+            await grants.where("id", "in", ids).execute();
+            const uses = transaction.deleteFrom("uses").where("namespace_id", "=", tenant);
+            await uses.where("grant_id", "in", ids).execute();
+          }
+        });
+      const last = rows.length === most ? rows.at(-1) : undefined;
+      return { removed: ended.length, ...(last && { next: { namespace_id: last.namespace_id, id: last.id } }) };
     },
     async descendants(namespaceId, grantId, limit) {
       const found = new Map<string, Grant>();
@@ -155,6 +185,12 @@ export class GrantIdTakenError extends Error {
 /** Whether the grant was revoked by then. A revocation in the future can still be moved forward. */
 function isRevokedAt({ revokedAt }: Grant, at: string): boolean {
   return revokedAt !== undefined && (parseInstant(revokedAt) ?? 0) <= (parseInstant(at) ?? 0);
+}
+
+/** When a grant ends: it expires, or is revoked. */
+function endOf({ constraints, revokedAt }: Grant): number {
+  const ends = [constraints.expiresAt, revokedAt].flatMap((time) => (time === undefined ? [] : parseInstant(time)));
+  return Math.min(...ends.map((end) => end ?? Infinity), Infinity);
 }
 
 async function readContent(db: Kysely<Schema>, namespaceId: string, grantId: string): Promise<string | undefined> {

@@ -1,1 +1,1 @@
-export { createGrantStore, GrantIdTakenError, type GrantStore, insertGrant } from "./grant-store.ts";
+export { createGrantStore, GrantIdTakenError, type GrantPlace, type GrantStore, insertGrant } from "./grant-store.ts";

@@ -49,8 +49,8 @@ const newHeadsSql = `insert into audit_heads (namespace_id, strand, sequence, ha
   select "namespaceId", strand, sequence, hash
   from json_to_recordset($1::json) as new("namespaceId" text, strand integer, sequence bigint, hash text)
   on conflict (namespace_id, strand) do update set sequence = excluded.sequence, hash = excluded.hash`;
-const finishSql = `update replay set result = ended.result, finished_at = $2::text
-  from json_to_recordset($1::json) as ended(${keyColumns}, nonce text, result text)
+const finishSql = `update replay set result = ended.result, is_read = ended.is_read, finished_at = $2::text
+  from json_to_recordset($1::json) as ended(${keyColumns}, nonce text, result text, is_read integer)
   where replay.namespace_id = ended.namespace_id and replay.actor = ended.actor and replay.kind = ended.kind
     and replay.scope = ended.scope and replay.id = ended.id and replay.claim = ended.nonce
     and replay.finished_at is null`;
@@ -174,7 +174,8 @@ async function commit(run: RunSteps, { givenBack, uses, rows, heads, endings }: 
 
 function finished({ key, nonce, outcome }: Ending): object[] {
   if (outcome.kind === "released") return [];
-  return [{ ...key, nonce, result: outcome.kind === "finished" ? outcome.result : null }];
+  const [result, isRead] = outcome.kind === "finished" ? [outcome.result, outcome.isRead ? 1 : 0] : [null, 0];
+  return [{ ...key, nonce, result, is_read: isRead }];
 }
 
 function released({ key, nonce, outcome }: Ending): object[] {

@@ -181,7 +181,8 @@ describe.each(databaseKinds)("replay protection on %s", (databaseKind) => {
         const { api, store, effects } = await protect();
         const who = context({ namespaceId: newTenant() });
         await ask(api, who);
-        await store.forgetResults("2999-01-01T00:00:00.000Z");
+        for (const of of ["turns", "reads", "writes"] as const)
+          await store.forgetResults(of, "2999-01-01T00:00:00.000Z", 500);
         await expect(ask(api, who)).rejects.toMatchObject({ status: 409, code: "replay_interrupted" });
         expect(effects).toHaveLength(1);
       });
@@ -288,23 +289,44 @@ describe.each(databaseKinds)("replay protection on %s", (databaseKind) => {
     );
   });
 
-  describe("a caller who goes away", () => {
-    /** The real kernel with one tool, whose work is what the test says. */
-    const kernelWith = (namespaceId: string, run: (signal: AbortSignal) => Promise<string>) => {
-      const requires = { resource: { namespace: "files", path: ["notes"] }, action: "read" };
-      const tool = defineTool({
-        name: "files.read",
-        description: "Reads.",
-        namespace: "files",
-        readWrite: "write",
-        input: z.object({}),
-        requires,
-        run: (_input, { signal }) => run(signal),
-      });
-      return createKernel({ grants: memoryGrants([grant("one", { namespaceId })]), tools: [tool], audit: "none" });
-    };
-    const toolCall = { ...call, arguments: {} };
+  /** The real kernel with one tool, whose work is what the test says. */
+  const kernelWith = (
+    namespaceId: string,
+    run: (signal: AbortSignal) => Promise<string>,
+    readWrite: "read" | "write" = "write",
+  ) => {
+    const requires = { resource: { namespace: "files", path: ["notes"] }, action: "read" };
+    const tool = defineTool({
+      name: "files.read",
+      description: "Reads.",
+      namespace: "files",
+      readWrite,
+      input: z.object({}),
+      requires,
+      run: (_input, { signal }) => run(signal),
+    });
+    return createKernel({ grants: memoryGrants([grant("one", { namespaceId })]), tools: [tool], audit: "none" });
+  };
+  const toolCall = { ...call, arguments: {} };
 
+  for (const row of [
+    { readWrite: "read", forgotten: "reads", kept: "writes" },
+    { readWrite: "write", forgotten: "writes", kept: "reads" },
+  ] as const) {
+    test(`the result of a tool that ${row.readWrite}s is forgotten among those of ${row.forgotten}`, async () => {
+      const namespaceId = newTenant();
+      const kernel = kernelWith(namespaceId, () => Promise.resolve("done"), row.readWrite);
+      const { api, store } = await protect({ api: kernel as unknown as ServiceApi, effects: [] });
+      const who = context({ namespaceId, enabledToolNamespaces: ["files"] });
+      const first = await api.invokeTool(who, toolCall);
+      await store.forgetResults(row.kept, "2999-01-01T00:00:00.000Z", 500);
+      expect(await api.invokeTool(who, toolCall)).toEqual(first);
+      await store.forgetResults(row.forgotten, "2999-01-01T00:00:00.000Z", 500);
+      await expect(api.invokeTool(who, toolCall)).rejects.toMatchObject({ code: "replay_interrupted" });
+    });
+  }
+
+  describe("a caller who goes away", () => {
     test("before the effect leaves the id free", async () => {
       const namespaceId = newTenant();
       let effects = 0;

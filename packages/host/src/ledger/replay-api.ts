@@ -94,8 +94,8 @@ async function runOnce<Result extends { status: string }>(
   }
 }
 
-/** How a run ended, and whether its effect had begun by then. */
-type Run<Result> = { hasBegun: boolean } & ({ result: Result } | { error: unknown });
+/** How a run ended, and the effect that had begun by then, if any. */
+type Run<Result> = { begun: "read" | "write" | undefined } & ({ result: Result } | { error: unknown });
 
 /** INVARIANT: what runs keeps its decision, and so makes the claim, before its effect begins. */
 async function tryToRun<Result>(
@@ -103,15 +103,15 @@ async function tryToRun<Result>(
   claim: CallClaim,
   run: (watched: ServiceApiCallOptions) => Promise<Result>,
 ): Promise<Run<Result>> {
-  let hasBegun = false;
-  const onEffect = (): void => {
-    hasBegun = true;
-    callOptions?.onEffect?.();
+  let begun: "read" | "write" | undefined;
+  const onEffect = (effect: "read" | "write"): void => {
+    begun = effect;
+    callOptions?.onEffect?.(effect);
   };
   try {
-    return { result: await run({ ...callOptions, onEffect, claim }), hasBegun };
+    return { result: await run({ ...callOptions, onEffect, claim }), begun };
   } catch (error) {
-    return { error, hasBegun };
+    return { error, begun };
   }
 }
 
@@ -125,12 +125,12 @@ async function end<Result extends { status: string }>(
 ): Promise<void> {
   const keep = (write: Promise<void>): Promise<void> => write.catch((error: unknown) => onStoreError?.(error, key));
   if ("error" in ran) {
-    const isFree = !ran.hasBegun && isBeforeEffect(ran.error, signal);
+    const isFree = ran.begun === undefined && isBeforeEffect(ran.error, signal);
     return keep(isFree ? store.release(key, entries) : store.interrupt(key, entries));
   }
   // A tool may answer, after its effect, with a code that says that nothing ran.
-  const isFree = !ran.hasBegun && isRefused(key, ran.result);
-  return keep(isFree ? store.release(key, entries) : store.finish(key, ran.result, entries));
+  const isFree = ran.begun === undefined && isRefused(key, ran.result);
+  return keep(isFree ? store.release(key, entries) : store.finish(key, ran.result, ran.begun, entries));
 }
 
 function replayed<Result>(

@@ -177,7 +177,7 @@ describe.each(databaseKinds)("replay on %s", (kind) => {
       await replay.begin(old, "one");
       await replay.finish(old, result);
       await replay.begin(running, "one");
-      await replay.forgetResults(row.before);
+      await replay.forgetResults("writes", row.before, 200);
       expect(await replay.begin(old, "one")).toEqual(row.state);
       expect(await replay.begin(old, "two")).toEqual({ kind: "conflict" });
       expect(await replay.begin(running, "one")).toEqual({ kind: "running" });
@@ -190,10 +190,10 @@ describe.each(databaseKinds)("replay on %s", (kind) => {
     const old = key();
     await replay.begin(old, "one");
     await replay.finish(old, result);
-    const forget = () => replay.forgetResults("2999-01-01T00:00:00.000Z");
-    await forget();
+    const forget = () => replay.forgetResults("writes", "2999-01-01T00:00:00.000Z", 200);
+    expect(await forget()).toBeGreaterThan(0);
     statements.length = 0;
-    await forget();
+    expect(await forget()).toBe(0);
     const { numUpdatedRows } = await database.db
       .updateTable("replay")
       .set({ result: null })
@@ -201,7 +201,7 @@ describe.each(databaseKinds)("replay on %s", (kind) => {
       .where("result", "is not", null)
       .executeTakeFirst();
     expect(numUpdatedRows).toBe(0n);
-    expect(statements[0]).toContain('"result" is not null');
+    expect(statements[0]).toContain("result is not null");
   });
 
   test("what a host left running when it ended is interrupted for the next one", async () => {
@@ -338,7 +338,7 @@ test.each(databaseKinds)(
     expect(await replay.begin(same, "one")).toEqual({ kind: "finished", result });
     await replay.close();
     expect(await replay.begin(same, "one")).toEqual({ kind: "finished", result });
-    await replay.forgetResults("2999-01-01T00:00:00.000Z");
+    await replay.forgetResults("writes", "2999-01-01T00:00:00.000Z", 200);
     expect(await replay.begin(same, "one")).toEqual({ kind: "interrupted" });
   },
 );

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { sql } from "kysely";
 import { columnText } from "../base/index.ts";
-import type { Database } from "../storage/index.ts";
+import { fewRows, type Database } from "../storage/index.ts";
 import { openLedger, type Ledger } from "./ledger.ts";
 import { CallClaim } from "./call-claim.ts";
 import type { AuditEntry } from "./chain.ts";
@@ -36,14 +37,17 @@ export interface ReplayStore {
   begin(key: ReplayKey, fingerprint: string): Promise<ReplayState>;
   /** A claim of the key, to be made with the first thing that the call keeps; or what is known without asking for it. */
   open(key: ReplayKey, fingerprint: string): Promise<OpenClaim | Exclude<ReplayState, { kind: "new" }>>;
-  /** Keeps the result, unless it is larger than is kept: then the key stays taken without one. The entries go with it. */
-  finish(key: ReplayKey, result: unknown, entries?: readonly AuditEntry[]): Promise<void>;
+  /**
+   * Keeps the result, unless it is larger than is kept: then the key stays taken without one. That of a read is kept less
+   * long. The entries go with it.
+   */
+  finish(key: ReplayKey, result: unknown, effect?: "read" | "write", entries?: readonly AuditEntry[]): Promise<void>;
   /** Nobody knows whether the effect happened: the key stays taken for good. */
   interrupt(key: ReplayKey, entries?: readonly AuditEntry[]): Promise<void>;
   /** Gives a claimed key back: nothing happened under it. */
   release(key: ReplayKey, entries?: readonly AuditEntry[]): Promise<void>;
-  /** Forgets results that finished before `at`; their keys stay taken. */
-  forgetResults(at: string): Promise<void>;
+  /** Forgets the oldest results of a kind that finished before `at`, at most so many; returns how many. Their keys stay taken. */
+  forgetResults(of: ResultKind, at: string, most: number): Promise<number>;
   /** Tries a last time to write what could not be written. */
   close(): Promise<void>;
 }
@@ -69,6 +73,15 @@ interface OwnClaim extends Claim {
 interface UnkeptEnding extends UnkeptWrite {
   outcome: Ending["outcome"];
 }
+
+/** Which results: those of turns, of tools that only read, and of everything else. */
+export type ResultKind = "turns" | "reads" | "writes";
+
+const resultKinds: Record<ResultKind, { isRead: 0 | 1; kinds: readonly ReplayKey["kind"][] }> = {
+  turns: { isRead: 0, kinds: ["turn"] },
+  reads: { isRead: 1, kinds: ["tool"] },
+  writes: { isRead: 0, kinds: ["tool", "resource", "message"] },
+};
 
 /** The bytes of a result that are kept. */
 const maxResultBytes = 262_144;
@@ -222,20 +235,24 @@ export function createReplayStore(
     async open(key, fingerprint) {
       return (await heldState(key, fingerprint)) ?? openClaim(key, fingerprint);
     },
-    finish(key, result, entries) {
+    finish(key, result, effect = "write", entries = []) {
       const text = JSON.stringify(result);
       const isKept = Buffer.byteLength(text) <= maxResultBytes;
-      return end(key, isKept ? { kind: "finished", result: text } : { kind: "interrupted" }, entries);
+      const isRead = effect === "read";
+      return end(key, isKept ? { kind: "finished", result: text, isRead } : { kind: "interrupted" }, entries);
     },
     interrupt: (key, entries) => end(key, { kind: "interrupted" }, entries),
     release: (key, entries) => end(key, { kind: "released" }, entries),
-    async forgetResults(at) {
-      await db
+    async forgetResults(of, at, most) {
+      const { isRead, kinds } = resultKinds[of];
+      const old = sql<boolean>`is_read = ${isRead} and kind in (${sql.join(kinds)}) and finished_at < ${at}
+        and result is not null`;
+      const { numUpdatedRows } = await db
         .updateTable("replay")
         .set({ result: null })
-        .where("finished_at", "<", at)
-        .where("result", "is not", null)
-        .execute();
+        .where(fewRows(database, "replay", old, most))
+        .executeTakeFirst();
+      return Number(numUpdatedRows);
     },
     close: () => unkept.close(),
   };

@@ -28,7 +28,7 @@ const newHeadSql = `insert into audit_heads (namespace_id, strand, sequence, has
   on conflict do update set sequence = excluded.sequence, hash = excluded.hash`;
 const moveHeadSql = `update audit_heads set sequence = ?, hash = ?
   where namespace_id = ? and strand = ? and sequence = ? and hash = ?`;
-const finishSql = `update replay set result = ?, finished_at = ? where namespace_id = ? and actor = ? and kind = ?
+const finishSql = `update replay set result = ?, is_read = ?, finished_at = ? where namespace_id = ? and actor = ? and kind = ?
   and scope = ? and id = ? and claim = ? and finished_at is null`;
 const releaseSql = `delete from replay where namespace_id = ? and actor = ? and kind = ? and scope = ? and id = ?
   and claim = ? and finished_at is null`;
@@ -119,8 +119,8 @@ function releaseOf({ key, nonce }: Pick<Claim, "key" | "nonce">): Step {
 function stepOf(ending: Ending): Step {
   const { key, nonce, outcome } = ending;
   if (outcome.kind === "released") return releaseOf(ending);
-  const result = outcome.kind === "finished" ? outcome.result : null;
-  return { sql: finishSql, rows: [[result, new Date().toISOString(), ...keyOf(key), nonce]] };
+  const [result, isRead] = outcome.kind === "finished" ? [outcome.result, outcome.isRead ? 1 : 0] : [null, 0];
+  return { sql: finishSql, rows: [[result, isRead, new Date().toISOString(), ...keyOf(key), nonce]] };
 }
 
 function keyOf({ namespace_id, actor, kind, scope, id }: Claim["key"]): string[] {

@@ -21,7 +21,7 @@ export interface Ending {
   key: KeyColumns;
   nonce: string;
   outcome:
-    | { kind: "finished"; result: string }
+    | { kind: "finished"; result: string; isRead: boolean }
     /** It may have happened, and nobody knows its result. */
     | { kind: "interrupted" }
     /** Nothing happened: the key is free. */

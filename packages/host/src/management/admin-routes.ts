@@ -1,4 +1,5 @@
 import {
+  ExportPlaceSchema,
   EscalationRecordSchema,
   EscalationStatusSchema,
   CredentialAccessSchema,
@@ -181,6 +182,13 @@ export const adminRoutes = {
     request: z.strictObject({ ...tenant, heads: z.array(SignedHeadSchema).min(1).max(500) }),
     response: HeadsVerdictSchema,
   },
+  exportAudit: {
+    method: "POST",
+    path: "/admin/v1/audit/export",
+    summary: "Reads some lines of an export of a tenant's audit trail; `next` asks for those behind them.",
+    request: z.strictObject({ ...tenant, before: TimestampSchema.optional(), place: ExportPlaceSchema.optional() }),
+    response: z.strictObject({ lines: z.array(z.string()), next: ExportPlaceSchema.optional() }),
+  },
   readCheckpoints: {
     method: "GET",
     path: "/admin/v1/audit/checkpoints",
@@ -196,6 +204,17 @@ export const adminRoutes = {
     summary: "Reads the public key of the one that this host signs checkpoints with.",
     query: z.strictObject({}),
     response: AuditKeySchema,
+  },
+  deleteTenant: {
+    method: "POST",
+    path: "/admin/v1/tenants/delete",
+    summary:
+      "Deletes a tenant: its calls are refused at once, and what it has is removed in the background. Asked again, says whether that is finished.",
+    request: z.strictObject({
+      ...tenant,
+      confirm: IdentifierSchema.meta({ description: "the tenant's name once more" }),
+    }),
+    response: z.strictObject({ namespaceId: IdentifierSchema, isFinished: z.boolean() }),
   },
   explain: {
     method: "POST",

@@ -147,11 +147,18 @@ export const TrailVerdictSchema = z.strictObject({
   rows: z.int().meta({ description: "how many rows of this part are what they have to be, from its first on" }),
   heads: z.array(HeadSchema).meta({ description: "the heads that this part reached" }),
   cursor: z.string().optional().meta({ description: "where the next part begins; absent when this was the last" }),
+  exported: z
+    .array(HeadSchema.extend({ until: TimestampSchema }))
+    .optional()
+    .meta({ description: "the last row of each strand that was exported and removed, and when that was" }),
   checkpoints: z.int().meta({ description: "how many signed heads of the tenant the rows were held against" }),
 });
 
 export const SignedHeadSchema = StrandHeadSchema.extend({
-  checkpoint: z.strictObject({ sequence: z.int().min(1), at: TimestampSchema }),
+  checkpoint: z
+    .strictObject({ sequence: z.int().min(1), at: TimestampSchema })
+    .optional()
+    .meta({ description: "the line that it is from, when it is from a file of checkpoints" }),
 });
 
 export const AuditKeySchema = z.strictObject({

@@ -6,14 +6,17 @@ export {
   type AdminRouteName,
   adminRoutes,
 } from "./admin-routes.ts";
+export { InstantSchema } from "./admin-schemas.ts";
 export type { AdminExplanation, GrantEntry, Settings } from "./admin-schemas.ts";
 export {
   type CredentialAccess,
   CredentialAccessSchema,
   type CredentialRecord,
+  type ExportPlace,
   HashSchema,
   operatorsTenant,
   type EscalationRecord,
   EscalationStatusSchema,
   StrandHeadSchema,
+  StrandPlaceSchema,
 } from "./records.ts";

@@ -71,3 +71,23 @@ export const StrandHeadSchema = z.strictObject({
   sequence: z.int().min(1),
   hash: HashSchema,
 });
+
+/** A row of a strand; 0 stands for the place before the first. */
+export const StrandPlaceSchema = StrandHeadSchema.extend({ sequence: z.int().min(0) });
+
+const maxStrands = 10_001;
+
+export const ExportPlaceSchema = z.strictObject({
+  at: TimestampSchema,
+  before: TimestampSchema.optional(),
+  /** Behind which rows the export begins, and with which it ends: the strands that have rows for it, in their order. */
+  from: z.array(StrandPlaceSchema).max(maxStrands),
+  ends: z.array(StrandHeadSchema).max(maxStrands),
+  /** How many of the strands are exported. */
+  done: z.int().min(0),
+  /** The last row of the next one that is. */
+  last: StrandHeadSchema.omit({ strand: true }).optional(),
+});
+
+/** How far a trail is exported. */
+export type ExportPlace = z.infer<typeof ExportPlaceSchema>;

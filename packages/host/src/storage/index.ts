@@ -1,4 +1,6 @@
 export type { Database } from "./database.ts";
+export { fewRows } from "./few-rows.ts";
+export { freePages } from "./free-pages.ts";
 export { heartbeat } from "./heartbeat.ts";
 export { inspectDatabase } from "./inspect-database.ts";
 export { openDatabase } from "./open-database.ts";

@@ -41,6 +41,12 @@ export interface Schema {
     content: string;
     hash: string;
   };
+  /** The rows up to the anchor of a strand were exported and removed; `content` is signed. */
+  audit_anchors: { namespace_id: string; strand: number; content: string };
+  /** The time by which the age of rows is judged. */
+  retention_clock: { id: number; at: string };
+  /** Tenants whose calls are refused. */
+  deleted_tenants: { namespace_id: string; content: string; finished_at: string | null };
   replay: {
     namespace_id: string;
     /** Empty in rows from before actors were kept. */
@@ -54,6 +60,8 @@ export interface Schema {
     claim: Generated<string>;
     result: ColumnType<string | null, string | null, string | null>;
     finished_at: string | null;
+    /** 1 for the result of a tool that only reads. */
+    is_read: Generated<number>;
   };
   escalations: {
     namespace_id: string;

@@ -47,8 +47,9 @@ export async function carryOutEffect(
   { toolTimeoutMs: timeoutMs = defaultTimeoutMs }: Ports,
   { signal, onEffect }: EffectOptions,
   call: (signal: LazySignal) => Promise<unknown>,
+  effect: "read" | "write" = "write",
 ): Promise<EffectEnd> {
-  quietly(() => onEffect?.());
+  quietly(() => onEffect?.(effect));
   try {
     const late = `No answer within ${timeoutMs} ms.`;
     return { kind: "returned", value: await withinTime({ timeoutMs, graceMs, late }, signal, call) };

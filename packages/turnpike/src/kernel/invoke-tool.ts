@@ -10,7 +10,7 @@ import {
   type ToolDescriptor,
   type ToolResult,
 } from "../contracts/index.ts";
-import { accept, check, checkJsonObject, quietly } from "../internal/index.ts";
+import { accept, check, checkJsonObject, quietly, type LazySignal } from "../internal/index.ts";
 import { recordOutcome, type AuditFacts } from "./audit.ts";
 import { authorizeEffect, type Gate } from "./authorize.ts";
 import { acceptContext } from "./context.ts";
@@ -187,7 +187,8 @@ async function run(
   call: ToolCall,
   options: EffectOptions,
 ): Promise<ToolResult> {
-  const end = await carryOutEffect(ports, options, (limited) => invokeHandler(tool.handler, context, call, limited));
+  const invoke = (limited: LazySignal): Promise<unknown> => invokeHandler(tool.handler, context, call, limited);
+  const end = await carryOutEffect(ports, options, invoke, tool.descriptor.readWrite);
   if (end.kind === "returned") return checkResult(ports, call, context, end.value);
   const { error, message } = end;
   try {

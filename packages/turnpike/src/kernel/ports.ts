@@ -180,8 +180,11 @@ export interface KernelOptions {
 /** The last argument of every operation. */
 export interface CallOptions {
   signal?: AbortSignal | undefined;
-  /** Told right before a tool, a provider or a transport is called: from then on something may have happened. */
-  onEffect?: (() => void) | undefined;
+  /**
+   * Told right before a tool, a provider or a transport is called: from then on something may have happened. `read` is a
+   * tool that says that it only reads.
+   */
+  onEffect?: ((effect: "read" | "write") => void) | undefined;
   /** Whatever a host's own layers around the operations want to know of the request; it is handed on as it is. */
   host?: unknown;
   /** What such a layer wants kept together with the first thing that the call keeps; ports that keep something get it. */

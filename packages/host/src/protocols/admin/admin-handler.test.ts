@@ -145,8 +145,27 @@ const rows: Readonly<Record<AdminRouteName, Row>> = {
       return { namespaceId, heads: heads.map((head) => ({ ...head, checkpoint: { sequence: 1, at: officeTime } })) };
     },
   },
+  exportAudit: {
+    method: "POST",
+    path: "/admin/v1/audit/export",
+    status: 200,
+    async input({ stores }, namespaceId) {
+      await stores.audit.record(auditEvent("1", { namespaceId }));
+      return { namespaceId, before: "2099-01-01T00:00:00Z" };
+    },
+  },
   readCheckpoints: { method: "GET", path: "/admin/v1/audit/checkpoints", input: () => ({ from: 0 }) },
   readAuditKey: { method: "GET", path: "/admin/v1/audit/key", input: () => ({}) },
+  deleteTenant: {
+    method: "POST",
+    path: "/admin/v1/tenants/delete",
+    status: 200,
+    action: "tenant.delete",
+    async input({ stores }, namespaceId) {
+      await stores.grants.issue(grant("grant-1", { namespaceId }));
+      return { namespaceId, confirm: namespaceId };
+    },
+  },
   explain: {
     method: "POST",
     path: "/admin/v1/explanations",
@@ -331,8 +350,10 @@ describe("a path knows its verbs alone", () => {
     "/admin/v1/escalations/deny": "POST",
     "/admin/v1/audit": "GET",
     "/admin/v1/audit/verify": "GET, POST",
+    "/admin/v1/audit/export": "POST",
     "/admin/v1/audit/checkpoints": "GET",
     "/admin/v1/audit/key": "GET",
+    "/admin/v1/tenants/delete": "POST",
     "/admin/v1/explanations": "POST",
     "/admin/v1/explanations/denial": "POST",
     "/admin/v1/namespaces": "GET, POST",
@@ -421,8 +442,8 @@ describe("what an operator changes is on the trail of the tenant it concerns", (
   }
 
   for (const [name, row] of changing) {
-    const isRepeatable = name === "createCredential" || name === "changeNamespaces";
-    if (isRepeatable) continue;
+    const repeatable: readonly string[] = ["createCredential", "changeNamespaces", "deleteTenant"];
+    if (repeatable.includes(name)) continue;
     test(`${name}: a second time is a conflict, and the trail does not say that it was done twice`, async () => {
       const { office } = await open();
       const tenant = newTenant();

@@ -9,6 +9,7 @@ import type { AdminOperations, AdminServices } from "./admin-services.ts";
 import { escalationOperations } from "./escalation-operations.ts";
 import { explainOperations } from "./explain-operations.ts";
 import { grantOperations } from "./grant-operations.ts";
+import { requireLivingTenant, tenantOperations } from "./tenant-operations.ts";
 import { namespaceOperations } from "./namespace-operations.ts";
 
 /** The management API, and further pages that only operators may read. Only an operator's credential is let in. */
@@ -24,6 +25,7 @@ export function adminProtocol(
     ...auditOperations(services),
     ...explainOperations(services),
     ...namespaceOperations(services),
+    ...tenantOperations(services),
   };
   const rows = Object.entries<AdminRoute>(adminRoutes).map(([name, route]): ProtocolRoute<Operator> => {
     // The input was parsed with the schema of this very row.
@@ -32,8 +34,11 @@ export function adminProtocol(
     return {
       method,
       path,
-      answer: async (incoming, operator) =>
-        jsonReply(await operation(await readInput(route, incoming), operator), status),
+      async answer(incoming, operator) {
+        const input = await readInput(route, incoming);
+        await requireLivingTenant(services, name as AdminRouteName, input);
+        return jsonReply(await operation(input, operator), status);
+      },
     };
   });
   const pagePaths = new Set(pages.map(({ path }) => path));

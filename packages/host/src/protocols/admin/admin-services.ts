@@ -5,6 +5,7 @@ import type { CredentialStore, Operator } from "../../access/index.ts";
 import type { EscalationStore } from "../../escalations/index.ts";
 import type { GrantStore } from "../../grants/index.ts";
 import type { HostUsageStore } from "../../ledger/index.ts";
+import type { DeletedTenants } from "../../retention/index.ts";
 import type { NamespaceSettingsStore } from "../../tool-namespaces/index.ts";
 import type { AdminInput, AdminOutput, AdminRouteName } from "../../management/index.ts";
 
@@ -16,6 +17,7 @@ export interface AdminStores {
   grants: GrantStore;
   settings: NamespaceSettingsStore;
   usage: HostUsageStore;
+  tenants: DeletedTenants;
 }
 
 /** What the operators' operations use. */
@@ -26,6 +28,8 @@ export interface AdminServices {
   /** The tool namespaces that this host can switch on. */
   toolNamespaces: readonly string[];
   clock: () => Date;
+  /** Goes on with removing what is left of deleted tenants, in the background. */
+  removeDeletedTenants(): void;
 }
 
 /** One operation. Refusals are thrown as a `ServiceHttpError`. */

@@ -1,25 +1,52 @@
 import { ServiceHttpError } from "turnpike/http";
-import { type AuditPlace, type Break, CheckpointError, type TrailPart } from "../../audit/index.ts";
-import { invalid, notFound, paginate, type AdminOperations, type AdminServices } from "./admin-services.ts";
+import { canonicalJson } from "../../base/index.ts";
+import { InstantSchema } from "../../management/index.ts";
+import type { StrandHead } from "../../ledger/index.ts";
+import {
+  type Anchor,
+  AuditExportError,
+  type AuditPlace,
+  type Break,
+  CheckpointError,
+  type TrailPart,
+} from "../../audit/index.ts";
+import { conflict, invalid, notFound, paginate, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
-type AuditRoute = "listAudit" | "verifyAudit" | "verifyAuditHeads" | "readCheckpoints" | "readAuditKey";
+type AuditRoute = "listAudit" | "verifyAudit" | "verifyAuditHeads" | "exportAudit" | "readCheckpoints" | "readAuditKey";
 
 /** Reading and verifying the audit trail. */
-export function auditOperations({ stores: { audit }, checkpoints }: AdminServices): AdminOperations<AuditRoute> {
+export function auditOperations({ stores: { audit }, checkpoints, clock }: AdminServices): AdminOperations<AuditRoute> {
   /** Holds the trail against every head that was signed for it. */
-  const holdAgainstCheckpoints = async (namespaceId: string): Promise<{ count: number; broken?: Break }> => {
+  const holdAgainstCheckpoints = async (
+    namespaceId: string,
+    anchors: readonly StrandHead[],
+  ): Promise<{ count: number; broken?: Break }> => {
     let count = 0;
     let broken: Break | undefined;
     try {
       await checkpoints.headsOf(namespaceId, async (heads) => {
         count += heads.filter(({ checkpoint }) => checkpoint !== undefined).length;
-        broken ??= await audit.findBreak(namespaceId, heads);
+        broken ??= await audit.findBreak(namespaceId, heads, anchors);
       });
       return { count, ...(broken && { broken }) };
     } catch (error) {
       if (error instanceof CheckpointError) return { count: 0, broken: { why: error.message } };
       throw error;
     }
+  };
+
+  /** Checks a trail from its anchors on; again when rows went while they were looked at, because those are not missing. */
+  const fromAnchors = async <Checked extends { broken: Break | undefined }>(
+    namespaceId: string,
+    check: (anchors: readonly StrandHead[]) => Promise<Checked>,
+  ): Promise<Checked & { anchors: Anchor[] }> => {
+    const { anchors, broken: forged } = await audit.readAnchors(namespaceId, checkpoints.key);
+    const checked = await check(anchors);
+    if (checked.broken !== undefined) {
+      const { anchors: later } = await audit.readAnchors(namespaceId, checkpoints.key);
+      if (canonicalJson(later) !== canonicalJson(anchors)) return fromAnchors(namespaceId, check);
+    }
+    return { ...checked, anchors, broken: forged ?? checked.broken };
   };
 
   return {
@@ -36,18 +63,45 @@ export function auditOperations({ stores: { audit }, checkpoints }: AdminService
     },
     async verifyAudit({ namespaceId, rows, cursor }) {
       const behind = cursor === undefined ? undefined : headOf(cursor);
-      const { last, ...trail } = await audit.verify(namespaceId, { behind, rows });
+      const { anchors, trail, held, broken } = await fromAnchors(namespaceId, async (known) => {
+        const walked = await audit.verify(namespaceId, { behind, rows, anchors: known });
+        const compared = walked.last === undefined ? await holdAgainstCheckpoints(namespaceId, known) : { count: 0 };
+        return { trail: walked, held: compared, broken: earlier(walked.broken, compared.broken) };
+      });
+      const { last, ...found } = trail;
       if (last !== undefined)
-        return { isWhole: false, ...trail, checkpoints: 0, cursor: `${last.strand}_${last.sequence}_${last.hash}` };
-      const held = await holdAgainstCheckpoints(namespaceId);
-      const broken = earlier(trail.broken, held.broken);
-      if (broken === undefined && held.count === 0 && !(await audit.isKnown(namespaceId)))
-        throw notFound("tenant of this name: it has no trail, no grant and no credential");
-      return { isWhole: broken === undefined, ...trail, checkpoints: held.count, ...(broken && { broken }) };
+        return { isWhole: false, ...found, checkpoints: 0, cursor: `${last.strand}_${last.sequence}_${last.hash}` };
+      if (broken === undefined && held.count === 0 && !(await audit.isKnown(namespaceId))) throw unknownTenant();
+      const exported = anchors.map(({ strand, sequence, hash, until }) => ({ strand, sequence, hash, until }));
+      return {
+        isWhole: broken === undefined,
+        ...found,
+        ...(exported.length > 0 && { exported }),
+        checkpoints: held.count,
+        ...(broken && { broken }),
+      };
     },
     async verifyAuditHeads({ namespaceId, heads }) {
-      const broken = await audit.findBreak(namespaceId, heads);
+      const { broken } = await fromAnchors(namespaceId, async (known) => ({
+        broken: await audit.findBreak(namespaceId, heads, known),
+      }));
       return { isWhole: broken === undefined, ...(broken && { broken }) };
+    },
+    async exportAudit({ namespaceId, before, place }) {
+      if (place === undefined && !(await audit.isKnown(namespaceId))) throw unknownTenant();
+      try {
+        const page =
+          place === undefined
+            ? await audit.beginExport(namespaceId, checkpoints.key, {
+                now: clock(),
+                before: before && InstantSchema.parse(before),
+              })
+            : await audit.continueExport(namespaceId, checkpoints.key, place);
+        return { lines: page.lines, ...(page.next && { next: page.next }) };
+      } catch (error) {
+        if (!(error instanceof AuditExportError)) throw error;
+        throw conflict(`The trail cannot be exported: ${error.message}`);
+      }
     },
     async readCheckpoints({ from }) {
       try {
@@ -60,6 +114,10 @@ export function auditOperations({ stores: { audit }, checkpoints }: AdminService
     },
     readAuditKey: () => Promise.resolve({ id: checkpoints.key.id, publicKey: checkpoints.key.pem }),
   };
+}
+
+function unknownTenant(): ServiceHttpError {
+  return notFound("tenant of this name: it has no trail, no grant and no credential");
 }
 
 /** The break at the lower row; one without a row is about the checkpoints alone, and comes last. */

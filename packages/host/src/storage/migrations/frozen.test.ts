@@ -18,6 +18,7 @@ const frozen = {
     "0008-replay-claims 211d0f393f12a770",
     "0009-audit-strands d63192e9970efe09",
     "0010-read-indexes 25f4c6323b8cd33a",
+    "0011-retention 5c4e3f922a22a2de",
   ],
   postgres: [
     "0001-kernel-stores ed0a4198b2c7b8da",
@@ -30,6 +31,7 @@ const frozen = {
     "0008-replay-claims 211d0f393f12a770",
     "0009-audit-strands 324afcaf19766f2d",
     "0010-read-indexes 75e81bbf5be75541",
+    "0011-retention 5c4e3f922a22a2de",
   ],
 };
 

@@ -146,5 +146,21 @@ export const postgresMigrations: readonly Migration[] = [
          where type <> 'authorization.checked' and type <> 'tool.invoked'`,
     ],
   },
+  {
+    name: "0011-retention",
+    // What was kept before counts as the result of a write. An open claim has no result yet, and a result is found by its age.
+    statements: [
+      "alter table replay add column is_read integer not null default 0",
+      "drop index replay_by_age",
+      "create index replay_results on replay (is_read, kind, finished_at) where result is not null",
+      "create index replay_open on replay (host_id) where finished_at is null",
+      "create index messages_acknowledged on messages (acknowledged_at) where acknowledged_at is not null",
+      "create index escalations_by_expiry on escalations (expires_at)",
+      "create table retention_clock (id integer primary key, at text not null)",
+      `create table audit_anchors (namespace_id text not null, strand integer not null, content text not null,
+         primary key (namespace_id, strand))`,
+      "create table deleted_tenants (namespace_id text primary key, content text not null, finished_at text)",
+    ],
+  },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.
 ];

@@ -94,6 +94,8 @@ function lock(path: string): () => void {
     held.exec("begin exclusive");
     // Also one that is used without the lock beside it, or that is none.
     file = new SqliteDatabase(path);
+    // A new file can give pages back that are free. One from before this was set keeps them until it is vacuumed once.
+    file.pragma("auto_vacuum = incremental");
     file.exec("begin immediate; commit");
   } catch (cause) {
     held?.close();

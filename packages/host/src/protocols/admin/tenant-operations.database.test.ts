@@ -1,0 +1,202 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { sql } from "kysely";
+import { describe, expect, test } from "vitest";
+import type { AuditEvent } from "turnpike/contracts";
+import { envelope } from "../../../test/counting-api.ts";
+import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../../test/databases.ts";
+import { askIn, oona, openOffice, type Office, type Refusal } from "../../../test/office.ts";
+import { access, alice, context, grant, neverAborted } from "../../../test/records.ts";
+import { verifyExport } from "../../audit/index.ts";
+import { openStores } from "../../compose/stores.ts";
+import type { Database } from "../../storage/database.ts";
+import type { Stores } from "../../compose/stores.ts";
+
+const path = "/admin/v1/tenants/delete";
+
+/** Puts something of every kind into a tenant; returns the token of its credential. */
+async function fill({ stores }: Office, namespaceId: string): Promise<string> {
+  const mine = { namespaceId, owner: alice };
+  await stores.grants.issue(grant("one", { namespaceId, constraints: { maxUses: 3 } }));
+  await stores.usage.consume(namespaceId, "one", 3);
+  await stores.settings.applyUpdate(context({ namespaceId }), { enable: ["files"] }, neverAborted);
+  await askIn(stores, namespaceId);
+  for (const id of ["read", "unread"])
+    await stores.messages.deliver({ ...envelope, id }, namespaceId, envelope.createdAt);
+  await stores.messages.acknowledge({ namespaceId, receiver: alice }, ["read"], envelope.createdAt);
+  for (const name of ["a", "b"]) await stores.files.write(mine, ["notes", name], `content of ${name}`);
+  await stores.files.snapshots.create(mine, ["notes"], "before", {
+    covers: () => Promise.resolve(true),
+    signal: neverAborted,
+  });
+  await stores.files.write(mine, ["notes", "a"], "another content");
+  const key = { namespaceId, actor: "agent:assistant", kind: "tool", scope: "trace-1" } as const;
+  for (const id of ["running", "finished"]) await stores.replay.begin({ ...key, id }, "one");
+  await stores.replay.finish({ ...key, id: "finished" }, { status: "succeeded" });
+  return (await stores.credentials.create({ namespaceId, access })).token;
+}
+
+/** The tables with a tenant's rows that have to go with it: a new one needs its line in `fill`, and to be deleted. */
+async function tablesToFill({ db }: Database): Promise<string[]> {
+  const stay = new Set(["audit", "audit_anchors", "audit_heads", "deleted_tenants", "running_turns"]);
+  const tables = await db.introspection.getTables();
+  const ofTenants = tables.filter(({ columns }) => columns.some(({ name }) => name === "namespace_id"));
+  return ofTenants.flatMap(({ name }) => (stay.has(name) ? [] : name)).toSorted();
+}
+
+/** How many rows of a tenant every table has that names tenants. */
+async function countRows({ db }: Database, namespaceId: string): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const { name, columns } of await db.introspection.getTables()) {
+    if (!columns.some((column) => column.name === "namespace_id")) continue;
+    const query = sql<{
+      count: number;
+    }>`select count(*) as count from ${sql.table(name)} where namespace_id = ${namespaceId}`;
+    const count = Number((await query.execute(db)).rows[0]?.count ?? 0);
+    if (count > 0) counts[name] = count;
+  }
+  return counts;
+}
+
+async function countWords({ db }: Database): Promise<number> {
+  return Number((await sql<{ count: number }>`select count(*) as count from words`.execute(db)).rows[0]?.count);
+}
+
+async function deleteTenant(office: Office, namespaceId: string): Promise<boolean> {
+  const { status, body } = await office.post<{ isFinished: boolean }>(path, { namespaceId, confirm: namespaceId });
+  expect(status).toBe(200);
+  return body.isFinished;
+}
+
+async function trailOf({ stores }: { stores: Pick<Stores, "audit"> }, namespaceId: string): Promise<AuditEvent[]> {
+  const rows = await stores.audit.list(namespaceId, { limit: 100 });
+  return rows.toSorted((one, other) => one.sequence - other.sequence).map(({ event }) => event);
+}
+
+describe.each(databaseKinds)("deleting a tenant on %s", (kind) => {
+  const open = sharedDatabase(kind);
+
+  test("refuses its callers at once, and leaves nothing of it but the end of its trail", async () => {
+    const database = await openFresh(kind);
+    const office = await openOffice(database);
+    const beside = newTenant();
+    const token = await fill(office, "gone");
+    await fill(office, beside);
+    const [others, words] = [await countRows(database, beside), await countWords(database)];
+    expect(Object.keys(others).toSorted()).toEqual(await tablesToFill(database));
+
+    expect(await deleteTenant(office, "gone")).toBe(false);
+    expect(await office.stores.credentials.verify(token, new Date())).toBeUndefined();
+    expect(await office.stores.tenants.isDeleted("gone")).toBe(true);
+    expect(await office.stores.tenants.isDeleted(beside)).toBe(false);
+
+    await office.removeDeletedTenants();
+    expect(await deleteTenant(office, "gone")).toBe(true);
+    expect(await countRows(database, "gone")).toEqual({
+      audit: 1,
+      audit_anchors: 1,
+      audit_heads: 1,
+      deleted_tenants: 1,
+    });
+    expect(await countRows(database, beside)).toEqual(others);
+    expect(await countWords(database)).toBe(words / 2);
+  });
+
+  test("is on its trail: what came before is exported, and the last row says who deleted it", async () => {
+    const office = await openOffice(await open());
+    const namespaceId = newTenant();
+    await office.post("/admin/v1/grants", grant("one", { namespaceId }));
+    await deleteTenant(office, namespaceId);
+    expect((await trailOf(office, namespaceId)).slice(-2)).toMatchObject([
+      { action: "tenant.delete", outcome: "allowed", actor: oona },
+      { action: "tenant.delete", outcome: "succeeded", actor: oona },
+    ]);
+    await office.removeDeletedTenants();
+    expect(await trailOf(office, namespaceId)).toMatchObject([
+      {
+        action: "tenant.deleted",
+        outcome: "succeeded",
+        actor: oona,
+        metadata: { operator: office.operatorId, trail: "exported" },
+      },
+    ]);
+    const file = readdirSync(office.exportFolder).find((name) => name.startsWith(namespaceId)) ?? "";
+    expect(await verifyExport(join(office.exportFolder, file), office.checkpoints.key)).toMatchObject({ rows: 4 });
+    const verified = await office.get("/admin/v1/audit/verify", { namespaceId });
+    expect(verified.body).toMatchObject({ isWhole: true, rows: 1, exported: [{ strand: 0, sequence: 4 }] });
+  });
+
+  test("lets one of the same name begin anew once it is gone, whose trail goes on from the old one's", async () => {
+    const office = await openOffice(await open());
+    const namespaceId = newTenant();
+    await fill(office, namespaceId);
+    await deleteTenant(office, namespaceId);
+    const create = () => office.post<Refusal>("/admin/v1/grants", grant("two", { namespaceId }));
+    expect(await create()).toMatchObject({ status: 409, body: { error: { code: "conflict" } } });
+    await office.removeDeletedTenants();
+    const derive = { namespaceId, parentId: "one", id: "child", subject: alice };
+    expect(await office.post("/admin/v1/grants/derive", derive)).toMatchObject({ status: 409 });
+    expect(await create()).toMatchObject({ status: 201 });
+    expect(await office.stores.tenants.isDeleted(namespaceId)).toBe(false);
+    await office.removeDeletedTenants();
+    expect(await office.stores.grants.find(namespaceId, "two")).toBeDefined();
+    expect(await office.stores.grants.find(namespaceId, "one")).toBeUndefined();
+    const verified = await office.get<{ rows: number }>("/admin/v1/audit/verify", { namespaceId });
+    expect(verified.body).toMatchObject({ isWhole: true, rows: 3 });
+    expect(await deleteTenant(office, namespaceId)).toBe(false);
+  });
+
+  test("removes what a call that was under way wrote afterwards, the next time", async () => {
+    const office = await openOffice(await open());
+    const namespaceId = newTenant();
+    await fill(office, namespaceId);
+    await deleteTenant(office, namespaceId);
+    await office.removeDeletedTenants();
+    await office.stores.files.write({ namespaceId, owner: alice }, ["late"], "late");
+    await office.removeDeletedTenants();
+    expect(await office.stores.files.read({ namespaceId, owner: alice }, ["late"])).toBeUndefined();
+    expect(await trailOf(office, namespaceId)).toHaveLength(1);
+  });
+
+  test("leaves a trail that is broken as it is", async () => {
+    const database = await open();
+    const office = await openOffice(database);
+    const namespaceId = newTenant();
+    for (const id of ["one", "two"]) await office.post("/admin/v1/grants", grant(id, { namespaceId }));
+    const rows = database.db.updateTable("audit").where("namespace_id", "=", namespaceId);
+    await rows.set({ outcome: "denied" }).where("sequence", "=", 2).execute();
+    await deleteTenant(office, namespaceId);
+    await office.removeDeletedTenants();
+    expect(await deleteTenant(office, namespaceId)).toBe(true);
+    const events = await trailOf(office, namespaceId);
+    expect(events).toHaveLength(7);
+    expect(events.at(-1)).toMatchObject({
+      action: "tenant.deleted",
+      metadata: { trail: "kept, because it is broken" },
+    });
+  });
+
+  for (const row of [
+    { name: "whose name is not confirmed", body: { namespaceId: "one", confirm: "two" }, status: 400 },
+    { name: "that is the operators' own", body: { namespaceId: "operators", confirm: "operators" }, status: 400 },
+    { name: "of which nothing is known", body: { namespaceId: "nobody", confirm: "nobody" }, status: 404 },
+  ]) {
+    test(`refuses one ${row.name}`, async () => {
+      const office = await openOffice(await open());
+      expect(await office.post(path, row.body)).toMatchObject({ status: row.status });
+      expect(await office.stores.tenants.find(row.body.namespaceId)).toBeUndefined();
+    });
+  }
+});
+
+test("a tenant that is deleted through one host has no caller on another, from the next call on", async () => {
+  const [one, other] = await openPair();
+  const office = await openOffice(one);
+  const beside = openStores(other);
+  const token = await fill(office, "acme");
+  expect(await beside.credentials.verify(token, new Date())).toBeDefined();
+  expect(await beside.tenants.isDeleted("acme")).toBe(false);
+  await deleteTenant(office, "acme");
+  expect(await beside.credentials.verify(token, new Date())).toBeUndefined();
+  expect(await beside.tenants.isDeleted("acme")).toBe(true);
+});

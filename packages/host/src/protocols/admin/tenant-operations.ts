@@ -1,0 +1,43 @@
+import { operatorsTenant, type AdminInput, type AdminRouteName } from "../../management/index.ts";
+import { conflict, invalid, notFound, type AdminOperations, type AdminServices } from "./admin-services.ts";
+
+/** Deleting tenants. */
+export function tenantOperations(services: AdminServices): AdminOperations<"deleteTenant"> {
+  const { stores, clock, removeDeletedTenants } = services;
+  return {
+    async deleteTenant({ namespaceId, confirm }, operator) {
+      if (confirm !== namespaceId) throw invalid("/confirm: expected the tenant's name once more.");
+      if (namespaceId === operatorsTenant) throw invalid("/namespaceId: the operators' own tenant cannot be deleted.");
+      const before = await stores.tenants.find(namespaceId);
+      if (before === undefined) {
+        if (!(await stores.audit.isKnown(namespaceId)))
+          throw notFound("tenant of this name: it has no trail, no grant and no credential");
+        const order = { actor: operator.actor, operator: operator.id, at: clock().toISOString() };
+        await operator.change({ namespaceId, action: "tenant.delete" }, () => stores.tenants.begin(namespaceId, order));
+      }
+      const isFinished = before?.finishedAt !== undefined;
+      if (!isFinished) removeDeletedTenants();
+      return { namespaceId, isFinished };
+    },
+  };
+}
+
+/** With these a tenant begins. */
+const beginning: ReadonlySet<AdminRouteName> = new Set(["createCredential", "createGrant"]);
+/** These change something in a tenant that is there. */
+const changing: ReadonlySet<AdminRouteName> = new Set(["deriveGrant", "changeNamespaces", "approveEscalation"]);
+
+/** Refuses what would put something into a tenant that was deleted; one that is gone may begin anew. */
+export async function requireLivingTenant(
+  { stores }: AdminServices,
+  name: AdminRouteName,
+  input: unknown,
+): Promise<void> {
+  if (!beginning.has(name) && !changing.has(name)) return;
+  const { namespaceId } = input as AdminInput<"createGrant">;
+  const isThere = beginning.has(name)
+    ? await stores.tenants.reopen(namespaceId)
+    : !(await stores.tenants.isDeleted(namespaceId));
+  if (!isThere)
+    throw conflict("This tenant was deleted. Wait until all of it is removed, then make a credential or a grant.");
+}

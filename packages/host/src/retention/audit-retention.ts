@@ -1,0 +1,115 @@
+import { join } from "node:path";
+import {
+  AuditExportError,
+  exportPages,
+  removeExported,
+  verifyExport,
+  writeExport,
+  type AuditStore,
+  type ExportPage,
+  type SigningKey,
+} from "../audit/index.ts";
+import { dataFolder, sha256 } from "../base/index.ts";
+import type { Log } from "../observe/index.ts";
+import type { Database } from "../storage/index.ts";
+import type { RetentionTask, RunStep } from "./retention.ts";
+
+/** What exporting and removing rows of audit trails uses. */
+export interface AuditRetentionParts {
+  database: Database;
+  audit: Pick<AuditStore, "listHeads">;
+  key: SigningKey;
+  /** Where exports are written. */
+  folder: string;
+  log: Log;
+}
+
+const dayMs = 86_400_000;
+const tenantsAtOnce = 100;
+/** The rows of a strand that go into one file; what is left goes into the next. */
+const rowsPerFile = 100_000;
+
+/** Where exports are written unless a setting says otherwise. */
+export function exportFolder(database: string, auditFolder: string | undefined): string {
+  return auditFolder ?? join(dataFolder(database), "audit-exports");
+}
+
+/** The task that exports and removes rows of audit trails. Whole days go, so that a tenant has a file a day at most. */
+export function auditRetention(parts: AuditRetentionParts, keepDays: number): RetentionTask {
+  return {
+    name: "audit",
+    async run(now, step) {
+      const before = new Date(Math.floor(now.getTime() / dayMs - keepDays) * dayMs).toISOString();
+      let removed = 0;
+      for await (const tenant of listTenants(parts)) {
+        try {
+          removed += await exportAndRemove(parts, tenant, { now, before }, step);
+        } catch (error) {
+          // A trail that is broken stays as it is, and holds up nobody else's.
+          if (!(error instanceof AuditExportError)) throw error;
+          parts.log.error({ tenant, says: error.message }, "audit rows not exported, so they stay");
+        }
+      }
+      return removed;
+    },
+  };
+}
+
+/**
+ * Exports rows of a tenant and then removes them. INVARIANT: a row goes only once the file that has it is on the disk and
+ * was read back. A host that is killed in between has exported some rows that are exported once more.
+ */
+export async function exportAndRemove(
+  parts: AuditRetentionParts,
+  namespaceId: string,
+  range: { now: Date; before?: string },
+  step: RunStep,
+): Promise<number> {
+  const { database, key, folder, log } = parts;
+  let removed = 0;
+  for (;;) {
+    const source = { db: database.reports, namespaceId, key };
+    const pages = exportPages(source, { ...range, maxRows: rowsPerFile });
+    const heads: NonNullable<ExportPage["head"]>[] = [];
+    const first = await pages.next();
+    if (first.done === true || first.value.next?.ends.length === 0) return removed;
+    const { value: begun } = first;
+    const file = join(folder, fileName(namespaceId));
+    await writeExport(file, watch());
+    const { rows } = await verifyExport(file, key);
+    log.info({ tenant: namespaceId, rows, file }, "audit rows exported");
+    for (const head of heads) {
+      const gone = await step(() => removeExported(database, namespaceId, head, key));
+      // Another host was faster, or somebody changed rows: the next look says which.
+      if (gone === undefined) break;
+      removed += gone;
+    }
+
+    async function* watch(): AsyncGenerator<ExportPage> {
+      yield begun;
+      for (let page = await step(() => pages.next()); page.done !== true; page = await step(() => pages.next())) {
+        if (page.value.head !== undefined) heads.push(page.value.head);
+        yield page.value;
+      }
+    }
+  }
+}
+
+async function* listTenants({ audit }: AuditRetentionParts): AsyncGenerator<string> {
+  let last: Awaited<ReturnType<typeof audit.listHeads>>[number] | undefined;
+  for (;;) {
+    const page = await audit.listHeads(last, tenantsAtOnce);
+    for (const head of page) {
+      if (head.namespaceId !== last?.namespaceId) yield head.namespaceId;
+      last = head;
+    }
+    if (page.length < tenantsAtOnce) return;
+  }
+}
+
+/** A name that no other export has, and that says whose and from when it is. */
+function fileName(tenant: string): string {
+  const name = tenant.replaceAll(/[^\w-]/g, "_").slice(0, 60);
+  const at = new Date().toISOString().replaceAll(/[:.]/g, "-");
+  return `${name}-${sha256(tenant).slice(0, 8)}-${at}-${crypto.randomUUID().slice(0, 8)}.jsonl`;
+}

@@ -1,0 +1,87 @@
+import type { PrincipalRef } from "turnpike/contracts";
+import { columnText } from "../base/index.ts";
+import type { Database, ReadCache, Revisions } from "../storage/index.ts";
+
+/** Who deleted a tenant, and when. */
+export interface DeletionOrder {
+  actor: PrincipalRef;
+  /** The id of the operator's credential. */
+  operator: string;
+  at: string;
+}
+
+/** A tenant that was deleted; until `finishedAt` is there, something of it is left. */
+export interface DeletedTenant {
+  namespaceId: string;
+  order: DeletionOrder;
+  finishedAt?: string;
+}
+
+/** The tenants that were deleted. A row here refuses every call of its tenant, on every host. */
+export interface DeletedTenants {
+  /** Whether calls of a tenant are refused; asked for every call. */
+  isDeleted(namespaceId: string): Promise<boolean>;
+  find(namespaceId: string): Promise<DeletedTenant | undefined>;
+  list(): Promise<DeletedTenant[]>;
+  /** Deletes a tenant: from the next call on it has none, and its credentials are revoked. Nothing when it is deleted. */
+  begin(namespaceId: string, order: DeletionOrder): Promise<void>;
+  /** Records that nothing is left. */
+  finish(namespaceId: string, at: string): Promise<void>;
+  /** Lets a tenant of the same name begin anew; false while something is left of the one that was deleted. */
+  reopen(namespaceId: string): Promise<boolean>;
+}
+
+export function createDeletedTenants({ db }: Database, cache: ReadCache, revisions: Revisions): DeletedTenants {
+  const rows = db.selectFrom("deleted_tenants").selectAll();
+  const find: DeletedTenants["find"] = async (namespaceId) => {
+    const row = await rows.where("namespace_id", "=", columnText(namespaceId)).executeTakeFirst();
+    return row && read(row);
+  };
+  return {
+    isDeleted: (namespaceId) =>
+      cache.get(JSON.stringify(["deleted", namespaceId]), async () => (await find(namespaceId)) !== undefined),
+    find,
+    list: async () => (await rows.orderBy("namespace_id").execute()).map(read),
+    begin: (namespaceId, order) =>
+      revisions.write(async (transaction) => {
+        const tenant = columnText(namespaceId);
+        await transaction
+          .insertInto("deleted_tenants")
+          .values({ namespace_id: tenant, content: JSON.stringify(order), finished_at: null })
+          .onConflict((conflict) => conflict.doNothing())
+          .execute();
+        await transaction
+          .updateTable("credentials")
+          .set({ revoked_at: order.at })
+          .where("namespace_id", "=", tenant)
+          .where("revoked_at", "is", null)
+          .execute();
+      }),
+    async finish(namespaceId, at) {
+      await db
+        .updateTable("deleted_tenants")
+        .set({ finished_at: at })
+        .where("namespace_id", "=", columnText(namespaceId))
+        .where("finished_at", "is", null)
+        .execute();
+    },
+    async reopen(namespaceId) {
+      const deleted = await find(namespaceId);
+      if (deleted === undefined) return true;
+      const { numDeletedRows } = await revisions.write((transaction) =>
+        transaction
+          .deleteFrom("deleted_tenants")
+          .where("namespace_id", "=", columnText(namespaceId))
+          .where("finished_at", "is not", null)
+          .executeTakeFirst(),
+      );
+      return numDeletedRows > 0n;
+    },
+  };
+}
+
+function read(row: { namespace_id: string; content: string; finished_at: string | null }): DeletedTenant {
+  const { namespace_id: namespaceId, content, finished_at } = row;
+  const order = JSON.parse(content) as DeletionOrder;
+  return { namespaceId, order, ...(finished_at !== null && { finishedAt: finished_at }) };
+}

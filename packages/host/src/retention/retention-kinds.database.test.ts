@@ -1,0 +1,159 @@
+import { describe, expect, test } from "vitest";
+import { envelope } from "../../test/counting-api.ts";
+import { databaseKinds, openFresh, openPair } from "../../test/databases.ts";
+import { askIn, escalation } from "../../test/office.ts";
+import { recordingLog } from "../../test/recording-log.ts";
+import { alice, auditEvent } from "../../test/records.ts";
+import { openStores } from "../compose/stores.ts";
+import { createReplayStore } from "../ledger/index.ts";
+import type { Database } from "../storage/index.ts";
+import { createRetention, removeOld, retentionLocks } from "./retention.ts";
+import { retentionKinds, RetentionSettingsSchema } from "./retention-kinds.ts";
+
+const future = "2999-01-01T00:00:00.000Z";
+
+function kindsOf(database: Database, settings: object = {}) {
+  const config = {
+    replay: { keepResultsDays: 7, keepReadsHours: 1 },
+    retention: RetentionSettingsSchema.parse(settings),
+  };
+  return retentionKinds(config, database, openStores(database).replay);
+}
+
+/** Removes everything of a kind from before an instant. */
+async function remove(database: Database, name: string, before = future): Promise<number> {
+  const found = kindsOf(database).find((kind) => kind.name === name);
+  if (found === undefined) throw new Error(`There is no kind ${name}.`);
+  return found.removeSome(before, 200);
+}
+
+/** The ids of hosts that have a row, without the one that asks. */
+async function hostsIn({ db, hostId }: Database): Promise<number[]> {
+  const rows = await db.selectFrom("hosts").select("id").where("id", "!=", hostId).orderBy("id").execute();
+  return rows.map(({ id }) => id);
+}
+
+describe.each(databaseKinds)("on %s", (kind) => {
+  test("results of turns are kept as long as other results unless a setting says otherwise", async () => {
+    const database = await openFresh(kind);
+    const daysOf = (settings: object) =>
+      Object.fromEntries(kindsOf(database, settings).map(({ name, keepMs }) => [name, keepMs / 86_400_000]));
+    expect(daysOf({})).toMatchObject({ "results of turns": 7, results: 7, "results of reads": 1 / 24 });
+    expect(daysOf({ turnsDays: 2 })).toMatchObject({ "results of turns": 2, results: 7 });
+  });
+
+  test("a message goes after it was acknowledged, and one that waits stays", async () => {
+    const database = await openFresh(kind);
+    const { messages } = openStores(database);
+    const inbox = { namespaceId: "acme", receiver: alice };
+    for (const id of ["old", "new", "waiting"])
+      await messages.deliver({ ...envelope, id }, "acme", "2026-01-01T00:00:00.000Z");
+    await messages.acknowledge(inbox, ["old"], "2026-01-02T00:00:00.000Z");
+    await messages.acknowledge(inbox, ["new"], "2026-01-05T00:00:00.000Z");
+    expect(await remove(database, "messages", "2026-01-04T00:00:00.000Z")).toBe(1);
+    const left = await messages.inbox(inbox, { limit: 10, includeAcknowledged: true });
+    expect(left.map((message) => message.envelope.id)).toEqual(["new", "waiting"]);
+    // Sequence numbers go on, and the inbox still counts what waits.
+    await messages.deliver({ ...envelope, id: "later" }, "acme", "2026-01-06T00:00:00.000Z");
+    const waiting = await messages.inbox(inbox, { limit: 10 });
+    expect(waiting.map(({ sequence }) => sequence)).toEqual([3, 4]);
+    expect(await messages.countUnacknowledged()).toBe(2);
+  });
+
+  test("an escalation goes after it expired, answered or not", async () => {
+    const database = await openFresh(kind);
+    const stores = openStores(database);
+    const asked = (requestedAt: string) => askIn(stores, "acme", escalation({ requestedAt }));
+    await asked("2026-01-01T00:00:00.000Z");
+    const denied = await asked("2026-01-03T00:00:00.000Z");
+    const answer = { namespaceId: "acme", id: denied.id, ask: denied.ask, by: "oona", at: "2026-01-03T01:00:00.000Z" };
+    await stores.escalations.deny(answer, "no");
+    const open = await asked("2026-01-05T00:00:00.000Z");
+    expect(await remove(database, "escalations", "2026-01-05T12:00:00.000Z")).toBe(2);
+    const left = await stores.escalations.list("acme", { limit: 10, now: "2026-01-05T13:00:00.000Z" });
+    expect(left.map(({ id, status }) => [id, status])).toEqual([[open.id, "pending"]]);
+  });
+
+  test("a call that comes while old rows go waits for a step or two, not for all of them", async () => {
+    const database = await openFresh(kind);
+    const { audit } = openStores(database);
+    const acknowledged_at = "2026-01-01T00:00:00.000Z";
+    const message = {
+      namespace_id: "acme",
+      receiver: "alice",
+      sender: "bob",
+      content: "{}",
+      received_at: acknowledged_at,
+    };
+    for (let from = 0; from < 4000; from += 500) {
+      const rows = Array.from({ length: 500 }, (_, place) => from + place);
+      const values = rows.map((sequence) => ({ ...message, sequence, id: `${sequence}`, acknowledged_at }));
+      await database.db.insertInto("messages").values(values).execute();
+    }
+    let steps = 0;
+    const messages = kindsOf(database).filter(({ name }) => name === "messages");
+    const tasks = messages.map((found) =>
+      removeOld({
+        ...found,
+        async removeSome(before, most) {
+          const removed = await found.removeSome(before, most);
+          steps += 1;
+          return removed;
+        },
+      }),
+    );
+    const now = () => Promise.resolve(new Date(future));
+    const running = createRetention({ database, tasks, log: recordingLog(), now, lock: retentionLocks.age }).run();
+    const waited: number[] = [];
+    // oxlint-disable-next-line no-unmodified-loop-condition -- the steps modify it
+    while (steps < 20) {
+      const before = steps;
+      await audit.record(auditEvent("beside", { namespaceId: "acme" }));
+      waited.push(steps - before);
+    }
+    await running;
+    expect(steps).toBe(21);
+    // On PostgreSQL calls wait for no step at all, so some may pass while one commits.
+    const [most, least] = kind === "sqlite" ? [2, 10] : [20, 1];
+    expect(Math.max(...waited)).toBeLessThanOrEqual(most);
+    expect(waited.length).toBeGreaterThanOrEqual(least);
+  });
+
+  test("the row of a host that ended goes once nothing refers to it", async () => {
+    const database = await openFresh(kind);
+    const { db, hostId } = database;
+    const startedAt = { started_at: "2026-01-01T00:00:00.000Z" };
+    await db.insertInto("hosts").values([startedAt, startedAt, startedAt]).execute();
+    const [claiming = 0, running = 0, unneeded = 0] = await hostsIn(database);
+    const claim = { namespace_id: "acme", actor: "", kind: "tool", scope: "", fingerprint: "one" };
+    await db
+      .insertInto("replay")
+      .values([
+        { ...claim, id: "open", host_id: claiming },
+        { ...claim, id: "ended", host_id: unneeded, finished_at: "2026-01-01T00:00:00.000Z" },
+      ])
+      .execute();
+    await db
+      .insertInto("running_turns")
+      .values({ id: "turn", host_id: running, namespace_id: "acme", credential_id: "one" })
+      .execute();
+    expect(await remove(database, "hosts")).toBe(1);
+    expect(await hostsIn(database)).toEqual([claiming, running]);
+    // Its claim is known to be interrupted for as long as it is kept.
+    const key = { namespaceId: "acme", actor: "", kind: "tool", scope: "", id: "open" } as const;
+    expect(await createReplayStore(database).begin(key, "one")).toEqual({ kind: "interrupted" });
+    await db.deleteFrom("replay").execute();
+    await db.deleteFrom("running_turns").execute();
+    await remove(database, "hosts");
+    expect(await hostsIn(database)).toEqual([]);
+    expect(await db.selectFrom("hosts").select("id").execute()).toEqual([{ id: hostId }]);
+  });
+});
+
+test("the row of a host that runs on the same PostgreSQL stays", async () => {
+  const [one, other] = await openPair();
+  expect(await remove(one, "hosts")).toBe(0);
+  expect(await hostsIn(one)).toEqual([other.hostId]);
+  await other.close();
+  await expect.poll(() => remove(one, "hosts")).toBe(1);
+});

@@ -1,0 +1,90 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { databaseKinds, newLocation, openFresh, openHost, temporaryFolder } from "../../test/databases.ts";
+import { builtFile, otherProcess } from "../../test/other-process.ts";
+import { recordingLog } from "../../test/recording-log.ts";
+import { alice, auditEvent, grant } from "../../test/records.ts";
+import { openSigningKey } from "../audit/index.ts";
+import { openStores } from "../compose/stores.ts";
+import type { Database } from "../storage/index.ts";
+import type { DeletedTenants } from "./deleted-tenants.ts";
+import type { RunStep } from "./retention.ts";
+import { tenantDeletion } from "./tenant-deletion.ts";
+
+const order = { actor: alice, operator: "one", at: "2026-01-01T00:00:00.000Z" };
+const now = new Date("2026-01-01T00:00:00.000Z");
+const straight: RunStep = (work) => work();
+
+function openDeletion(database: Database, folder = temporaryFolder(), changes: Partial<DeletedTenants> = {}) {
+  const stores = openStores(database);
+  const key = openSigningKey(join(folder, "key.pem"));
+  const tenants = { ...stores.tenants, ...changes };
+  const parts = { database, audit: stores.audit, key, folder: join(folder, "exports"), log: recordingLog(), tenants };
+  const verify = async () => {
+    const { anchors, broken } = await stores.audit.readAnchors("acme", key);
+    const { rows, broken: torn } = await stores.audit.verify("acme", { anchors });
+    return { rows, why: (broken ?? torn)?.why };
+  };
+  return { stores, task: tenantDeletion(parts), verify };
+}
+
+/** A host of its own that deletes the tenant, and stays at one of its steps. */
+const hostThatStops = (location: string, folder: string, point: number): string => `
+  const { tenantDeletion } = await import(${builtFile("retention/index.js")});
+  const { openSigningKey } = await import(${builtFile("audit/index.js")});
+  const { openStores } = await import(${builtFile("compose/stores.js")});
+  const database = await openDatabase(${JSON.stringify(location)});
+  const stores = openStores(database);
+  const folder = ${JSON.stringify(folder)};
+  const log = { info() {}, warn() {}, error() {} };
+  const key = openSigningKey(folder + "/key.pem");
+  const task = tenantDeletion({ database, audit: stores.audit, key, folder: folder + "/exports", log, tenants: stores.tenants });
+  let steps = 0;
+  const step = async (work) => {
+    steps += 1;
+    if (steps === ${point}) await new Promise(() => console.log("stopped"));
+    return work();
+  };
+  await stores.tenants.begin("acme", ${JSON.stringify(order)});
+  await task.run(new Date(), step);
+  console.log("finished after " + steps);
+  setInterval(() => {}, 1000);`;
+
+describe.each(databaseKinds)("a deletion on %s", (kind) => {
+  for (const point of [1, 4, 12, 14, 16]) {
+    test(`that was killed at its step ${point} refuses calls, and is gone on with`, async () => {
+      const [location, folder] = [await newLocation(kind), temporaryFolder()];
+      const before = await openHost(location);
+      const { stores } = openDeletion(before, folder);
+      for (const id of ["one", "two"]) await stores.grants.issue(grant(id, { namespaceId: "acme" }));
+      await stores.files.write({ namespaceId: "acme", owner: alice }, ["a"], "a");
+      for (const id of ["one", "two", "three"]) await stores.audit.record(auditEvent(id, { namespaceId: "acme" }));
+      await before.close();
+      const host = await otherProcess(hostThatStops(location, folder, point));
+      expect(host.said).toBe("stopped");
+      await host.kill();
+      const database = await openHost(location);
+      const next = openDeletion(database, folder);
+      expect(await next.stores.tenants.isDeleted("acme")).toBe(true);
+      expect((await next.verify()).why).toBeUndefined();
+      await next.task.run(now, straight);
+      expect(await next.stores.tenants.find("acme")).toMatchObject({ finishedAt: now.toISOString() });
+      expect(await database.db.selectFrom("grants").selectAll().execute()).toEqual([]);
+      expect(await database.db.selectFrom("contents").selectAll().execute()).toEqual([]);
+      expect(await next.verify()).toEqual({ rows: 1, why: undefined });
+    });
+  }
+
+  test("removes nothing of a later tenant of the same name, although it began before that one", async () => {
+    const database = await openFresh(kind);
+    const { stores } = openDeletion(database);
+    await stores.tenants.begin("acme", order);
+    await stores.tenants.finish("acme", now.toISOString());
+    const stale = await stores.tenants.list();
+    expect(await stores.tenants.reopen("acme")).toBe(true);
+    await stores.grants.issue(grant("new", { namespaceId: "acme" }));
+    const late = openDeletion(database, undefined, { list: () => Promise.resolve(stale) });
+    expect(await late.task.run(now, straight)).toBe(0);
+    expect(await stores.grants.find("acme", "new")).toBeDefined();
+  });
+});

@@ -1,0 +1,19 @@
+import { sql, type RawBuilder, type SqlBool } from "kysely";
+import type { Database } from "./database.ts";
+import type { Schema } from "./schema.ts";
+
+/**
+ * SQL: at most so many rows of a table that fit, for a statement that must not hold the database up. Rows that somebody
+ * else is changing are left for the next time.
+ */
+export function fewRows(
+  { kind }: Pick<Database, "kind">,
+  table: keyof Schema,
+  fits: RawBuilder<SqlBool>,
+  most: number,
+): RawBuilder<SqlBool> {
+  const name = sql.table(table);
+  return kind === "postgres"
+    ? sql`ctid in (select ctid from ${name} where ${fits} limit ${most} for update skip locked)`
+    : sql`rowid in (select rowid from ${name} where ${fits} limit ${most})`;
+}

@@ -1,0 +1,13 @@
+import type { Log } from "../src/observe/log.ts";
+
+/** A log that keeps what it was told. */
+export interface RecordingLog extends Log {
+  said: { level: string; facts: Record<string, unknown>; message: string }[];
+}
+
+export function recordingLog(): RecordingLog {
+  const said: RecordingLog["said"] = [];
+  const at = (level: string) => (facts: object, message: string) =>
+    void said.push({ level, facts: facts as Record<string, unknown>, message });
+  return { said, info: at("info"), warn: at("warn"), error: at("error") };
+}

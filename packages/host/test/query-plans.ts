@@ -42,6 +42,11 @@ export async function openPlanned(kind: Database["kind"]): Promise<PlannedDataba
   const database: Database = {
     ...opened,
     strand: opened.strand,
+    read(sql, parameters) {
+      const shown = kind === "sqlite" ? sql.replaceAll("$", "?") : sql;
+      statements.push({ sql: shown, parameters, isPrepared: true });
+      return opened.read(sql, parameters);
+    },
     transact: (work) => opened.transact((run) => work(record(run))),
   };
   // A connection of its own: what is explained there stands in nobody's way.
@@ -79,6 +84,7 @@ function sqliteSteps(rows: readonly { detail: string }[]): string[] {
     const [, how, table, index] =
       /^(SCAN|SEARCH) (?!CONSTANT)(\w+)(?: USING (?:COVERING )?INDEX (\w+))?/.exec(detail) ?? [];
     if (how === undefined) return [];
+    if (detail.includes("USING INTEGER PRIMARY KEY")) return ["rowid"];
     if (index === undefined) return [`all of ${table}`];
     return [how === "SCAN" ? `in the order of ${nameOf(index)}` : nameOf(index)];
   });

@@ -59,25 +59,36 @@ const releaseSql = `delete from replay using json_to_recordset($1::json) as ende
     and replay.scope = ended.scope and replay.id = ended.id and replay.claim = ended.nonce
     and replay.finished_at is null`;
 
+/** Rows of a batch. The limit is how many there are: without it the planner counts on a hundred, and reads whole tables. */
+const few = (rows: string, count: string, columns: string, name: string): string =>
+  `(select * from json_to_recordset(${rows}::json) as given(${columns}) limit ${count}::integer) as ${name}`;
+const isEnded = `replay.namespace_id = ended.namespace_id and replay.actor = ended.actor and replay.kind = ended.kind
+  and replay.scope = ended.scope and replay.id = ended.id and replay.claim = ended.nonce and replay.finished_at is null`;
+
 /**
  * All of a batch at once. What it was decided upon is checked in the same statement: a key that was not free, or a head that
  * was moved, makes it divide by zero, which undoes everything.
  */
 const guessSql = `with
-  claimed as (${claimSql}),
-  taken as (select 1 from json_to_recordset($3::json) as wanted(${keyColumns})
+  claimed as (insert into replay (namespace_id, actor, kind, scope, id, fingerprint, host_id, claim)
+    select namespace_id, actor, kind, scope, id, fingerprint, $3::integer, nonce
+    from ${few("$1", "$2", `${keyColumns}, fingerprint text, nonce text, place integer`, "wanted")}
+    where not exists (select 1 from replay as old where old.namespace_id = wanted.namespace_id and old.actor = ''
+      and old.kind = wanted.kind and old.scope = wanted.scope and old.id = wanted.id)
+    order by place on conflict do nothing returning 1),
+  taken as (select 1 from ${few("$4", "$5", keyColumns, "wanted")}
     join replay on replay.namespace_id = wanted.namespace_id and replay.actor in (wanted.actor, '')
       and replay.kind = wanted.kind and replay.scope = wanted.scope and replay.id = wanted.id),
   moved as (update audit_heads set sequence = new.sequence, hash = new.hash
-    from json_to_recordset($4::json) as new("namespaceId" text, strand integer, sequence bigint, hash text,
-      "fromSequence" bigint, "fromHash" text)
+    from ${few("$6", "$7", `"namespaceId" text, strand integer, sequence bigint, hash text, "fromSequence" bigint, "fromHash" text`, "new")}
     where audit_heads.namespace_id = new."namespaceId" and audit_heads.strand = new.strand
       and audit_heads.sequence = new."fromSequence" and audit_heads.hash = new."fromHash" returning 1),
-  kept as (${rowsSql.replace("$1", "$5")}),
-  finished as (${finishSql.replace("$1", "$6").replace("$2", "$7")}),
-  released as (${releaseSql.replace("$1", "$8")})
-  select 1 / (case when (select count(*) from claimed) = $9::integer and (select count(*) from taken) = 0
-    and (select count(*) from moved) = $10::integer then 1 else 0 end)`;
+  kept as (${rowsSql.replace("$1", "$8")}),
+  finished as (update replay set result = ended.result, is_read = ended.is_read, finished_at = $9::text
+    from ${few("$10", "$11", `${keyColumns}, nonce text, result text, is_read integer`, "ended")} where ${isEnded}),
+  released as (delete from replay using ${few("$12", "$13", `${keyColumns}, nonce text`, "ended")} where ${isEnded})
+  select 1 / (case when (select count(*) from claimed) = $2::integer and (select count(*) from taken) = 0
+    and (select count(*) from moved) = $7::integer then 1 else 0 end)`;
 const divisionByZero = "22012";
 
 /** The ledger on PostgreSQL: one statement for each table and batch, whose rows are one JSON text. */
@@ -89,17 +100,17 @@ export function postgresTables({ transact, hostId }: Pick<Database, "transact" |
         const from = before.get(head.namespaceId);
         return { ...head, fromSequence: from?.sequence, fromHash: from?.hash };
       });
+      const [done, free] = [endings.flatMap(finished), endings.flatMap(released)];
+      const counted = (values: readonly unknown[]): unknown[] => [JSON.stringify(values), values.length];
       const values = [
-        JSON.stringify(claims.map(claimRow)),
+        ...counted(claims.map(claimRow)),
         hostId,
-        JSON.stringify(givenBack.map(({ key }) => key)),
-        JSON.stringify(moves),
+        ...counted(givenBack.map(({ key }) => key)),
+        ...counted(moves),
         JSON.stringify(rows),
-        JSON.stringify(endings.flatMap(finished)),
         new Date().toISOString(),
-        JSON.stringify(endings.flatMap(released)),
-        claims.length,
-        heads.length,
+        ...counted(done),
+        ...counted(free),
       ];
       try {
         await transact((run) => run([{ sql: guessSql, rows: [values] }], "commit"));

@@ -27,32 +27,34 @@ export function createServiceHandler(options: ServiceHandlerOptions): (request: 
   const router = createRouter(serviceRoutes(options.api));
   return async (request) => {
     const requestId = requestIdOf(request.headers.get("x-request-id"));
-    const tell = (error: unknown): Promise<void> => tellHost(options, error, request, requestId);
     try {
-      return toResponse(await answer(options, router, request, (error) => void tell(error)), requestId);
+      return toResponse(await answer(options, router, request, requestId), requestId);
     } catch (error) {
-      await tell(error);
+      await tellHost(options, error, request, requestId);
       return refuse(toHttpError(error, request.signal), requestId);
     }
   };
 }
 
 async function answer(
-  { resolveContext }: ServiceHandlerOptions,
+  host: ServiceHandlerOptions,
   router: Router<ServiceRoute>,
   request: Request,
-  onLateError: (error: unknown) => void,
+  requestId: string,
 ): Promise<Reply> {
-  const { method, signal, headers } = request;
   const path = pathOf(request.url);
-  const route = router.find(method, path);
-  const call = { body: undefined, accept: headers.get("accept"), options: { signal }, onLateError };
-  if (route?.authority === "none") return route.answer({ ...call, context: nobody });
-
-  const context = acceptContext(await resolveContext(request), route?.authority ?? "optional");
+  const route = router.find(request.method, path);
+  const authority = route?.authority ?? "optional";
+  const context = authority === "none" ? nobody : acceptContext(await host.resolveContext(request), authority);
   if (route === undefined) throw router.refusal(path);
   const body = route.request && (await readBody(request, route.request));
-  return route.answer({ ...call, context, body });
+  return route.answer({
+    context,
+    body,
+    accept: request.headers.get("accept"),
+    options: { signal: request.signal },
+    onLateError: (error) => void tellHost(host, error, request, requestId),
+  });
 }
 
 /** Stands where a route looks at no context. */

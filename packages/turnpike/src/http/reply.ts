@@ -65,5 +65,11 @@ export function commonHeaders(requestId: string): Record<string, string> {
 
 /** The answer as Fetch knows it. */
 export function toResponse({ status, headers, body }: Reply, requestId: string): Response {
-  return new Response(body, { status, headers: { ...headers, ...commonHeaders(requestId) } });
+  return new Response(body, { status, headers: allHeaders(headers, requestId) });
+}
+
+function allHeaders(headers: Reply["headers"], requestId: string): Record<string, string> {
+  if (headers !== json) return { ...headers, ...commonHeaders(requestId) };
+  // Almost every answer. Fetch reads an object that is written out much faster than one that was merged.
+  return { "content-type": "application/json", "cache-control": "no-store", "x-request-id": requestId };
 }

@@ -30,7 +30,7 @@ export interface Gate {
 }
 
 /** What an operation adds to the audit event of its decision. */
-export type DecisionFacts = Pick<AuditFacts, "tool" | "operationId" | "messageId" | "receiver">;
+type DecisionFacts = Pick<AuditFacts, "tool" | "operationId" | "messageId" | "receiver">;
 
 /** What is decided, on which grants, and what the trail says of it besides. */
 export interface DecisionSubject {

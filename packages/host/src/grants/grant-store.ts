@@ -7,7 +7,7 @@ import {
   type PrincipalRef,
 } from "turnpike/contracts";
 import { sql, type Kysely, type Transaction } from "kysely";
-import type { GrantSource } from "turnpike/kernel";
+import { prepareGrant, type GrantSource } from "turnpike/kernel";
 import { columnText, deepFreeze, mapInSlices } from "../base/index.ts";
 import type { Database, ReadCache, Revisions, Schema } from "../storage/index.ts";
 
@@ -70,7 +70,7 @@ export function createGrantStore({ db, reports }: Database, cache: ReadCache, re
           // Not by the column itself: to save sorting a few, SQLite would read all grants of the tenant in its order.
           .orderBy(sql`id || ''`);
         const rows = await (issuer === undefined ? all : all.where("issuer", "=", issuer)).execute();
-        return Object.freeze(await mapInSlices(rows, ({ content }) => parse(content)));
+        return Object.freeze(await mapInSlices(rows, ({ content }) => prepared(parse(content))));
       });
     },
     find: (namespaceId, grantId) =>
@@ -245,6 +245,12 @@ async function readContents(db: Kysely<Schema>, namespaceId: string, grantIds: r
 
 function byId(grants: readonly Grant[]): Map<string, Grant> {
   return new Map(grants.map((grant) => [grant.id, grant]));
+}
+
+/** A grant that the kernel need not compile any more: for a set of thousands that would take long in one go. */
+function prepared(grant: Grant): Grant {
+  prepareGrant(grant);
+  return grant;
 }
 
 /** A grant as it is stored, and whether a revocation was acknowledged. A revocation in the future is not marked. */

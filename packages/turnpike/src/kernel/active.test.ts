@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { capability, grant, justAfter, justBefore, now, untyped } from "../../test/decisions.ts";
 import type { Grant } from "../contracts/index.ts";
-import { compileGrant, inactivity, type CompiledGrant } from "./active.ts";
+import { compileGrant, inactivity, prepareGrant, type CompiledGrant } from "./active.ts";
 
 const noon = Date.UTC(2026, 0, 1, 12);
 
@@ -209,4 +209,14 @@ describe("compiling a grant", () => {
     mutable.capabilities.push(capability({ namespace: "vault" }));
     expect(before?.grant.capabilities).toHaveLength(1);
   });
+});
+
+test("a frozen grant is compiled when it is prepared, and one that fits no contract is left to the decision", () => {
+  const shallow = Object.freeze({ ...grant() });
+  prepareGrant(shallow);
+  // What a compiled grant holds is frozen with it.
+  expect(Object.isFrozen(shallow.capabilities)).toBe(true);
+  const misfit = Object.freeze(untyped<Grant>({ id: "" }));
+  prepareGrant(misfit);
+  expect(compileGrant(misfit)).toBeUndefined();
 });

@@ -52,6 +52,14 @@ export function compileGrant(grant: Grant): CompiledGrant | undefined {
   return fresh;
 }
 
+/**
+ * Checks and compiles a frozen grant ahead of the first decision that needs it, so that a host can spread the work of a
+ * large set over time. Whether the grant fits the contract is for the decision to say.
+ */
+export function prepareGrant(grant: Grant): void {
+  compileGrant(grant);
+}
+
 function compile(grant: Grant): CompiledGrant {
   const { constraints } = grant;
   return {

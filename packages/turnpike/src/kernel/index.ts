@@ -1,5 +1,5 @@
 export type { TurnAdmission, TurnToAdmit } from "./admit-turn.ts";
-export type { Inactivity } from "./active.ts";
+export { type Inactivity, prepareGrant } from "./active.ts";
 export { maxDelegationLinks, type ChainVerdict } from "./chain.ts";
 export { checkGrant, type GrantCheck, type GrantState } from "./check-grant.ts";
 export type { RunningAct } from "./covers.ts";

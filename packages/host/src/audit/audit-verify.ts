@@ -42,7 +42,7 @@ export interface SignedHead extends StrandHead {
 type Db = Kysely<Schema>;
 
 /** Few enough that checking them holds nobody up. */
-const pageSize = 200;
+const pageSize = 100;
 
 /** Follows every chain of a tenant from its anchor, or its first row, to its head, or goes on with that for so many rows. */
 export async function verifyTrail(db: Db, namespaceId: string, part: TrailPart = {}): Promise<TrailState> {

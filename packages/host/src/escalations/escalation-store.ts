@@ -26,7 +26,7 @@ export type Answered =
   | { kind: "closed"; record: EscalationRecord };
 
 /** Which escalations to list. */
-export interface EscalationFilter {
+interface EscalationFilter {
   status?: EscalationStatus | undefined;
   /** Only those that came before this one. */
   before?: string | undefined;

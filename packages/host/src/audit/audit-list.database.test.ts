@@ -77,19 +77,21 @@ describe.each(databaseKinds)("a list of audit events on %s", (kind) => {
       from (with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.lit(count)})
         select i from n) as n`.execute(db);
 
+  // Ten thousand events a page by time, and two thousand by anything else.
+  const tenEmpty = Array<number>(10).fill(0);
   for (const { name, filter, pages } of [
     { name: "a common type", filter: { type: "authorization.checked" }, pages: [1, 0, 1] },
     { name: "a common outcome", filter: { outcome: "succeeded" }, pages: [1, 0, 0] },
     {
       name: "an actor and an outcome",
       filter: { actor: agents[0], outcome: "succeeded" },
-      pages: [1, 0, 0],
+      pages: [1, ...tenEmpty],
     },
-    { name: "a trace and a rare type", filter: { traceId: "trace-1", type: "turn.ended" }, pages: [0, 0, 1] },
+    { name: "a trace and a rare type", filter: { traceId: "trace-1", type: "turn.ended" }, pages: [...tenEmpty, 1] },
     { name: "an actor alone", filter: { actor: agents[1] }, pages: [1] },
     { name: "a rare outcome", filter: { outcome: "denied" }, pages: [1] },
   ] satisfies { name: string; filter: AuditFilter; pages: number[] }[]) {
-    test(`of ${name} goes on behind each ten thousand events that it looked at, and misses none`, async () => {
+    test(`of ${name} goes on behind the events that it looked at, and misses none`, async () => {
       const database = await openFresh(kind);
       const stores = openStores(database);
       const namespaceId = newTenant();

@@ -39,7 +39,7 @@ export interface GrantStore extends GrantSource {
 export type GrantPlace = Pick<Schema["grants"], "namespace_id" | "id">;
 
 /** How many rows went, and behind which place to go on; none behind the last. */
-export interface Removed<Place> {
+interface Removed<Place> {
   removed: number;
   next?: Place;
 }

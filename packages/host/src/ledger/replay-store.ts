@@ -75,7 +75,7 @@ interface UnkeptEnding extends UnkeptWrite {
 }
 
 /** Which results: those of turns, of tools that only read, and of everything else. */
-export type ResultKind = "turns" | "reads" | "writes";
+type ResultKind = "turns" | "reads" | "writes";
 
 const resultKinds: Record<ResultKind, { isRead: 0 | 1; kinds: readonly ReplayKey["kind"][] }> = {
   turns: { isRead: 0, kinds: ["turn"] },

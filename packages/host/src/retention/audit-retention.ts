@@ -43,7 +43,7 @@ export function auditRetention(parts: AuditRetentionParts, keepDays: number): Re
       let removed = 0;
       for await (const tenant of listTenants(parts)) {
         try {
-          removed += await exportAndRemove(parts, tenant, { now, before }, step);
+          removed += await exportAndRemove(parts, tenant, { now: new Date(), before }, step);
         } catch (error) {
           // A trail that is broken stays as it is, and holds up nobody else's.
           if (!(error instanceof AuditExportError)) throw error;

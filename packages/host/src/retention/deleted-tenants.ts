@@ -3,7 +3,7 @@ import { columnText } from "../base/index.ts";
 import type { Database, ReadCache, Revisions } from "../storage/index.ts";
 
 /** Who deleted a tenant, and when. */
-export interface DeletionOrder {
+interface DeletionOrder {
   actor: PrincipalRef;
   /** The id of the operator's credential. */
   operator: string;

@@ -52,6 +52,18 @@ describe.each(databaseKinds)("retention on %s", (kind) => {
     ]);
   });
 
+  test("looks once more, however often it is asked to while it runs", async () => {
+    const database = await openFresh(kind);
+    const asked: Promise<void>[] = [];
+    const many = manyRows(0, () => {
+      if (many.steps.length === 1) asked.push(retention.run(), retention.run(), retention.run());
+    });
+    const retention = createRetention({ database, tasks: [removeOld(many.kind)], log: recordingLog(), now, lock });
+    await retention.run();
+    await Promise.all(asked);
+    expect(many.steps).toHaveLength(2);
+  });
+
   test("stops after the step that runs when the host closes", async () => {
     const database = await openFresh(kind);
     const many = manyRows(10_000, () => void closing.push(retention.close()));

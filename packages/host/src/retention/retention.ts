@@ -53,6 +53,8 @@ const hourMs = 3_600_000;
 export function createRetention({ database, tasks, log, now, lock }: RetentionOptions): Retention {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> = Promise.resolve();
+  /** The run that has not begun yet. */
+  let waiting: Promise<void> | undefined;
   let isClosed = false;
 
   const step: RunStep = async (work) => {
@@ -75,8 +77,12 @@ export function createRetention({ database, tasks, log, now, lock }: RetentionOp
       }
     }
   };
-  const run = (): Promise<void> =>
-    (running = running.then(runNow).catch((error: unknown) => log.error(errorFacts(error), "old rows not removed")));
+  const tryToRun = (): Promise<void> => {
+    waiting = undefined;
+    return runNow().catch((error: unknown) => log.error(errorFacts(error), "old rows not removed"));
+  };
+  // However often it is called meanwhile, one more run looks at everything.
+  const run = (): Promise<void> => (waiting ??= running = running.then(tryToRun));
 
   return {
     run,

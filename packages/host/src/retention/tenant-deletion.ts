@@ -14,6 +14,8 @@ export interface DeletionParts extends AuditRetentionParts {
 }
 
 const rowsAtOnce = 200;
+/** A file takes longer than a row: its content may be large, and its words are looked up. */
+const filesAtOnce = 20;
 
 /** The tables whose rows name their tenant; files have several, and audit trails are exported. */
 const tables = [
@@ -61,7 +63,7 @@ async function removeTenant(parts: DeletionParts, tenant: string, step: RunStep)
       return (await left.limit(1).executeTakeFirst()) === undefined ? 0 : 1;
     });
   }
-  await removeAll((transaction) => removeSomeFiles(parts.database, transaction, tenant, rowsAtOnce));
+  await removeAll((transaction) => removeSomeFiles(parts.database, transaction, tenant, filesAtOnce));
   return removed;
 }
 

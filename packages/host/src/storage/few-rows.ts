@@ -13,7 +13,8 @@ export function fewRows(
   most: number,
 ): RawBuilder<SqlBool> {
   const name = sql.table(table);
+  // As an array the rows are chosen once; a plan may look at a subquery again, and then at other rows.
   return kind === "postgres"
-    ? sql`ctid in (select ctid from ${name} where ${fits} limit ${most} for update skip locked)`
+    ? sql`ctid = any(array(select ctid from ${name} where ${fits} limit ${most} for update skip locked))`
     : sql`rowid in (select rowid from ${name} where ${fits} limit ${most})`;
 }

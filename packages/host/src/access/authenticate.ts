@@ -3,7 +3,7 @@ import { isOutage } from "../storage/index.ts";
 import type { Credential, CredentialStore } from "./credential-store.ts";
 import type { JwtVerifier } from "./jwt.ts";
 import { KeySetUnavailableError } from "./key-set.ts";
-import type { RequestHeaders } from "./request-record.ts";
+import type { RequestHeaders } from "./request-headers.ts";
 
 /** The sender of a request, known by the token that they sent. */
 export interface Caller {
@@ -41,7 +41,10 @@ async function findLivingCaller(ports: AuthenticationPorts, header: string): Pro
   if (caller === undefined || isDeleted === undefined) return caller;
   const { namespaceId } = caller.credential;
   if (await isDeleted(namespaceId)) return undefined;
-  return { ...caller, stands: async (later) => !(await isDeleted(namespaceId)) && caller.stands(later) };
+  return {
+    credential: caller.credential,
+    stands: async (later) => !(await isDeleted(namespaceId)) && caller.stands(later),
+  };
 }
 
 async function findCaller(

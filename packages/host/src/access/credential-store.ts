@@ -74,7 +74,7 @@ export function createCredentialStore(
     );
   };
   const keep = (id: string, find: () => Promise<Stored | undefined>): Promise<Stored | undefined> =>
-    cache.get(JSON.stringify(["credential", id]), find);
+    cache.get(`credential ${id}`, find);
   return {
     async create({ id = freshCredentialId(), namespaceId, access, expiresAt }) {
       if (!isStorable(namespaceId)) throw new TypeError("The name of the tenant cannot be kept as it is.");

@@ -1,11 +1,6 @@
 import type { ServiceApiCallOptions } from "turnpike/http";
 import type { Caller } from "./authenticate.ts";
 
-/** The headers of a request, by their names in lower case. */
-export interface RequestHeaders {
-  get(name: string): string | null;
-}
-
 /** What is known of a request while it is handled. The front opens it, and it travels in the call options. */
 export interface RequestRecord {
   readonly requestId: string;

@@ -3,7 +3,8 @@ import type { AuditSink } from "turnpike/kernel";
 import { authenticate, type AuthenticationPorts } from "./authenticate.ts";
 import { createOperator, type Operator } from "./operator.ts";
 import { takeAllowance, type RateLimit } from "./rate-limit.ts";
-import type { RequestHeaders, RequestRecord } from "./request-record.ts";
+import type { RequestHeaders } from "./request-headers.ts";
+import type { RequestRecord } from "./request-record.ts";
 
 /** What admitting operators uses. */
 export interface OperatorPorts extends Omit<AuthenticationPorts, "jwt"> {

@@ -4,7 +4,8 @@ import type { NamespaceSettingsStore } from "../tool-namespaces/index.ts";
 import { authenticate, orUnavailable, type AuthenticationPorts } from "./authenticate.ts";
 import type { Credential } from "./credential-store.ts";
 import { takeAllowance, type RateLimit } from "./rate-limit.ts";
-import type { RequestHeaders, RequestRecord } from "./request-record.ts";
+import type { RequestHeaders } from "./request-headers.ts";
+import type { RequestRecord } from "./request-record.ts";
 
 /** What making a context uses. */
 export interface AccessPorts extends AuthenticationPorts {

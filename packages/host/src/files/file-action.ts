@@ -78,10 +78,20 @@ export function requirementAt(action: string, path: readonly string[]): Authoriz
 export function openCall(
   { files, covers }: FileServices,
   act: ToolCall | ResourceOperation,
-  { action, path, context, signal }: Pick<FileCall, "action" | "path" | "signal"> & { context: AccessContext },
+  { action, path, run }: Pick<FileCall, "action" | "path"> & { run: { context: AccessContext; signal: AbortSignal } },
 ): FileCall {
-  const of = { namespaceId: context.namespaceId, owner: context.owner };
-  return { files, of, action, path, signal, covers: (other) => covers(act, requirementAt(action, other)) };
+  const { namespaceId, owner } = run.context;
+  return {
+    files,
+    of: { namespaceId, owner },
+    action,
+    path,
+    // It is made when somebody looks at it, which most actions do not.
+    get signal() {
+      return run.signal;
+    },
+    covers: (other) => covers(act, requirementAt(action, other)),
+  };
 }
 
 /** The request that a cursor belongs to. The same request with another input has other cursors. */

@@ -24,7 +24,7 @@ export function fileProvider(services: FileServices): ResourceProvider {
       if (!taken.success) return failed(operation, "invalid_request", describeIssues(taken.error.issues));
       const { path } = taken.data.resource;
       try {
-        const call = openCall(services, operation, { action: operation.action, path, context, signal });
+        const call = openCall(services, operation, { action: operation.action, path, run: { context, signal } });
         const output = (await action.run(call, taken.data.input)) as JsonValue;
         return { status: "succeeded", ...aboutOf(operation), output };
       } catch (error) {

@@ -40,8 +40,8 @@ function fileTool(services: FileServices, { action, target, input, output, run, 
     input: z.strictObject({ path: pathInput(target), ...input.shape }),
     output,
     requires: { ceiling: requirementAt(action, []), of: ({ path }) => requirementAt(action, path) },
-    run({ path, ...rest }, { context, call, signal }) {
-      return run(openCall(services, call, { action, path, context, signal }), rest);
+    run({ path, ...rest }, toolRun) {
+      return run(openCall(services, toolRun.call, { action, path, run: toolRun }), rest);
     },
   });
 }

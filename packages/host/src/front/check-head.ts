@@ -7,25 +7,30 @@ const knownMethods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "
 const hostShape =
   /^((\[[0-9a-fA-F:.]+\]|[\w.~!$&'()*+,;=%-]+)(:(\d{1,4}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5]))?)?$/;
 
-/** Headers that the host relies on. Of two, one reader would take the first and another one the last, so both are refused. */
-const singleHeaders = new Set([
-  "authorization",
-  "content-encoding",
-  "content-length",
-  "content-type",
-  "host",
-  "last-event-id",
-  "mcp-protocol-version",
-  "mcp-session-id",
-  "origin",
-  "prefer",
-  "traceparent",
-  "transfer-encoding",
-  "x-authority",
-  "x-purpose",
-  "x-request-id",
-  "x-trace-id",
-]);
+/**
+ * Headers that the host relies on. Of two, one reader would take the first and another one the last, so both are refused.
+ * Each has a bit of its own.
+ */
+const singleHeaders = new Map(
+  [
+    "authorization",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "host",
+    "last-event-id",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "origin",
+    "prefer",
+    "traceparent",
+    "transfer-encoding",
+    "x-authority",
+    "x-purpose",
+    "x-request-id",
+    "x-trace-id",
+  ].map((name, place) => [name, 1 << place]),
+);
 
 /** Why a request is refused before anything looks at it. */
 export interface Refusal {
@@ -63,12 +68,13 @@ export function checkHead(
 
 /** The first header that came twice and may come once only. */
 function findRepeated(rawHeaders: readonly string[]): string | undefined {
-  const seen = new Set<string>();
+  let seen = 0;
   for (let place = 0; place < rawHeaders.length; place += 2) {
     const name = (rawHeaders[place] ?? "").toLowerCase();
-    if (!singleHeaders.has(name)) continue;
-    if (seen.has(name)) return name;
-    seen.add(name);
+    const bit = singleHeaders.get(name);
+    if (bit === undefined) continue;
+    if ((seen & bit) !== 0) return name;
+    seen |= bit;
   }
   return undefined;
 }

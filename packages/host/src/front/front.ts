@@ -30,21 +30,23 @@ export function createFront({ protocols, log, metrics }: FrontOptions): Front {
     const { requestId } = record;
     const path = pathOf(request.target);
     const onLateError = (error: unknown): void => log.warn({ requestId, ...errorFacts(error) }, "request refused");
-    const serve = async (): Promise<Reply | Response> => {
+    let answer: Reply | Response;
+    try {
       const protocol = protocols.find(({ owns }) => owns(path));
       if (protocol === undefined) throw new ServiceHttpError(404, "not_found", "There is nothing at this path.");
-      return complete(await protocol.serve({ request, path, record, onLateError }), record);
-    };
-    const answer = await serve().catch((error: unknown) => {
+      answer = complete(await protocol.serve({ request, path, record, onLateError }), record);
+    } catch (error) {
       const refusal = isOutage(error) ? unavailable : toHttpError(error, signal);
       logError(log, error, refusal, requestId);
-      return refuse(refusal, record);
-    });
+      answer = refuse(refusal, record);
+    }
     const ms = performance.now() - started;
     const route = paths.has(path) ? path : "other";
     const { status } = answer;
     metrics.request(route, status, ms / 1000);
-    log.info({ requestId, ...record.facts, method, route, status, ms: Math.round(ms * 1000) / 1000 }, "request");
+    const { tenant, traceId, credentialId } = record.facts;
+    const rounded = Math.round(ms * 1000) / 1000;
+    log.info({ requestId, tenant, traceId, credentialId, method, route, status, ms: rounded }, "request");
     return answer;
   };
 }
@@ -72,13 +74,15 @@ function isHeader(name: string, value: string): boolean {
 }
 
 /** The answer with the headers of every answer and those of the record. */
-function complete(answer: Reply | Response, { requestId, headers }: RequestRecord): Reply | Response {
-  if (!(answer instanceof Response)) {
-    return { ...answer, headers: { ...answer.headers, ...commonHeaders(requestId), ...headers } };
+function complete(answer: Reply | Response, { requestId, headers: added }: RequestRecord): Reply | Response {
+  const headers = Object.assign(added, commonHeaders(requestId));
+  if (answer instanceof Response) {
+    for (const [name, value] of Object.entries(headers)) answer.headers.set(name, value);
+    return answer;
   }
-  for (const [name, value] of Object.entries({ ...commonHeaders(requestId), ...headers }))
-    answer.headers.set(name, value);
-  return answer;
+  const { status, body } = answer;
+  for (const name in answer.headers) headers[name] ??= answer.headers[name] ?? "";
+  return { status, headers, body };
 }
 
 function pathOf(target: string): string {

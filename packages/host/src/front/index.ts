@@ -2,5 +2,4 @@ export { createFront } from "./front.ts";
 export { ListenSchema, TlsSchema, wireLimits } from "./front-settings.ts";
 export { startServer } from "./node-server.ts";
 export { serveProtocol, type IncomingRequest, type Protocol, type ProtocolRoute } from "./protocol.ts";
-export type { WireRequest } from "./wire-request.ts";
 export { createReadiness } from "./readiness.ts";

@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
 import { NodeRequest } from "srvx/node";
 import type { RequestHeaders } from "../access/index.ts";
 import { readLimited } from "./read-limited.ts";
@@ -18,24 +17,46 @@ export interface WireRequest {
   toFetch(): Request;
 }
 
-/** The request of an exchange. */
-export function wireRequestOf({ incoming, outgoing, connection, body }: Exchange, bodyBytes: number): WireRequest {
-  const { method = "", url = "", headers } = incoming;
-  return {
-    method,
-    target: url,
-    headers: {
-      get(name) {
-        const value = headers[name];
-        return typeof value === "string" ? value : null;
-      },
-    },
-    signal: connection.closed.signal,
-    body: { bytes: () => readLimited(incoming, bodyBytes, body) },
-    toFetch: () => fetchRequestOf(incoming, outgoing),
-  };
-}
+/** The request of an exchange: its own headers and body, because every request makes one. */
+export class ExchangeRequest implements WireRequest {
+  readonly #exchange: Exchange;
+  readonly #bodyBytes: number;
 
-function fetchRequestOf(req: IncomingMessage, res: ServerResponse): Request {
-  return new NodeRequest({ req, res });
+  constructor(exchange: Exchange, bodyBytes: number) {
+    this.#exchange = exchange;
+    this.#bodyBytes = bodyBytes;
+  }
+
+  get method(): string {
+    return this.#exchange.incoming.method ?? "";
+  }
+
+  get target(): string {
+    return this.#exchange.incoming.url ?? "";
+  }
+
+  get signal(): AbortSignal {
+    return this.#exchange.connection.closed.signal;
+  }
+
+  get headers(): RequestHeaders {
+    return this;
+  }
+
+  get body(): this {
+    return this;
+  }
+
+  get(name: string): string | null {
+    const value = this.#exchange.incoming.headers[name];
+    return typeof value === "string" ? value : null;
+  }
+
+  bytes(): Promise<Uint8Array> {
+    return readLimited(this.#exchange.incoming, this.#bodyBytes, this.#exchange.body);
+  }
+
+  toFetch(): Request {
+    return new NodeRequest({ req: this.#exchange.incoming, res: this.#exchange.outgoing });
+  }
 }

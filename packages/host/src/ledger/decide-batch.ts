@@ -1,10 +1,11 @@
 import { origin, rowBehind, type TenantHead } from "./chain.ts";
 import {
-  nameOfKey,
   nameOfUse,
   type Alternative,
+  type Claim,
   type Found,
   type Guess,
+  type KeyColumns,
   type Outcome,
   type Submission,
   type Use,
@@ -14,25 +15,37 @@ import {
 
 /** What a batch has to know; in an order that is the same for all hosts, so that none waits for another in a circle. */
 export function wantedBy(batch: readonly Submission[], strand: number): Wanted {
-  const alternatives = batch.flatMap((submission) => submission.alternatives ?? []);
-  const uses = new Map(alternatives.flatMap(({ use }) => (use ? [[nameOfUse(use), use]] : [])));
+  const claims: Claim[] = [];
+  const uses = new Map<string, Use>();
+  const tenants = new Set<string>();
+  for (const { claim, alternatives = [] } of batch) {
+    if (claim !== undefined) claims.push(claim);
+    for (const { use, entries } of alternatives) {
+      if (use !== undefined) uses.set(nameOfUse(use), use);
+      for (const entry of entries) tenants.add(entry.namespace_id);
+    }
+  }
   return {
-    claims: sortBy(
-      batch.flatMap(({ claim }) => claim ?? []),
-      ({ key }) => nameOfKey(key),
-    ),
-    uses: sortBy([...uses.values()], nameOfUse),
-    tenants: [...new Set(alternatives.flatMap(({ entries }) => entries.map((entry) => entry.namespace_id)))].toSorted(),
+    claims: claims.toSorted((one, other) => compareKeys(one.key, other.key)),
+    uses: [...uses].toSorted(([one], [other]) => compare(one, other)).map(([, use]) => use),
+    tenants: [...tenants].toSorted(),
     strand,
   };
 }
 
-/** Stable: what has the same name stays in its order. */
-function sortBy<T>(values: readonly T[], nameOf: (value: T) => string): T[] {
-  const named = values.map((value) => ({ name: nameOf(value), value }));
-  return named
-    .toSorted((one, other) => (one.name < other.name ? -1 : Number(one.name > other.name)))
-    .map(({ value }) => value);
+/** Claims of the same key stay in their order. */
+function compareKeys(one: KeyColumns, other: KeyColumns): number {
+  return (
+    compare(one.id, other.id) ||
+    compare(one.scope, other.scope) ||
+    compare(one.actor, other.actor) ||
+    compare(one.kind, other.kind) ||
+    compare(one.namespace_id, other.namespace_id)
+  );
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other);
 }
 
 /** What a batch comes to if every key is free and the heads are those that this host wrote; undefined when it must look. */

@@ -109,7 +109,8 @@ async function tryToRun<Result>(
     callOptions?.onEffect?.(effect);
   };
   try {
-    return { result: await run({ ...callOptions, onEffect, claim }), begun };
+    const { signal, host } = callOptions ?? {};
+    return { result: await run({ signal, onEffect, host, claim }), begun };
   } catch (error) {
     return { error, begun };
   }

@@ -53,7 +53,7 @@ export interface ReplayStore {
 }
 
 /** A claim that a call may make. */
-export interface OpenClaim {
+interface OpenClaim {
   readonly kind: "open";
   readonly claim: CallClaim;
   /**

@@ -111,10 +111,6 @@ export interface LedgerTables {
   transact<T>(work: (transaction: LedgerTransaction) => Promise<T>): Promise<T>;
 }
 
-export function nameOfKey({ namespace_id, actor, kind, scope, id }: KeyColumns): string {
-  return JSON.stringify([namespace_id, actor, kind, scope, id]);
-}
-
 export function nameOfUse({ namespaceId, grantId }: Omit<Use, "maxUses">): string {
   return JSON.stringify([namespaceId, grantId]);
 }

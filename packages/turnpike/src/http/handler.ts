@@ -75,7 +75,12 @@ export function acceptContext(resolved: DiscoveryContext, authority: "required" 
  * new, and checked.
  */
 export function contextAt(accepted: DiscoveryContext, now: Date, traceId: string): DiscoveryContext {
-  const context = { ...accepted, now: now.toISOString(), traceId };
+  const { actor, authority, enabledToolNamespaces, executionId, namespaceId, owner, purpose } = accepted;
+  const at = now.toISOString();
+  // Written out: copying by spread costs more than all the rest here.
+  const context: DiscoveryContext = { actor, enabledToolNamespaces, namespaceId, now: at, owner, purpose, traceId };
+  if (authority !== undefined) context.authority = authority;
+  if (executionId !== undefined) context.executionId = executionId;
   const isChecked = isAccepted(DiscoveryContextSchema, accepted) && IdentifierSchema.safeParse(traceId).success;
   return isChecked ? markAccepted(DiscoveryContextSchema, context) : acceptContext(context, "optional");
 }

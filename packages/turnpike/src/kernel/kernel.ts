@@ -107,7 +107,8 @@ export function createKernel(options: KernelOptions): Kernel {
 }
 
 function effectOptions(options: CallOptions | undefined): EffectOptions {
-  return { ...options, signal: signalOf(options) };
+  const { onEffect, host, claim } = options ?? {};
+  return { signal: signalOf(options), onEffect, host, claim };
 }
 
 function signalOf(options: CallOptions | undefined): AbortSignal {

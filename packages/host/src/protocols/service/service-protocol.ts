@@ -31,7 +31,7 @@ export function serviceProtocol(
     openRoutes: [
       ...rows.filter(isOpen).map((row) => ({
         ...row,
-        answer: (incoming: IncomingRequest) => row.answer({ ...callOf(incoming), context: nobody, body: undefined }),
+        answer: (incoming: IncomingRequest) => row.answer(callOf(incoming, nobody, undefined)),
       })),
       ...pages,
     ],
@@ -45,10 +45,11 @@ const nobody = Object.freeze({}) as AccessContext;
 async function answer(row: ServiceRoute, incoming: IncomingRequest, resolved: DiscoveryContext): Promise<Reply> {
   const context = acceptContext(resolved, row.authority === "required" ? "required" : "optional");
   const body = row.request && (await readBody(incoming.request.body, row.request));
-  return row.answer({ ...callOf(incoming), context, body });
+  return row.answer(callOf(incoming, context, body));
 }
 
-function callOf({ request, record, onLateError }: IncomingRequest): Omit<ServiceCall, "context" | "body"> {
+function callOf(incoming: IncomingRequest, context: AccessContext, body: unknown): ServiceCall {
+  const { request, record, onLateError } = incoming;
   const { headers, signal } = request;
-  return { accept: headers.get("accept"), options: { signal, host: record }, onLateError };
+  return { context, body, accept: headers.get("accept"), options: { signal, host: record }, onLateError };
 }

@@ -5,7 +5,7 @@ import { createKernel, defineTool } from "turnpike/kernel";
 import { z } from "zod";
 import { databaseKinds, newTenant, sharedDatabase } from "../../test/databases.ts";
 import { context, grant } from "../../test/records.ts";
-import { failingAt, recordStatements } from "../../test/watched-database.ts";
+import { answeringLate, failingAt, recordStatements } from "../../test/watched-database.ts";
 import { openStores, type Stores } from "../compose/stores.ts";
 import type { Database } from "../storage/index.ts";
 import { protectFromReplay } from "./replay-api.ts";
@@ -126,6 +126,18 @@ describe.each(databaseKinds)("a call on %s", (kind) => {
     });
   }
 
+  test("that is not allowed leaves its id free with the commit that says so, whatever comes of the rest", async () => {
+    const tenant = newTenant();
+    await grantFor(tenant, 1);
+    const database = await open();
+    await serviceOn(database).api.invokeTool(caller(tenant), callOf("0"));
+    const { api } = serviceOn(failingAt(database, 2, "before", { of: "commit" }));
+    expect(await api.invokeTool(caller(tenant), callOf("1"))).toMatchObject({ status: "denied" });
+    const other = serviceOn(database);
+    await other.stores.grants.issue(grant("h", { namespaceId: tenant, capabilities }));
+    expect(await other.api.invokeTool(caller(tenant), callOf("1"))).toMatchObject({ status: "succeeded" });
+  });
+
   test("that many make at once under one id runs once, and takes one use", async () => {
     const tenant = newTenant();
     await grantFor(tenant, 9);
@@ -135,8 +147,8 @@ describe.each(databaseKinds)("a call on %s", (kind) => {
     );
     const kept = answers.filter(({ status }) => status === "fulfilled");
     expect(kept.length).toBeGreaterThan(0);
-    for (const answer of answers)
-      if (answer.status === "rejected") expect(answer.reason).toMatchObject({ code: "replay_pending" });
+    const refusals = answers.flatMap((answer) => (answer.status === "rejected" ? [answer.reason as object] : []));
+    expect(refusals).toEqual(refusals.map(() => expect.objectContaining({ code: "replay_pending" })));
     expect([paid.length, await stores.usage.used(tenant, "g")]).toEqual([1, 1]);
     expect(await trailOf(stores, tenant)).toEqual(["authorization.checked allowed", "tool.invoked succeeded"]);
   });
@@ -163,6 +175,27 @@ describe.each(databaseKinds)("a call on %s", (kind) => {
       });
     }
     expect(failures).toBeGreaterThan(0);
+  });
+
+  test("whose caller goes while claim and decision are being kept does nothing, and leaves its id free", async () => {
+    const tenant = newTenant();
+    await grantFor(tenant);
+    await serviceOn(await open()).api.invokeTool(caller(tenant), callOf("first of the tenant"));
+    const { database, statements } = recordStatements(await open());
+    await serviceOn(database).api.invokeTool(caller(tenant), callOf("0"));
+    const late = answeringLate(await open(), statements.indexOf("commit") + 1);
+    const { api, paid } = serviceOn(late.database);
+    const gone = new AbortController();
+    const left = new Error("gone");
+    const answer = api.invokeTool(caller(tenant), callOf("1"), { signal: gone.signal });
+    await late.tookEffect;
+    gone.abort(left);
+    // The call has given up by the time that the answer comes.
+    await new Promise(setImmediate);
+    late.answer();
+    await expect(answer).rejects.toBe(left);
+    expect(paid).toEqual([]);
+    expect(await api.invokeTool(caller(tenant), callOf("1"))).toMatchObject({ status: "succeeded" });
   });
 
   test("whose outcome and result could not be kept keeps both later, together", async () => {

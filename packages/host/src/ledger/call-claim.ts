@@ -31,6 +31,8 @@ export class CallClaim {
   readonly #claim: Claim;
   readonly #onState: (state: ClaimState) => void;
   #state: ClaimState = { kind: "open" };
+  /** The submission that makes the claim, from when it was sent. Its caller may have gone since. */
+  #making: Promise<Outcome> | undefined;
   /** What waits for the end of the call. */
   readonly entries: AuditEntry[] = [];
 
@@ -46,13 +48,13 @@ export class CallClaim {
 
   /** Makes the claim if that was not tried yet. */
   async make(): Promise<ClaimState> {
-    if (this.#state.kind === "open") await this.#submit([]).catch(() => {});
+    await (this.#making ??= this.#submit([])).catch(() => {});
     return this.#state;
   }
 
   /** Keeps the first alternative that can be taken, and says which; with the claim if it is not made yet. */
   async keep(alternatives: readonly Alternative[]): Promise<number> {
-    if (this.#state.kind === "open") return placeOf(await this.#submit(alternatives));
+    if (this.#making === undefined) return placeOf(await (this.#making = this.#submit(alternatives)));
     if (this.#state.kind === "taken") throw new ClaimTakenError("The key is taken.");
     return placeOf(await this.#ledger.submit({ alternatives }));
   }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { answerOf, errorAnswer, exchanges, httpWorldOf, requestFor, withBody, type Exchange } from "../../test/http.ts";
 import { contextOf } from "../../test/deployment.ts";
+import { readJsonBody } from "./read-body.ts";
 
 async function sendingBody(exchange: Pick<Exchange, "method" | "path">, body: unknown): ReturnType<typeof answerOf> {
   const { handler, told } = httpWorldOf();
@@ -234,4 +235,14 @@ test("what reaches the api is the body, frozen to its last leaf", async () => {
   const [call] = seen as [typeof body];
   const parts = [call, call.arguments, call.arguments.list, call.arguments.list[0]];
   expect(parts.map((part) => Object.isFrozen(part))).toStrictEqual([true, true, true, true]);
+});
+
+test("a host's own reader may hand the bytes over as they are, and they are checked like any other", async () => {
+  const bytesOf = (text: string) => ({ bytes: () => Promise.resolve(new TextEncoder().encode(text)) });
+  expect(await readJsonBody(bytesOf('{"a":[1,"ä"]}'))).toEqual({ a: [1, "ä"] });
+  await expect(readJsonBody(bytesOf("please"))).rejects.toMatchObject({ status: 400, code: "invalid_json" });
+  await expect(readJsonBody(bytesOf("[".repeat(1000) + "]".repeat(1000)))).rejects.toMatchObject({
+    status: 400,
+    code: "invalid_request",
+  });
 });

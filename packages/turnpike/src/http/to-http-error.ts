@@ -11,12 +11,17 @@ export function toHttpError(error: unknown, caller: AbortSignal): ServiceHttpErr
   return ownError("internal_error");
 }
 
-function ownError(code: ErrorCode): ServiceHttpError {
-  const { meaning, ...entry } = errorCodes[code];
-  return new ServiceHttpError("status" in entry ? entry.status : 500, code, meaning);
+/** The codes that are answers to requests. */
+type RequestCode = {
+  [Code in ErrorCode]: (typeof errorCodes)[Code] extends { status: number } ? Code : never;
+}[ErrorCode];
+
+function ownError(code: RequestCode): ServiceHttpError {
+  const { status, meaning } = errorCodes[code];
+  return new ServiceHttpError(status, code, meaning);
 }
 
-function hasStatus(code: ErrorCode): boolean {
+function hasStatus(code: ErrorCode): code is RequestCode {
   return "status" in errorCodes[code];
 }
 

@@ -9,6 +9,7 @@ import { access, alice, assistant, context, neverAborted } from "../../test/reco
 import { createRateLimit } from "./rate-limit.ts";
 import { openRecord, type RequestRecord } from "./request-record.ts";
 import { openStores } from "../compose/stores.ts";
+import type { NamespaceSettingsStore } from "../tool-namespaces/index.ts";
 import { createJwtVerifier, type JwtVerifier } from "./jwt.ts";
 import { createContextResolver } from "./resolve-context.ts";
 
@@ -23,6 +24,7 @@ interface World {
   ): Promise<{ context: unknown } & Pick<RequestRecord, "headers" | "facts" | "caller">>;
   revoke(): Promise<boolean>;
   enable(namespace: string): Promise<unknown>;
+  change: NamespaceSettingsStore["change"];
 }
 
 async function world(
@@ -56,6 +58,7 @@ async function world(
     revoke: () => stores.credentials.revoke(made.id, noon.toISOString()),
     enable: (namespace) =>
       stores.settings.applyUpdate(context({ namespaceId: tenant }), { enable: [namespace] }, neverAborted),
+    change: stores.settings.change,
   };
 }
 
@@ -123,6 +126,32 @@ describe("a good credential", () => {
 });
 
 describe("a tenant that was deleted", () => {
+  test("a namespace that is switched off is gone from the next context, also where the token is remembered", async () => {
+    const provider = await identityProvider();
+    const { tenant, token, resolve, change } = await world({ jwt: createJwtVerifier(trusting(provider)) });
+    const callers = [
+      { sent: token, of: { namespaceId: tenant, actor: assistant } },
+      { sent: await provider.sign(), of: { namespaceId: "tenant-1", actor: alice } },
+    ];
+    for (const { sent, of } of callers) {
+      for (const isOn of [true, false]) {
+        await change(of, isOn ? { enable: ["bank"] } : { disable: ["bank"] });
+        const enabledToolNamespaces = isOn ? ["bank"] : [];
+        expect((await resolve(bearer(sent))).context).toMatchObject({ enabledToolNamespaces });
+      }
+    }
+  });
+
+  test("each purpose and authority that a caller chooses has a context of its own, however many they try", async () => {
+    const { token, resolve } = await world();
+    for (const name of [...Array.from({ length: 40 }, (_, place) => `user-${place}`), "user-0"]) {
+      const chosen = { ...bearer(token), "x-authority": `human:${name}` };
+      expect((await resolve(chosen)).context).toMatchObject({ authority: { kind: "human", userId: name } });
+      expect((await resolve({ ...chosen, "x-purpose": "billing" })).context).toMatchObject({ purpose: "billing" });
+    }
+    expect((await resolve(bearer(token))).context).toMatchObject({ purpose: "support", authority: alice });
+  });
+
   test("has no caller, by a credential or by a token of an identity provider, and those it had stand no more", async () => {
     const provider = await identityProvider();
     const deleted = new Set<string>();

@@ -168,6 +168,17 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
     expect(await eventsOf(database, tenant)).toEqual(["used"]);
   });
 
+  test("a head that somebody else moved is read anew: nothing is refused, and the chain stays whole", async () => {
+    const database = await open();
+    const ledgers = [openLedger(database), openLedger(database)];
+    const tenant = newTenant();
+    const ids = idsOf("event", 6);
+    for (const [place, id] of ids.entries())
+      expect(await ledgers[place % 2]?.submit(record(tenant, id))).toEqual({ kind: "kept", alternative: 0 });
+    expect(await eventsOf(database, tenant)).toEqual(ids);
+    expect(await isWhole(database, tenant)).toBe(true);
+  });
+
   test("chains stay whole when the host comes to another strand at any moment", async () => {
     const database = await open();
     let reads = 0;

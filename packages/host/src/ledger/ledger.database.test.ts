@@ -296,29 +296,35 @@ describe("the ledgers of two hosts on one PostgreSQL", () => {
     expect(outcomes.toSorted()).toEqual([...ids.map(() => "kept"), ...ids.map(() => "taken")]);
   });
 
-  test("a commit whose connection breaks while it is under way is not written a second time", async () => {
-    const location = await newLocation("postgres");
-    const direct = await openHost(location);
-    const proxy = await openCutProxy(location);
-    const ledger = openLedger(await openHost(proxy.location));
-    // A commit waits for the lock, which the test holds.
-    await sql`create function wait_for_lock() returns trigger language plpgsql
+  for (const { how, before } of [
+    { how: "", before: [] },
+    { how: ", also where the batch was one statement", before: ["zero"] },
+  ]) {
+    test(`a commit whose connection breaks while it is under way is not written a second time${how}`, async () => {
+      const location = await newLocation("postgres");
+      const direct = await openHost(location);
+      const proxy = await openCutProxy(location);
+      const ledger = openLedger(await openHost(proxy.location));
+      for (const id of before) await ledger.submit(record("tenant-1", id));
+      // A commit waits for the lock, which the test holds.
+      await sql`create function wait_for_lock() returns trigger language plpgsql
       as 'begin perform pg_advisory_xact_lock(1, 1); return null; end'`.execute(direct.db);
-    await sql`create constraint trigger waits after insert on audit deferrable initially deferred
+      await sql`create constraint trigger waits after insert on audit deferrable initially deferred
       for each row execute function wait_for_lock()`.execute(direct.db);
-    const settled = await direct.db.transaction().execute(async (transaction) => {
-      await sql`select pg_advisory_xact_lock(1, 1)`.execute(transaction);
-      const submitted = submitAll(ledger, [record("tenant-1", "one"), record("tenant-1", "two")]);
-      const waiting = sql`select 1 from pg_locks where not granted and classid = 1 and objid = 1`;
-      await vi.waitFor(async () => expect((await waiting.execute(direct.db)).rows).toHaveLength(1));
-      proxy.cut();
-      return submitted;
+      const settled = await direct.db.transaction().execute(async (transaction) => {
+        await sql`select pg_advisory_xact_lock(1, 1)`.execute(transaction);
+        const submitted = submitAll(ledger, [record("tenant-1", "one"), record("tenant-1", "two")]);
+        const waiting = sql`select 1 from pg_locks where not granted and classid = 1 and objid = 1`;
+        await vi.waitFor(async () => expect((await waiting.execute(direct.db)).rows).toHaveLength(1));
+        proxy.cut();
+        return submitted;
+      });
+      const reasons = settled.map((one) => (one.status === "rejected" ? (one.reason as unknown) : "kept"));
+      expect(reasons).toEqual([expect.any(UnansweredCommitError), expect.any(UnansweredCommitError)]);
+      await vi.waitFor(async () => expect(await eventsOf(direct, "tenant-1")).toEqual([...before, "one", "two"]));
+      proxy.mend();
+      await ledger.submit(record("tenant-1", "three"));
+      expect(await eventsOf(direct, "tenant-1")).toEqual([...before, "one", "two", "three"]);
     });
-    const reasons = settled.map((one) => (one.status === "rejected" ? (one.reason as unknown) : "kept"));
-    expect(reasons).toEqual([expect.any(UnansweredCommitError), expect.any(UnansweredCommitError)]);
-    await vi.waitFor(async () => expect(await eventsOf(direct, "tenant-1")).toEqual(["one", "two"]));
-    proxy.mend();
-    await ledger.submit(record("tenant-1", "three"));
-    expect(await eventsOf(direct, "tenant-1")).toEqual(["one", "two", "three"]);
-  });
+  }
 });

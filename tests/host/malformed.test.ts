@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -220,6 +221,13 @@ describe("over a raw socket", () => {
     return facts.filter(({ msg }) => msg === "request").map(({ status }) => status);
   };
 
+  /** Resolves when the log of everything up to now has arrived: its lines come in order, and behind the answers. */
+  const logArrives = async (): Promise<void> => {
+    const requestId = `last-${randomUUID()}`;
+    await ask(running.url, "/health", { headers: { "x-request-id": requestId } });
+    await eventually(() => expect(running.stderr()).toMatch(new RegExp(`${requestId}.*\\n`)));
+  };
+
   const isWell = async (): Promise<void> => {
     expect((await ask(running.url, "/health")).text).toBe('{"status":"ok","protocolVersion":"1"}');
     expect(running.stderr()).not.toContain("internal");
@@ -294,6 +302,7 @@ describe("over a raw socket", () => {
   ]) {
     test(`a body that ${name} has one answer and one line in the log, under the caller's request id`, async () => {
       const [, requestId = ""] = /X-Request-Id: (.+)\r/.exec(send) ?? [];
+      await logArrives();
       const before = running.stderr().length;
       const socket = connect({ host: new URL(running.url).hostname, port: Number(new URL(running.url).port) });
       let text = "";
@@ -306,6 +315,7 @@ describe("over a raw socket", () => {
       expect(text).toMatch(/^HTTP\/1\.1 400 /);
       expect(text).toContain(`x-request-id: ${requestId}\r\n`);
       await isWell();
+      await logArrives();
       const lines = running.stderr().slice(before).trim().split("\n");
       const facts = lines.map((line) => JSON.parse(line) as { msg: string; status: number; route: string });
       const told = facts.filter(({ msg, route }) => msg === "request" && route !== "/health");
@@ -318,6 +328,7 @@ describe("over a raw socket", () => {
     const socket = open(running.url);
     socket.end(filled(post("Content-Length: 100\r\n", "[")));
     await new Promise((resolve) => socket.on("close", resolve).resume());
+    await logArrives();
     expect(running.stderr().slice(before)).not.toContain("internal");
   });
 });

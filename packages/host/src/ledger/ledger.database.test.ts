@@ -327,4 +327,26 @@ describe("the ledgers of two hosts on one PostgreSQL", () => {
       expect(await eventsOf(direct, "tenant-1")).toEqual([...before, "one", "two", "three"]);
     });
   }
+
+  for (const { what, fail } of [
+    { what: "a batch", fail: (_db: Database, ledger: Ledger) => ledger.submit(useOf("tenant-1", "grant-1", 1)) },
+    {
+      what: "a transaction of a store",
+      fail: ({ db }: Database) => db.transaction().execute((within) => sql`select 1`.execute(within)),
+    },
+  ]) {
+    test(`what is acknowledged after ${what} whose beginning was answered too late is durable`, async () => {
+      const location = await newLocation("postgres");
+      const direct = await openHost(location);
+      const proxy = await openCutProxy(location);
+      const impatient = await openHost(`${proxy.location}?query_timeout=1000`);
+      const ledger = openLedger(impatient);
+      await ledger.submit(record("tenant-1", "one"));
+      proxy.freeze();
+      await expect(fail(impatient, ledger)).rejects.toThrow("Query read timeout");
+      proxy.thaw();
+      await ledger.submit(record("tenant-1", "two"));
+      expect(await eventsOf(direct, "tenant-1")).toEqual(["one", "two"]);
+    });
+  }
 });

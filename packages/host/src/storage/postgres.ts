@@ -66,8 +66,29 @@ function openPool(connectionString: string, max: number): pg.Pool {
   const pool = new pg.Pool({ connectionString, max, types: { getTypeParser }, ...patience });
   // A connection that breaks while idle is replaced by the pool; without a listener it would end the process.
   pool.on("error", () => {});
-  pool.on("connect", (client) => void client.on("error", () => {}));
+  pool.on("connect", (client) => {
+    client.on("error", () => {});
+    endWhenLate(client);
+  });
   return pool;
+}
+
+/**
+ * Ends a connection with the first query that is not answered in time. INVARIANT: nobody gets a connection on which a late
+ * `begin` may still take effect: what they wrote on it would be acknowledged, and be of a transaction that nobody commits.
+ */
+function endWhenLate(client: pg.PoolClient): void {
+  const query = client.query.bind(client) as (...given: unknown[]) => unknown;
+  const watched = (...given: unknown[]): unknown => {
+    const answer = query(...given);
+    // What the pool asks itself has a callback, with whose error it removes the connection.
+    if (answer instanceof Promise)
+      answer.catch((error: Error) => {
+        if (error.message === "Query read timeout") void (client as pg.PoolClient & pg.Client).end();
+      });
+    return answer;
+  };
+  client.query = watched as typeof client.query;
 }
 
 /** Migrates on a connection of its own, on which moving much data, and waiting for a host that does, may take long. */

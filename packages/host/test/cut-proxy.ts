@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { Transform } from "node:stream";
 import { onTestFinished } from "vitest";
 
 /** A way to a PostgreSQL that can be cut and mended. */
@@ -16,8 +17,11 @@ export interface CutProxy {
   attempts(): number;
 }
 
-/** Puts a proxy before a PostgreSQL, for the time of a test. */
-export async function openCutProxy(location: string): Promise<CutProxy> {
+/** Puts a proxy before a PostgreSQL, for the time of a test. What the server says can be changed on its way. */
+export async function openCutProxy(
+  location: string,
+  change: (said: Buffer) => Buffer = (said) => said,
+): Promise<CutProxy> {
   const target = new URL(location);
   const sockets = new Set<Socket>();
   let [isCut, isFrozen] = [false, false];
@@ -36,7 +40,8 @@ export async function openCutProxy(location: string): Promise<CutProxy> {
         sockets.delete(socket);
         other.destroy();
       });
-      socket.pipe(other);
+      if (socket === near) socket.pipe(other);
+      else socket.pipe(changing(change)).pipe(other);
       if (isFrozen) socket.pause();
     }
   });
@@ -69,4 +74,8 @@ export async function openCutProxy(location: string): Promise<CutProxy> {
     },
     attempts: () => attempts,
   };
+}
+
+function changing(change: (said: Buffer) => Buffer): Transform {
+  return new Transform({ transform: (said: Buffer, _encoding, done) => done(null, change(said)) });
 }

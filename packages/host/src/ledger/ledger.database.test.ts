@@ -349,4 +349,19 @@ describe("the ledgers of two hosts on one PostgreSQL", () => {
       expect(await eventsOf(direct, "tenant-1")).toEqual(["one", "two"]);
     });
   }
+
+  test("a server that speaks another language is understood: a key that is taken is", async () => {
+    const location = await newLocation("postgres");
+    await openHost(location);
+    const inCzech = (said: Buffer): Buffer =>
+      Buffer.from(said.toString("latin1").replaceAll("SERROR\0", "SCHYBA\0"), "latin1");
+    const ledger = openLedger(await openHost((await openCutProxy(location, inCzech)).location));
+    await ledger.submit(record("tenant-1", "before"));
+    const claiming = (nonce: string): Submission => ({
+      ...record("tenant-1", nonce),
+      claim: claimOf("tenant-1", "call-1", nonce),
+    });
+    expect(await ledger.submit(claiming("first"))).toEqual({ kind: "kept", alternative: 0 });
+    expect(await ledger.submit(claiming("second"))).toMatchObject({ kind: "taken", by: { claim: "first" } });
+  });
 });

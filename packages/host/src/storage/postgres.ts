@@ -158,6 +158,9 @@ async function transact<T>(pool: pg.Pool, work: (run: RunSteps) => Promise<T>): 
   }
 }
 
+/** Errors with which a server ends a connection, by their codes: how severe one is it says in the language of its operator. */
+const endingCode = /^(08|25P|57P|58|XX)/;
+
 /** One statement that is a transaction by itself: one way to the server and back. */
 async function runAlone(client: pg.PoolClient, { sql: text, rows: [values = []] }: Step): Promise<StepResult> {
   try {
@@ -165,7 +168,7 @@ async function runAlone(client: pg.PoolClient, { sql: text, rows: [values = []] 
     return { rows: rows as StepResult["rows"], changes: [rowCount ?? 0] };
   } catch (error) {
     // Only the server's own no says that nothing was committed.
-    if (error instanceof pg.DatabaseError && error.severity === "ERROR") throw error;
+    if (error instanceof pg.DatabaseError && !endingCode.test(error.code ?? "XX000")) throw error;
     throw new UnansweredCommitError(error);
   }
 }

@@ -5,8 +5,9 @@ import { openCutProxy } from "../../test/cut-proxy.ts";
 import { patience } from "../../test/host-calls.ts";
 import { countingApi, envelope } from "../../test/counting-api.ts";
 import { failingAt } from "../../test/watched-database.ts";
-import { context } from "../../test/records.ts";
+import { auditEvent, context } from "../../test/records.ts";
 import type { Database } from "../storage/database.ts";
+import { entryOf } from "./chain.ts";
 import { createReplayStore } from "./replay-store.ts";
 import { protectFromReplay } from "./replay-api.ts";
 
@@ -76,6 +77,22 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
       );
       expect(await broken.sendMessage(who, envelope)).toEqual(first);
       expect(effects).toHaveLength(1);
+    });
+  }
+
+  for (const when of ["before", "after"] as const) {
+    test(`keeps the last event of a call once, when its end could not be kept at once (${when} it is written)`, async () => {
+      const database = await open();
+      const store = createReplayStore(failingAt(database, 2, when, { of: "commit" }));
+      const namespaceId = newTenant();
+      const key = { namespaceId, actor: "agent:a", kind: "tool", scope: "", id: "id-1" } as const;
+      expect(await store.begin(key, "one")).toEqual({ kind: "new" });
+      const outcome = entryOf(auditEvent("outcome", { namespaceId }));
+      await expect(store.finish(key, { status: "succeeded" }, "write", [outcome])).rejects.toThrow("injected");
+      await store.close();
+      const events = database.db.selectFrom("audit").select("id").where("namespace_id", "=", namespaceId);
+      expect(await events.execute()).toEqual([{ id: "outcome" }]);
+      expect(await store.begin(key, "one")).toEqual({ kind: "finished", result: { status: "succeeded" } });
     });
   }
 

@@ -186,6 +186,18 @@ export function createReplayStore(
     return { kind: "finished", result: JSON.parse(held.outcome.result) as unknown };
   };
 
+  /** Whether a claim that was made has no ending: only the answer to it may have been lost, and its events are kept then. */
+  const isUnended = async ({ key, nonce }: Claim): Promise<boolean> => {
+    const row = db
+      .selectFrom("replay")
+      .select("claim")
+      .where((column) => column.and({ ...key, claim: nonce }))
+      .where("finished_at", "is", null);
+    // A server that has not answered may still be at it.
+    const found = await (database.kind === "postgres" ? row.forUpdate() : row).executeTakeFirst();
+    return found !== undefined;
+  };
+
   const holdBack = (
     name: string,
     mine: OwnClaim,
@@ -199,7 +211,7 @@ export function createReplayStore(
     unkept.add(mine.nonce, {
       outcome: kept,
       write: async () => {
-        await ledger.submit(endingOf(mine, kept, entries));
+        if (entries.length === 0 || (await isUnended(mine))) await ledger.submit(endingOf(mine, kept, entries));
         forget(name, mine);
       },
     });

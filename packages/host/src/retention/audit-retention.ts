@@ -17,7 +17,7 @@ import type { RetentionTask, RunStep } from "./retention.ts";
 /** What exporting and removing rows of audit trails uses. */
 export interface AuditRetentionParts {
   database: Database;
-  audit: Pick<AuditStore, "listHeads">;
+  audit: Pick<AuditStore, "listHeads" | "readAnchors">;
   key: SigningKey;
   /** Where exports are written. */
   folder: string;
@@ -75,7 +75,12 @@ export async function exportAndRemove(
     if (first.done === true || first.value.next?.ends.length === 0) return removed;
     const { value: begun } = first;
     const file = join(folder, fileName(namespaceId));
-    await writeExport(file, watch());
+    try {
+      await writeExport(file, watch());
+    } catch (error) {
+      if (error instanceof AuditExportError && (await hasMoved(parts, namespaceId, begun.next?.from ?? []))) continue;
+      throw error;
+    }
     const { rows } = await verifyExport(file, key);
     log.info({ tenant: namespaceId, rows, file }, "audit rows exported");
     for (const head of heads) {
@@ -93,6 +98,18 @@ export async function exportAndRemove(
       }
     }
   }
+}
+
+/** Whether somebody else has removed rows since an export began: those are missing, and the trail is not broken. */
+async function hasMoved(
+  { audit, key }: AuditRetentionParts,
+  namespaceId: string,
+  from: readonly { strand: number; sequence: number }[],
+): Promise<boolean> {
+  const { anchors } = await audit.readAnchors(namespaceId, key);
+  return from.some((begin) =>
+    anchors.some(({ strand, sequence }) => strand === begin.strand && sequence > begin.sequence),
+  );
 }
 
 async function* listTenants({ audit }: AuditRetentionParts): AsyncGenerator<string> {

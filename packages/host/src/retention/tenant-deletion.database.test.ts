@@ -7,6 +7,7 @@ import { alice, auditEvent, grant } from "../../test/records.ts";
 import { openSigningKey } from "../audit/index.ts";
 import { openStores } from "../compose/stores.ts";
 import type { Database } from "../storage/index.ts";
+import { exportAndRemove } from "./audit-retention.ts";
 import type { DeletedTenants } from "./deleted-tenants.ts";
 import type { RunStep } from "./retention.ts";
 import { tenantDeletion } from "./tenant-deletion.ts";
@@ -25,7 +26,7 @@ function openDeletion(database: Database, folder = temporaryFolder(), changes: P
     const { rows, broken: torn } = await stores.audit.verify("acme", { anchors });
     return { rows, why: (broken ?? torn)?.why };
   };
-  return { stores, task: tenantDeletion(parts), verify };
+  return { stores, parts, task: tenantDeletion(parts), verify };
 }
 
 /** A host of its own that deletes the tenant, and stays at one of its steps. */
@@ -86,5 +87,39 @@ describe.each(databaseKinds)("a deletion on %s", (kind) => {
     const late = openDeletion(database, undefined, { list: () => Promise.resolve(stale) });
     expect(await late.task.run(now, straight)).toBe(0);
     expect(await stores.grants.find("acme", "new")).toBeDefined();
+  });
+
+  test("leaves the trail of a later tenant of the same name alone, although it began before that one", async () => {
+    const database = await openFresh(kind);
+    const { stores } = openDeletion(database);
+    await stores.tenants.begin("acme", order);
+    const stale = await stores.tenants.list();
+    await stores.tenants.finish("acme", now.toISOString());
+    expect(await stores.tenants.reopen("acme")).toBe(true);
+    await stores.audit.record(auditEvent("new", { namespaceId: "acme" }));
+    const late = openDeletion(database, undefined, { list: () => Promise.resolve(stale) });
+    await late.task.run(now, straight);
+    const rows = await stores.audit.list("acme", { limit: 9 });
+    expect(rows.map(({ event }) => event.id)).toEqual(["new"]);
+  });
+
+  test("does not take a trail for broken of which somebody else removed rows meanwhile", async () => {
+    const { stores, parts, task, verify } = openDeletion(await openFresh(kind));
+    const ids = Array.from({ length: 450 }, (_, place) => `event ${place}`);
+    await Promise.all(ids.map((id) => stores.audit.record(auditEvent(id, { namespaceId: "acme" }))));
+    await stores.tenants.begin("acme", order);
+    let isOld = false;
+    const besideRetention: RunStep = async (work) => {
+      const result = await work();
+      if (isOld || !(typeof result === "object" && result !== null)) return result;
+      isOld = true;
+      await exportAndRemove(parts, "acme", { now }, straight);
+      return result;
+    };
+    await task.run(now, besideRetention);
+    expect(isOld).toBe(true);
+    const [last] = await stores.audit.list("acme", { limit: 1 });
+    expect(last?.event.metadata).toMatchObject({ trail: "exported" });
+    expect(await verify()).toEqual({ rows: 1, why: undefined });
   });
 });

@@ -38,9 +38,11 @@ export function tenantDeletion(parts: DeletionParts): RetentionTask {
     name: "deleted tenants",
     async run(now, step) {
       let removed = 0;
-      for (const tenant of await parts.tenants.list()) {
-        removed += await removeTenant(parts, tenant.namespaceId, step);
-        if (tenant.finishedAt === undefined) await endTrail(parts, tenant, now, step);
+      for (const { namespaceId } of await parts.tenants.list()) {
+        removed += await removeTenant(parts, namespaceId, step);
+        // Another host may have finished meanwhile, and a tenant of the same name may have begun: its trail is not this one's.
+        const tenant = await parts.tenants.find(namespaceId);
+        if (tenant !== undefined && tenant.finishedAt === undefined) await endTrail(parts, tenant, now, step);
       }
       return removed;
     },

@@ -96,7 +96,7 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
   const { file, keyFile } = newCheckpointFile(options.checkpointFile);
   const key = openSigningKey(keyFile);
   const checkpoints = createCheckpoints({ file, key, audit: stores.audit, database, log: silent, clock });
-  const trails = { database, audit: stores.audit, key, folder: `${file}.exports`, log: silent };
+  const trails = { database, audit: stores.audit, checkpoints, key, folder: `${file}.exports`, log: silent };
   const deletion = createRetention({
     database,
     tasks: [tenantDeletion({ ...trails, tenants: stores.tenants })],

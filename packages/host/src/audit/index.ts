@@ -9,6 +9,7 @@ export type { Break, SignedHead, TrailPart } from "./audit-verify.ts";
 export { appendLines, isThere, readCheckpoints } from "./checkpoint-file.ts";
 export { beginning, CheckpointError, headsOfTenant, parseLine, placeBehind, requireSignature } from "./checkpoint.ts";
 export { type Checkpoints, createCheckpoints } from "./checkpoints.ts";
+export { holdAgainstCheckpoints } from "./hold-against-checkpoints.ts";
 export {
   openSigningKey,
   parseVerifyingKey,

@@ -146,7 +146,8 @@ async function wire(
     onAuditError: (error: unknown) => log.error(errorFacts(error), "operator's change not kept on the trail"),
   };
   const { auditDays, auditFolder, endedGrantsDays } = config.retention;
-  const trails = { database, audit: stores.audit, key, folder: exportFolder(config.database, auditFolder), log };
+  const folder = exportFolder(config.database, auditFolder);
+  const trails = { database, audit: stores.audit, checkpoints, key, folder, log };
   const retention = createRetention({
     database,
     tasks: [

@@ -13,7 +13,8 @@ import {
 import { builtFile, otherProcess } from "../../test/other-process.ts";
 import { recordingLog } from "../../test/recording-log.ts";
 import { auditEvent } from "../../test/records.ts";
-import { createAuditStore, openSigningKey, verifyExport } from "../audit/index.ts";
+import { createAuditStore, createCheckpoints, openSigningKey, verifyExport } from "../audit/index.ts";
+import { entryOf, origin, rowBehind, type Head } from "../ledger/index.ts";
 import type { Database } from "../storage/index.ts";
 import { auditRetention } from "./audit-retention.ts";
 import { createRetention, retentionLocks, type RunStep } from "./retention.ts";
@@ -29,7 +30,15 @@ function openArchive(database: Database, folder = temporaryFolder()) {
   const audit = createAuditStore(database);
   const log = recordingLog();
   const exports = join(folder, "exports");
-  const task = auditRetention({ database, audit, key, folder: exports, log }, 30);
+  const checkpoints = createCheckpoints({
+    file: join(folder, `checkpoints-${database.hostId}.jsonl`),
+    key,
+    audit,
+    database,
+    log: recordingLog(),
+    clock: () => now,
+  });
+  const task = auditRetention({ database, audit, checkpoints, key, folder: exports, log }, 30);
   const fill = async (namespaceId: string, at: string, count: number): Promise<void> => {
     await Promise.all(
       Array.from({ length: count }, (_, place) => audit.record(auditEvent(`${at} ${place}`, { namespaceId, at }))),
@@ -48,7 +57,7 @@ function openArchive(database: Database, folder = temporaryFolder()) {
     const { anchors, broken } = await audit.readAnchors(namespaceId, key);
     return (broken ?? (await audit.verify(namespaceId, { anchors })).broken)?.why;
   };
-  return { database, key, audit, log, folder, exports, task, fill, files, rowsIn, kept, why };
+  return { database, key, audit, checkpoints, log, folder, exports, task, fill, files, rowsIn, kept, why };
 }
 
 const upTo = (count: number, from = 1): number[] =>
@@ -89,6 +98,29 @@ describe.each(databaseKinds)("audit on %s that is older than it is kept", (kind)
     expect(archive.log.said.filter(({ level }) => level === "error")).toMatchObject([{ facts: { tenant: "broken" } }]);
   });
 
+  test("stays when it was rewritten and went on since a checkpoint, although its chain is whole in itself", async () => {
+    const database = await openFresh(kind);
+    const archive = openArchive(database);
+    await archive.fill("acme", old, 3);
+    await archive.checkpoints.write();
+    let head: Head = { sequence: 0, hash: origin };
+    await database.db.deleteFrom("audit").execute();
+    for (const id of ["forged-1", "forged-2", "forged-3", "forged-4"]) {
+      const row = rowBehind(head, database.strand, entryOf(auditEvent(id, { namespaceId: "acme", at: old })));
+      await database.db.insertInto("audit").values(row).execute();
+      head = { sequence: row.sequence, hash: row.hash };
+    }
+    await database.db.updateTable("audit_heads").set(head).execute();
+    expect(await archive.task.run(now, straight)).toBe(0);
+    expect(await archive.kept("acme")).toEqual([1, 2, 3, 4]);
+    expect(archive.log.said.filter(({ level }) => level === "error")).toMatchObject([
+      {
+        facts: { tenant: "acme", says: expect.stringMatching(/^row 3 or one before it was changed: checkpoint 1 of /) },
+      },
+    ]);
+    expect(archive.files()).toEqual([]);
+  });
+
   test("stays when its anchor was signed by another key", async () => {
     const database = await openFresh(kind);
     const archive = openArchive(database);
@@ -118,6 +150,7 @@ describe.each(databaseKinds)("audit on %s that is older than it is kept", (kind)
       {
         database: archive.database,
         audit: archive.audit,
+        checkpoints: archive.checkpoints,
         key: { ...archive.key, isSigned: () => false },
         folder: archive.exports,
         log: archive.log,
@@ -136,7 +169,8 @@ describe.each(databaseKinds)("audit on %s that is older than it is kept", (kind)
     const folder = ${JSON.stringify(folder)};
     const log = { info() {}, warn() {}, error() {} };
     const key = openSigningKey(folder + "/key.pem");
-    const task = auditRetention({ database, audit: createAuditStore(database), key, folder: folder + "/exports", log }, 30);
+    const task = auditRetention({ database, audit: createAuditStore(database), checkpoints: { headsOf: async () => {} }, key,
+      folder: folder + "/exports", log }, 30);
     let steps = 0;
     const step = async (work) => {
       steps += 1;

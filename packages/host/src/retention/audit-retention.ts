@@ -1,11 +1,14 @@
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import {
   AuditExportError,
   exportPages,
+  holdAgainstCheckpoints,
   removeExported,
   verifyExport,
   writeExport,
   type AuditStore,
+  type Checkpoints,
   type ExportPage,
   type SigningKey,
 } from "../audit/index.ts";
@@ -17,7 +20,8 @@ import type { RetentionTask, RunStep } from "./retention.ts";
 /** What exporting and removing rows of audit trails uses. */
 export interface AuditRetentionParts {
   database: Database;
-  audit: Pick<AuditStore, "listHeads" | "readAnchors">;
+  audit: Pick<AuditStore, "listHeads" | "readAnchors" | "findBreak">;
+  checkpoints: Pick<Checkpoints, "headsOf">;
   key: SigningKey;
   /** Where exports are written. */
   folder: string;
@@ -77,8 +81,11 @@ export async function exportAndRemove(
     const file = join(folder, fileName(namespaceId));
     try {
       await writeExport(file, watch());
+      await requireCheckpoints(parts, namespaceId, step);
     } catch (error) {
-      if (error instanceof AuditExportError && (await hasMoved(parts, namespaceId, begun.next?.from ?? []))) continue;
+      if (!(error instanceof AuditExportError)) throw error;
+      await rm(file, { force: true });
+      if (await hasMoved(parts, namespaceId, begun.next?.from ?? [])) continue;
       throw error;
     }
     const { rows } = await verifyExport(file, key);
@@ -98,6 +105,21 @@ export async function exportAndRemove(
       }
     }
   }
+}
+
+/**
+ * Throws unless the trail has every head that was signed for it. INVARIANT: an anchor stands for the checkpoints before it, so
+ * none is signed for rows that those contradict: what was rewritten would be whole from then on.
+ */
+async function requireCheckpoints(
+  { audit, checkpoints, key }: AuditRetentionParts,
+  namespaceId: string,
+  step: RunStep,
+): Promise<void> {
+  const { anchors } = await audit.readAnchors(namespaceId, key);
+  const inSteps: typeof audit.findBreak = (...given) => step(() => audit.findBreak(...given));
+  const { broken } = await holdAgainstCheckpoints({ audit: { findBreak: inSteps }, checkpoints }, namespaceId, anchors);
+  if (broken !== undefined) throw new AuditExportError(`${broken.why.replace(/\.$/, "")}. See \`audit verify\`.`);
 }
 
 /** Whether somebody else has removed rows since an export began: those are missing, and the trail is not broken. */

@@ -4,7 +4,7 @@ import { databaseKinds, newLocation, openFresh, openHost, temporaryFolder } from
 import { builtFile, otherProcess } from "../../test/other-process.ts";
 import { recordingLog } from "../../test/recording-log.ts";
 import { alice, auditEvent, grant } from "../../test/records.ts";
-import { openSigningKey } from "../audit/index.ts";
+import { createCheckpoints, openSigningKey } from "../audit/index.ts";
 import { openStores } from "../compose/stores.ts";
 import type { Database } from "../storage/index.ts";
 import { exportAndRemove } from "./audit-retention.ts";
@@ -20,7 +20,10 @@ function openDeletion(database: Database, folder = temporaryFolder(), changes: P
   const stores = openStores(database);
   const key = openSigningKey(join(folder, "key.pem"));
   const tenants = { ...stores.tenants, ...changes };
-  const parts = { database, audit: stores.audit, key, folder: join(folder, "exports"), log: recordingLog(), tenants };
+  const log = recordingLog();
+  const file = join(folder, `checkpoints-${database.hostId}.jsonl`);
+  const checkpoints = createCheckpoints({ file, key, audit: stores.audit, database, log, clock: () => now });
+  const parts = { database, audit: stores.audit, checkpoints, key, folder: join(folder, "exports"), log, tenants };
   const verify = async () => {
     const { anchors, broken } = await stores.audit.readAnchors("acme", key);
     const { rows, broken: torn } = await stores.audit.verify("acme", { anchors });
@@ -39,7 +42,9 @@ const hostThatStops = (location: string, folder: string, point: number): string 
   const folder = ${JSON.stringify(folder)};
   const log = { info() {}, warn() {}, error() {} };
   const key = openSigningKey(folder + "/key.pem");
-  const task = tenantDeletion({ database, audit: stores.audit, key, folder: folder + "/exports", log, tenants: stores.tenants });
+  const checkpoints = { headsOf: async () => {} };
+  const parts = { database, audit: stores.audit, checkpoints, key, folder: folder + "/exports", log };
+  const task = tenantDeletion({ ...parts, tenants: stores.tenants });
   let steps = 0;
   const step = async (work) => {
     steps += 1;

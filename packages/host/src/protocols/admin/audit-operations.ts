@@ -8,6 +8,7 @@ import {
   type AuditPlace,
   type Break,
   CheckpointError,
+  holdAgainstCheckpoints,
   type TrailPart,
 } from "../../audit/index.ts";
 import { conflict, invalid, notFound, paginate, type AdminOperations, type AdminServices } from "./admin-services.ts";
@@ -16,25 +17,6 @@ type AuditRoute = "listAudit" | "verifyAudit" | "verifyAuditHeads" | "exportAudi
 
 /** Reading and verifying the audit trail. */
 export function auditOperations({ stores: { audit }, checkpoints, clock }: AdminServices): AdminOperations<AuditRoute> {
-  /** Holds the trail against every head that was signed for it. */
-  const holdAgainstCheckpoints = async (
-    namespaceId: string,
-    anchors: readonly StrandHead[],
-  ): Promise<{ count: number; broken?: Break }> => {
-    let count = 0;
-    let broken: Break | undefined;
-    try {
-      await checkpoints.headsOf(namespaceId, async (heads) => {
-        count += heads.filter(({ checkpoint }) => checkpoint !== undefined).length;
-        broken ??= await audit.findBreak(namespaceId, heads, anchors);
-      });
-      return { count, ...(broken && { broken }) };
-    } catch (error) {
-      if (error instanceof CheckpointError) return { count: 0, broken: { why: error.message } };
-      throw error;
-    }
-  };
-
   /** Checks a trail from its anchors on; again when rows went while they were looked at, because those are not missing. */
   const fromAnchors = async <Checked extends { broken: Break | undefined }>(
     namespaceId: string,
@@ -65,7 +47,10 @@ export function auditOperations({ stores: { audit }, checkpoints, clock }: Admin
       const behind = cursor === undefined ? undefined : headOf(cursor);
       const { anchors, trail, held, broken } = await fromAnchors(namespaceId, async (known) => {
         const walked = await audit.verify(namespaceId, { behind, rows, anchors: known });
-        const compared = walked.last === undefined ? await holdAgainstCheckpoints(namespaceId, known) : { count: 0 };
+        const compared =
+          walked.last === undefined
+            ? await holdAgainstCheckpoints({ audit, checkpoints }, namespaceId, known)
+            : { count: 0 };
         return { trail: walked, held: compared, broken: earlier(walked.broken, compared.broken) };
       });
       const { last, ...found } = trail;

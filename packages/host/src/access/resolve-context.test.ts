@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import type { CredentialAccess } from "../management/records.ts";
 import { describe, expect, test } from "vitest";
-import { DiscoveryContextSchema } from "turnpike/contracts";
+import { DiscoveryContextSchema, type DiscoveryContext } from "turnpike/contracts";
 import { ServiceHttpError } from "turnpike/http";
 import { newTenant, sharedDatabase } from "../../test/databases.ts";
 import { identityProvider, noon, trusting } from "../../test/identity-provider.ts";
@@ -282,6 +282,18 @@ describe("x-authority", () => {
       });
     });
   }
+});
+
+test("a context is made once for what a caller chooses, and few of them are kept, whatever a caller chooses", async () => {
+  const { token, resolve } = await world();
+  const as = async (user: string) => {
+    const { context: made } = await resolve({ ...bearer(token), "x-authority": `human:${user}` });
+    return (made as DiscoveryContext).enabledToolNamespaces;
+  };
+  const first = await as("first");
+  expect(await as("first")).toBe(first);
+  for (let other = 0; other < 16; other += 1) await as(`other-${other}`);
+  expect(await as("first")).not.toBe(first);
 });
 
 describe("429 rate_limited", () => {

@@ -79,16 +79,14 @@ function findRepeated(rawHeaders: readonly string[]): string | undefined {
   return undefined;
 }
 
-/** Callers send the same few hosts again and again, and reading one as a URL does costs as much as the rest of the head. */
-const knownHosts = new Set<string>();
-const maxKnownHosts = 1000;
+/** Nearly all requests have the same host, and reading one as a URL does costs as much as the rest of the head. */
+let lastHost = "";
 
 /** Whether a Host makes a URL, before any path. */
 function isHost(host: string): boolean {
-  if (knownHosts.has(host)) return true;
+  if (host === lastHost) return true;
   if (!hostShape.test(host) || (host !== "" && !URL.canParse(`http://${host}/`))) return false;
-  if (knownHosts.size >= maxKnownHosts) knownHosts.clear();
-  knownHosts.add(host);
+  lastHost = host;
   return true;
 }
 

@@ -84,6 +84,13 @@ describe.each(databaseKinds)("an export on %s", (kind) => {
     expect(await verifyExport(empty.file, empty.key)).toMatchObject({ rows: 0, heads: [] });
   });
 
+  test("of words that other readers take for the end of a line is whole", async () => {
+    const trail = await openTrail(await open(), []);
+    for (const id of ["one\u2028two", "three\u2029four", "five\r\nsix"]) await trail.record(days(1)[0] ?? "", id);
+    await trail.write();
+    expect(await verifyExport(trail.file, trail.key)).toMatchObject({ rows: 3 });
+  });
+
   for (const row of [
     {
       name: "a changed event",
@@ -100,6 +107,10 @@ describe.each(databaseKinds)("an export on %s", (kind) => {
     { name: "a removed end", tamper: (lines: string[]) => lines.slice(0, -1) },
     { name: "a removed header", tamper: (lines: string[]) => lines.slice(1) },
     { name: "a line behind the end", tamper: (lines: string[]) => [...lines, String(lines[1])] },
+    {
+      name: "a second event before the one that was signed",
+      tamper: (lines: string[]) => lines.with(2, String(lines[2]).replace("{", '{"event":{"outcome":"denied"},')),
+    },
     { name: "a line that is no JSON", tamper: (lines: string[]) => lines.with(2, "{") },
     {
       name: "another tenant's name",

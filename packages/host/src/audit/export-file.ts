@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { link, mkdir, open, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { createInterface } from "node:readline";
 import { describeIssues } from "turnpike/contracts";
 import { z } from "zod";
 import { canonicalJson } from "../base/index.ts";
@@ -90,7 +89,7 @@ export async function verifyExport(file: string, key: VerifyingKey): Promise<Exp
       throw fail(`line ${number} was changed, or lines before it were removed: it is not the row that belongs there.`);
     lasts.set(strand, { sequence, hash });
   };
-  for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
+  for await (const line of readLines(file)) {
     number += 1;
     if (end !== undefined) throw fail(`line ${number} stands behind the end.`);
     const value = jsonOf(line);
@@ -119,9 +118,22 @@ function kindOf(value: unknown): unknown {
   return typeof value === "object" && value !== null && "kind" in value ? value.kind : undefined;
 }
 
+/** The lines of a file. `node:readline` ends some of them at U+2028 as well, which JSON has within its strings. */
+async function* readLines(file: string): AsyncGenerator<string> {
+  let rest = "";
+  for await (const chunk of createReadStream(file, "utf8")) {
+    const lines = (rest + String(chunk)).split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
+  }
+  if (rest !== "") yield rest;
+}
+
+/** Of a name that stands twice one reader takes the first and another one the last, so only a line as it was written counts. */
 function jsonOf(line: string): unknown {
   try {
-    return JSON.parse(line) as unknown;
+    const value = JSON.parse(line) as unknown;
+    return canonicalJson(value) === line ? value : undefined;
   } catch {
     return undefined;
   }

@@ -195,6 +195,19 @@ describe.each(databaseKinds)("checkpoints on %s", (kind) => {
     });
   }
 
+  test("keep the head of a chain that was rewritten, and made longer, before the next event came", async () => {
+    const [database, folder] = [await openFresh(kind), temporaryFolder()];
+    const host = start(database, folder);
+    await host.record("a", 5);
+    await cut(database, "a", 3);
+    await start(database, temporaryFolder()).record("a", 4);
+    await host.record("a", 1);
+    await host.checkpoints.write();
+    expect(signed(folder)).toEqual([["a@5", "a@7"]]);
+    const heads = await headsOf(host, "a");
+    expect((await host.audit.findBreak("a", heads))?.why).toMatch(/^row 5 or one before it was changed/);
+  });
+
   test("that cannot be written are logged, wait, and hold no event up; they are written once that is possible", async () => {
     const [database, folder] = [await openFresh(kind), temporaryFolder()];
     const host = start(database, folder);

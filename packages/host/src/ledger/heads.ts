@@ -9,7 +9,7 @@ interface Continued {
 /** The heads that this process committed and nobody has taken yet. */
 export interface HeadLog {
   add(continued: readonly Continued[]): void;
-  /** What this process wrote, whatever the database has now. A chain that went back has its head from before it too. */
+  /** What this process wrote, whatever the database has now. A chain that others changed has its head from before it too. */
   take(): TenantHead[];
   readonly size: number;
 }
@@ -22,9 +22,8 @@ export function createHeadLog(): HeadLog {
       for (const { before: base, head } of continued) {
         const name = `${head.strand} ${head.namespaceId}`;
         const known = newest.get(name);
-        // Another host may have gone on from what this one wrote; whatever else it was continued from is not this chain.
-        const isContinued = base?.hash === known?.hash || (base?.sequence ?? 0) > (known?.sequence ?? -1);
-        if (known !== undefined && !isContinued) replaced.push(known);
+        // Another host may have gone on from what this one wrote, or somebody made another chain of it: only the rows can tell.
+        if (known !== undefined && base?.hash !== known.hash) replaced.push(known);
         newest.set(name, head);
       }
     },

@@ -1,6 +1,6 @@
 import type { PrincipalRef } from "turnpike/contracts";
 import { columnText } from "../base/index.ts";
-import type { Database, ReadCache, Revisions } from "../storage/index.ts";
+import type { Database, ReadCache, Revisions, Schema } from "../storage/index.ts";
 
 /** Who deleted a tenant, and when. */
 interface DeletionOrder {
@@ -30,6 +30,18 @@ export interface DeletedTenants {
   /** Lets a tenant of the same name begin anew; false while something is left of the one that was deleted. */
   reopen(namespaceId: string): Promise<boolean>;
 }
+
+/** The tables whose rows name their tenant and go one by one. */
+export const rowTables = [
+  "credentials",
+  "grants",
+  "uses",
+  "namespace_settings",
+  "escalations",
+  "messages",
+  "inboxes",
+  "replay",
+] as const satisfies readonly (keyof Schema)[];
 
 export function createDeletedTenants({ db }: Database, cache: ReadCache, revisions: Revisions): DeletedTenants {
   const rows = db.selectFrom("deleted_tenants").selectAll();
@@ -68,14 +80,20 @@ export function createDeletedTenants({ db }: Database, cache: ReadCache, revisio
     async reopen(namespaceId) {
       const deleted = await find(namespaceId);
       if (deleted === undefined) return true;
-      const { numDeletedRows } = await revisions.write((transaction) =>
-        transaction
+      return revisions.write(async (transaction) => {
+        const tenant = columnText(namespaceId);
+        // A call that was under way may have written after everything was removed. Whoever has files is an owner.
+        for (const table of [...rowTables, "owners"] as const) {
+          const left = transaction.selectFrom(table).select("namespace_id").where("namespace_id", "=", tenant).limit(1);
+          if ((await left.executeTakeFirst()) !== undefined) return false;
+        }
+        const { numDeletedRows } = await transaction
           .deleteFrom("deleted_tenants")
-          .where("namespace_id", "=", columnText(namespaceId))
+          .where("namespace_id", "=", tenant)
           .where("finished_at", "is not", null)
-          .executeTakeFirst(),
-      );
-      return numDeletedRows > 0n;
+          .executeTakeFirst();
+        return numDeletedRows > 0n;
+      });
     },
   };
 }

@@ -4,7 +4,7 @@ import { AuditExportError, type AuditStore } from "../audit/index.ts";
 import { removeSomeFiles } from "../files/index.ts";
 import { fewRows, type Database, type Schema } from "../storage/index.ts";
 import { exportAndRemove, type AuditRetentionParts } from "./audit-retention.ts";
-import type { DeletedTenant, DeletedTenants } from "./deleted-tenants.ts";
+import { rowTables, type DeletedTenant, type DeletedTenants } from "./deleted-tenants.ts";
 import type { RetentionTask, RunStep } from "./retention.ts";
 
 /** What deleting tenants uses. */
@@ -16,18 +16,6 @@ export interface DeletionParts extends AuditRetentionParts {
 const rowsAtOnce = 200;
 /** A file takes longer than a row: its content may be large, and its words are looked up. */
 const filesAtOnce = 20;
-
-/** The tables whose rows name their tenant; files have several, and audit trails are exported. */
-const tables = [
-  "credentials",
-  "grants",
-  "uses",
-  "namespace_settings",
-  "escalations",
-  "messages",
-  "inboxes",
-  "replay",
-] as const satisfies readonly (keyof Schema)[];
 
 /**
  * The task that removes what is left of tenants that were deleted. One whose deletion was interrupted is gone on with, and
@@ -55,7 +43,7 @@ async function removeTenant(parts: DeletionParts, tenant: string, step: RunStep)
     for (let last = 1; last > 0; removed += last)
       last = await step(() => whileDeleted(parts.database, tenant, removeSome));
   };
-  for (const table of tables) {
+  for (const table of rowTables) {
     const few = fewRows(parts.database, table, sql`namespace_id = ${tenant}`, rowsAtOnce);
     await removeAll(async (transaction) => {
       const { numDeletedRows } = await transaction.deleteFrom(table).where(few).executeTakeFirst();

@@ -162,6 +162,25 @@ describe.each(databaseKinds)("deleting a tenant on %s", (kind) => {
     expect(await trailOf(office, namespaceId)).toHaveLength(1);
   });
 
+  test("lets none of the same name begin while something is left that a call under way wrote afterwards", async () => {
+    const office = await openOffice(await open());
+    const namespaceId = newTenant();
+    await fill(office, namespaceId);
+    await deleteTenant(office, namespaceId);
+    await office.removeDeletedTenants();
+    const create = () => office.post("/admin/v1/grants", grant("two", { namespaceId }));
+    for (const write of [
+      () => office.stores.files.write({ namespaceId, owner: alice }, ["late"], "late"),
+      () => office.stores.usage.consume(namespaceId, "one", 5),
+    ]) {
+      await write();
+      expect(await create()).toMatchObject({ status: 409 });
+      await office.removeDeletedTenants();
+    }
+    expect(await create()).toMatchObject({ status: 201 });
+    expect(await office.stores.files.read({ namespaceId, owner: alice }, ["late"])).toBeUndefined();
+  });
+
   test("leaves a trail that is broken as it is", async () => {
     const database = await open();
     const office = await openOffice(database);

@@ -29,7 +29,7 @@ const changing: ReadonlySet<AdminRouteName> = new Set(["deriveGrant", "changeNam
 
 /** Refuses what would put something into a tenant that was deleted; one that is gone may begin anew. */
 export async function requireLivingTenant(
-  { stores }: AdminServices,
+  { stores, removeDeletedTenants }: AdminServices,
   name: AdminRouteName,
   input: unknown,
 ): Promise<void> {
@@ -38,6 +38,7 @@ export async function requireLivingTenant(
   const isThere = beginning.has(name)
     ? await stores.tenants.reopen(namespaceId)
     : !(await stores.tenants.isDeleted(namespaceId));
-  if (!isThere)
-    throw conflict("This tenant was deleted. Wait until all of it is removed, then make a credential or a grant.");
+  if (isThere) return;
+  removeDeletedTenants();
+  throw conflict("This tenant was deleted. Wait until all of it is removed, then make a credential or a grant.");
 }

@@ -15,6 +15,8 @@ export interface CutProxy {
   thaw(): void;
   /** How many connections were tried so far. */
   attempts(): number;
+  /** Whether any connection is open. */
+  isUsed(): boolean;
 }
 
 /** Puts a proxy before a PostgreSQL, for the time of a test. What the server says can be changed on its way. */
@@ -73,6 +75,7 @@ export async function openCutProxy(
       for (const socket of sockets) socket.resume();
     },
     attempts: () => attempts,
+    isUsed: () => sockets.size > 0,
   };
 }
 

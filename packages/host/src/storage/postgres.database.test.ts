@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { sql } from "kysely";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { openCutProxy } from "../../test/cut-proxy.ts";
 import { newLocation, openHost, openPair } from "../../test/databases.ts";
 import { patience } from "../../test/host-calls.ts";
 import { opening, otherProcess } from "../../test/other-process.ts";
@@ -105,6 +106,20 @@ test("while the server is away a host waits a second before it knocks again", as
   door.shut();
   await vi.waitFor(() => expect(door.knocks() - before).toBeGreaterThanOrEqual(5), patience);
   expect(waits()).toBeGreaterThanOrEqual(door.knocks() - before - 1);
+});
+
+test("a host that is closed while it comes back after an outage leaves no connection open", async () => {
+  const proxy = await openCutProxy(await newLocation("postgres"));
+  const host = await openDatabase(proxy.location);
+  const before = proxy.attempts();
+  proxy.freeze();
+  proxy.cut();
+  proxy.mend();
+  await vi.waitFor(() => expect(proxy.attempts()).toBeGreaterThan(before), patience);
+  const closed = host.close();
+  proxy.thaw();
+  await closed;
+  await vi.waitFor(() => expect(proxy.isUsed()).toBe(false), patience);
 });
 
 test("a server that accepts and never answers is an outage after five seconds", async () => {

@@ -197,6 +197,8 @@ async function showPresence(url: string, hostId: number): Promise<Presence> {
     while (!isEnding) {
       try {
         current = await holdLocks(url, hostId);
+        // A host that has closed must not look alive.
+        if (isEnding) return void (await current.client.end());
         settledAt = performance.now() + returnMs;
         watch();
         for (const listener of listeners) listener();

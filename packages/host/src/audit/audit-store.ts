@@ -77,7 +77,9 @@ export function createAuditStore(database: Database, ledger: Ledger = openLedger
     async listHeads(behind, limit) {
       let heads = reports
         .selectFrom("audit_heads")
-        .select(["namespace_id as namespaceId", "strand", "sequence", "hash"]);
+        .select(["namespace_id as namespaceId", "strand", "sequence", "hash"])
+        // A head is made before its first row, and nothing may come of it.
+        .where("sequence", ">", 0);
       if (behind !== undefined)
         heads = heads.where(
           sql<boolean>`(namespace_id, strand) > (${behind.namespaceId}, cast(${behind.strand} as integer))`,

@@ -230,8 +230,9 @@ async function listStrands(db: Db, namespaceId: string, heads: readonly StrandHe
 }
 
 function readHeads(db: Db, namespaceId: string): Promise<StrandHead[]> {
-  const heads = db.selectFrom("audit_heads").select(["strand", "sequence", "hash"]).orderBy("strand");
-  return heads.where("namespace_id", "=", columnText(namespaceId)).execute();
+  // One without rows was made before its first row, and nothing came of it.
+  const heads = db.selectFrom("audit_heads").select(["strand", "sequence", "hash"]).where("sequence", ">", 0);
+  return heads.where("namespace_id", "=", columnText(namespaceId)).orderBy("strand").execute();
 }
 
 async function readHead({ db, namespaceId, strand }: Chain): Promise<Head | undefined> {

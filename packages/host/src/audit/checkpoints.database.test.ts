@@ -23,7 +23,7 @@ import {
 import { auditEvent } from "../../test/records.ts";
 import type { Database } from "../storage/database.ts";
 import { createAuditStore, type AuditStore } from "./audit-store.ts";
-import type { TenantHead } from "../ledger/index.ts";
+import { entryOf, openLedger, type TenantHead } from "../ledger/index.ts";
 import { createCheckpoints, type Checkpoints } from "./checkpoints.ts";
 import { openSigningKey } from "./signing-key.ts";
 import type { SignedHead } from "./audit-verify.ts";
@@ -378,6 +378,23 @@ describe.each(databaseKinds)("checkpoints on %s", (kind) => {
 });
 
 describe("checkpoints of two hosts on one PostgreSQL", () => {
+  test("are not of a strand on which nothing was kept, because its only call was a replay of another host's", async () => {
+    const [one, other] = await openPair();
+    const key = { namespace_id: "a", actor: "agent:a", kind: "tool", scope: "", id: "call-1" } as const;
+    const call = (nonce: string) => ({
+      claim: { key, fingerprint: "one", nonce },
+      alternatives: [{ entries: [entryOf(auditEvent(nonce, { namespaceId: "a" }))] }],
+    });
+    expect(await openLedger(one).submit(call("first"))).toMatchObject({ kind: "kept" });
+    expect(await openLedger(other).submit(call("second"))).toMatchObject({ kind: "taken" });
+    const folder = temporaryFolder();
+    const host = start(other, folder);
+    await host.checkpoints.write();
+    expect(signed(folder)).toEqual([["a@1"]]);
+    expect(await headsOf(host, "a")).toHaveLength(1);
+    expect(await host.audit.verify("a")).toMatchObject({ rows: 1, heads: [{ strand: one.strand, sequence: 1 }] });
+  });
+
   test("with a folder each are apart; both hold the same trail", async () => {
     const databases = await openPair();
     const hosts = databases.map((database) => {

@@ -36,9 +36,12 @@ import type {
   ToolDescriptor,
   ToolResult,
   TurnEvent,
+  TurnEventList,
+  TurnList,
   TurnOptions,
   TurnRequest,
   TurnResult,
+  TurnState,
   Version,
 } from "../src/contracts/index.ts";
 
@@ -402,6 +405,25 @@ export const turnResult: fc.Arbitrary<TurnResult> = fc.oneof(
   shape({ ...turnResultFields, status: fc.constant("cancelled") }, { error: errorObject, metadata: jsonObject }),
   shape({ ...turnResultFields, status: fc.constant("escalated"), escalation }, { metadata: jsonObject }),
 );
+export const turnState: fc.Arbitrary<TurnState> = shape(
+  {
+    version,
+    executionId: identifier,
+    traceId: identifier,
+    agent: agentRef,
+    status: fc.constantFrom("running", "waiting", "succeeded", "denied", "failed", "cancelled", "escalated"),
+    startedAt: timestamp,
+    updatedAt: timestamp,
+    steps: fc.nat(),
+    toolCalls: fc.nat(),
+  },
+  { completedAt: timestamp, escalation, result: turnResult },
+);
+export const turnList: fc.Arbitrary<TurnList> = shape(
+  { turns: fc.array(turnState, { size: "-1" }) },
+  { next: fc.string() },
+);
+export const turnEventList: fc.Arbitrary<TurnEventList> = shape({ events: fc.array(turnEvent, { size: "-1" }) });
 
 export const auditEvent: fc.Arbitrary<AuditEvent> = shape(
   {

@@ -7,7 +7,7 @@ import {
   type ServiceApi,
   type ServiceHandlerOptions,
 } from "../src/http/index.ts";
-import { createTurnExecutor, standardRuntime, type RuntimePlugin } from "../src/runtime/index.ts";
+import { createTurnExecutor, standardRuntime, type RuntimePlugin, type TurnJournal } from "../src/runtime/index.ts";
 import { memoryMessages, memoryNamespaceSettings, memoryResources, scriptedDriver } from "../src/testing/index.ts";
 import { capability, contextOf, grantOf, noteTool, now, runAgent, worldOf, type World } from "./deployment.ts";
 
@@ -192,6 +192,7 @@ export interface HttpWorldOptions {
   /** Operations to replace. */
   api?: Partial<ServiceApi>;
   context?: (request: Request) => Promise<DiscoveryContext>;
+  journal?: TurnJournal;
   onError?: ServiceHandlerOptions["onError"];
 }
 
@@ -204,7 +205,7 @@ export interface HttpWorld extends World {
 }
 
 /** Everything in `exchanges` is granted; parts can be replaced. */
-export function httpWorldOf({ kernel, runtime, api, context, onError }: HttpWorldOptions = {}): HttpWorld {
+export function httpWorldOf({ kernel, runtime, api, context, journal, onError }: HttpWorldOptions = {}): HttpWorld {
   const world = worldOf({
     grants: [
       grantOf("notes", { capabilities: [capability("files", ["notes"], "*")] }),
@@ -228,6 +229,7 @@ export function httpWorldOf({ kernel, runtime, api, context, onError }: HttpWorl
   const told: HttpWorld["told"] = [];
   const handler = createServiceHandler({
     api: { ...createServiceApi({ kernel: world.kernel, turns }), ...api },
+    ...(journal && { journal }),
     resolveContext(request) {
       resolved.push(request);
       return context === undefined ? Promise.resolve(contextOf()) : context(request);

@@ -1,6 +1,15 @@
 /** The deployment that the examples of the API description come from: every port in memory, fixed clock and ids. */
 import { z } from "zod";
-import type { AccessContext, AgentRef, Capability, Grant, PrincipalRef } from "../src/contracts/index.ts";
+import type {
+  AccessContext,
+  AgentRef,
+  Capability,
+  Escalation,
+  Grant,
+  PrincipalRef,
+  TurnRequest,
+  TurnResult,
+} from "../src/contracts/index.ts";
 import { createServiceApi, createServiceHandler, ServiceHttpError } from "../src/http/index.ts";
 import {
   createKernel,
@@ -9,13 +18,23 @@ import {
   type MessageTransport,
   type ToolHandler,
 } from "../src/kernel/index.ts";
-import { createTurnExecutor, escalationTool, standardRuntime } from "../src/runtime/index.ts";
+import { operationExamples } from "../src/http/openapi-examples.ts";
+import {
+  createTurnExecutor,
+  escalationTool,
+  KnownTurnError,
+  standardRuntime,
+  type JournalEntry,
+  type KnownTurn,
+  type TurnToBegin,
+} from "../src/runtime/index.ts";
 import {
   memoryAudit,
   memoryGrants,
   memoryMessages,
   memoryNamespaceSettings,
   memoryResources,
+  memoryTurnJournal,
   memoryUsage,
   scriptedDriver,
   type ScriptedStep,
@@ -34,6 +53,8 @@ interface Circumstance {
   enabled?: readonly string[];
   context?: Partial<AccessContext> | (() => never);
   isAborted?: boolean;
+  /** What is known of the turn that is asked for. */
+  known?: Partial<KnownTurn>;
 }
 
 const reports = new Map([["january.md", "Revenue grew by 4 %."]]);
@@ -135,6 +156,9 @@ const circumstances: Readonly<Record<string, Circumstance>> = {
     },
   },
   request_aborted: { isAborted: true },
+  replay_conflict: { known: { isSame: false } },
+  replay_pending: { known: { isAsync: false } },
+  replay_interrupted: { known: { state: { ...runs(), status: "failed" } } },
   internal_error: {
     context() {
       throw new Error("A secret of the host's.");
@@ -158,26 +182,28 @@ interface Sent {
   path: string;
   body?: string | undefined;
   accept?: string;
+  prefer?: string | undefined;
 }
 
 /** A request to the deployment of one example; built anew for each, so no example depends on another. */
-export function answerOf(example: string, { method, path, body, accept }: Sent): Promise<Response> {
+export async function answerOf(example: string, { method, path, body, accept, prefer }: Sent): Promise<Response> {
   const { isAborted = false, ...changes } = circumstances[example] ?? {};
   const request = new Request(`https://turnpike.test${path}`, {
     method,
-    headers: { "x-request-id": "request-1", ...(accept && { accept }) },
+    headers: { "x-request-id": "request-1", ...(accept && { accept }), ...(prefer && { prefer }) },
     ...(body !== undefined && { body }),
     ...(isAborted && { signal: AbortSignal.abort() }),
   });
-  return deployed(changes)(request);
+  return (await deployed(changes))(request);
 }
 
-function deployed({
+async function deployed({
   kernel: ports,
   without,
   enabled = ["files"],
   context: changes,
-}: Circumstance): (request: Request) => Promise<Response> {
+  known,
+}: Circumstance): Promise<(request: Request) => Promise<Response>> {
   const settings = memoryNamespaceSettings(enabled);
   const context = (): AccessContext => ({
     actor: assistant,
@@ -205,5 +231,52 @@ function deployed({
   let ids = 0;
   const runtime = standardRuntime(scriptedDriver(script));
   const turns = createTurnExecutor({ kernel, runtime, clock: () => now, createId: () => `event-${(ids += 1)}` });
-  return createServiceHandler({ api: createServiceApi({ kernel, turns }), resolveContext: async () => context() });
+  const api = createServiceApi({ kernel, turns });
+  const journal = memoryTurnJournal();
+  for (const { name, entries, steps, toolCalls } of keptTurns) {
+    const { request } = operationExamples.executeTurn[name] ?? {};
+    const begun = await journal.begin(turnOf(request as unknown as TurnRequest), {});
+    if (begun.kind === "begun") await begun.pen.write(entries, { at: now, steps, toolCalls, ranMs: 0 });
+  }
+  const executeTurn: typeof api.executeTurn = (accessContext, request, call) => {
+    if (known !== undefined) throw new KnownTurnError({ state: runs(), isAsync: true, isSame: true, ...known });
+    if (call?.isAsync === true) call.onBegun?.(runs());
+    return api.executeTurn(accessContext, request, call);
+  };
+  return createServiceHandler({ api: { ...api, executeTurn }, journal, resolveContext: async () => context() });
+}
+
+/** The turns that are in the journal, the oldest first, and what is kept of them. */
+const keptTurns: readonly { name: string; entries: JournalEntry[]; steps: number; toolCalls: number }[] = [
+  { name: "succeeded", entries: endedEntries(), steps: 2, toolCalls: 1 },
+  { name: "escalated", entries: waitingEntries(), steps: 1, toolCalls: 0 },
+  { name: "async", entries: [], steps: 0, toolCalls: 0 },
+];
+
+function endedEntries(): JournalEntry[] {
+  const { events, ...result } = responseOf<TurnResult>("succeeded");
+  return [...events.map((event) => ({ kind: "event" as const, event })), { kind: "ended", result }];
+}
+
+function responseOf<Response>(name: string): Response {
+  return operationExamples.executeTurn[name]?.response as unknown as Response;
+}
+
+function waitingEntries(): JournalEntry[] {
+  const { escalation } = responseOf<{ escalation: Escalation }>("escalated");
+  return [{ kind: "waiting", callId: "call-1", escalation }];
+}
+
+function turnOf(request: TurnRequest): TurnToBegin {
+  const { executionId } = request;
+  const by = { actor: assistant, authority: alice, owner: alice, namespaceId: "demo" };
+  const context = { ...by, enabledToolNamespaces: [], executionId, now, purpose: "assist", traceId: "trace-1" };
+  const limits = { maxSteps: 16, maxToolCalls: 16, timeoutMs: 120_000 };
+  return { request, context, isAsync: true, runtime: { id: "scripted", version: "1" }, limits, startedAt: now };
+}
+
+/** The state of a turn that has just begun. */
+function runs(): KnownTurn["state"] {
+  const ids = { version: 1, executionId: "turn-4", traceId: "trace-1", agent: assistant } as const;
+  return { ...ids, status: "running", startedAt: now, updatedAt: now, steps: 0, toolCalls: 0 };
 }

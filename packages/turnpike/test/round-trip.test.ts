@@ -5,7 +5,7 @@ import * as contracts from "../src/contracts/index.ts";
 import * as arbitraries from "./arbitraries.ts";
 
 /** Schemas of single words: fields are made of them, but nothing travels as one. */
-const words = ["AuditEventTypeSchema", "AuditOutcomeSchema", "TurnEventTypeSchema"];
+const words = ["AuditEventTypeSchema", "AuditOutcomeSchema", "TurnEventTypeSchema", "TurnStatusSchema"];
 
 const schemas = new Map<string, z.ZodType>();
 for (const [name, value] of Object.entries(contracts)) if (value instanceof z.ZodType) schemas.set(name, value);

@@ -1,6 +1,14 @@
 import { validateHeaderName, validateHeaderValue } from "node:http";
 import { performance } from "node:perf_hooks";
-import { commonHeaders, errorReply, requestIdOf, ServiceHttpError, toHttpError, type Reply } from "turnpike/http";
+import {
+  commonHeaders,
+  errorReply,
+  patternOf,
+  requestIdOf,
+  ServiceHttpError,
+  toHttpError,
+  type Reply,
+} from "turnpike/http";
 import { openRecord, type RequestRecord } from "../access/index.ts";
 import { bugFacts, errorFacts, type Log, type Metrics } from "../observe/index.ts";
 import { isOutage } from "../storage/index.ts";
@@ -23,6 +31,7 @@ const unavailable = new ServiceHttpError(503, "authority_unavailable", "The stor
 /** The front of every protocol: request id, path, error envelope, log line and metrics, once for all of them. */
 export function createFront({ protocols, log, metrics }: FrontOptions): Front {
   const paths = new Set(protocols.flatMap((protocol) => protocol.paths));
+  const patterns = [...paths].filter((path) => path.includes("{"));
   return async (request) => {
     const started = performance.now();
     const { method, headers, signal } = request;
@@ -41,7 +50,8 @@ export function createFront({ protocols, log, metrics }: FrontOptions): Front {
       answer = refuse(refusal, record);
     }
     const ms = performance.now() - started;
-    const route = paths.has(path) ? path : "other";
+    // A route with an id in its path is counted and logged as one, whatever the id is.
+    const route = paths.has(path) ? path : (patternOf(patterns, path) ?? "other");
     const { status } = answer;
     metrics.request(route, status, ms / 1000);
     const { tenant, traceId, credentialId } = record.facts;

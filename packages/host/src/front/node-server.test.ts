@@ -351,3 +351,18 @@ for (const row of [
     expect(seen.length).toBeGreaterThan(0);
   });
 }
+
+test("the head of a stream is sent before anything is in the stream", async () => {
+  let end = (): void => {};
+  const body = new ReadableStream<Uint8Array>({
+    start(stream) {
+      end = () => stream.close();
+    },
+  });
+  const headers = { "content-type": "text/event-stream" };
+  const { url } = await serve(() => Promise.resolve({ status: 200, headers, body }));
+  const response = await fetch(url);
+  expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+  end();
+  expect(await response.text()).toBe("");
+});

@@ -128,8 +128,12 @@ async function serve(exchange: Exchange, front: Front, limits: WireLimits, onRef
 async function send(outgoing: ServerResponse, answer: Reply | Response): Promise<void> {
   if (answer instanceof Response) return sendNodeResponse(outgoing, answer);
   const { status, headers, body } = answer;
-  if (body !== null && typeof body !== "string")
-    return sendNodeResponse(outgoing, new Response(body, { status, headers }));
+  if (body !== null && typeof body !== "string") {
+    const sent = sendNodeResponse(outgoing, new Response(body, { status, headers }));
+    // Who follows a turn that waits learns at once that there is one, not with its next event.
+    if (!outgoing.destroyed) outgoing.flushHeaders();
+    return sent;
+  }
   // Written out one by one, because copying the headers costs as much as sending them.
   for (const name in headers) outgoing.setHeader(name, headers[name] ?? "");
   if (body !== null) outgoing.setHeader("content-length", Buffer.byteLength(body));

@@ -1,5 +1,6 @@
 import {
   routes,
+  TurnStateSchema,
   type AuthorizationDecision,
   type AuthorizationRequest,
   type Health,
@@ -14,11 +15,26 @@ import {
   type ToolCall,
   type ToolDescriptor,
   type ToolResult,
+  type TurnEvent,
+  type TurnList,
   type TurnRequest,
   type TurnResult,
+  type TurnState,
+  type TurnStatus,
 } from "../contracts/index.ts";
-import { readResult, send, type ClientCallOptions, type ServiceClientOptions } from "./send.ts";
+import { readResult, send, type ClientCallOptions, type SentRequest, type ServiceClientOptions } from "./send.ts";
+import { followTurn, type TurnEventsOptions } from "./turn-events.ts";
 import { createTurnStream, type TurnStream } from "./turn-stream.ts";
+
+/** Which turns to list. */
+export interface TurnListFilter {
+  /** All of them when absent. */
+  statuses?: readonly TurnStatus[] | undefined;
+  /** 1-200; 50 when absent. */
+  limit?: number | undefined;
+  /** The `next` of the page before. */
+  before?: string | undefined;
+}
 
 /** The service over HTTP: one method a route. Throws `ServiceClientError` when there is no result. */
 export interface ServiceClient {
@@ -34,13 +50,32 @@ export interface ServiceClient {
   executeTurn(request: TurnRequest, options?: ClientCallOptions): Promise<TurnResult>;
   /** Runs a turn and shows its events as they happen. */
   streamTurn(request: TurnRequest, options?: ClientCallOptions): TurnStream;
+  /** Starts a turn that goes on without its caller. This and what follows needs a service that keeps a journal of turns. */
+  startTurn(request: TurnRequest, options?: ClientCallOptions): Promise<TurnState>;
+  /** Where a turn of one's own is. */
+  turn(executionId: string, options?: ClientCallOptions): Promise<TurnState>;
+  /** One's own turns, the newest first. */
+  turns(filter?: TurnListFilter, options?: ClientCallOptions): Promise<TurnList>;
+  /** The events of a turn until it has ended. Reconnects by itself, and gives up when the service refuses. */
+  turnEvents(executionId: string, options?: TurnEventsOptions): AsyncIterable<TurnEvent>;
+  /** Asks for the end of a turn; one that has ended stays as it is. */
+  cancelTurn(executionId: string, options?: ClientCallOptions): Promise<TurnState>;
 }
 
 /** Makes a client. It needs nothing but `fetch`, so it runs in browsers too. */
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
   const call = async (name: RouteName, body: unknown, { signal }: ClientCallOptions = {}): Promise<unknown> => {
-    const response = await send(options, routes[name], body, "application/json", signal);
-    return readResult(response, routes[name].response, signal);
+    const { method, path, response: schema } = routes[name];
+    return readResult(await send(options, { method, path, body }, signal), schema, signal);
+  };
+  const ofTurn = async (
+    name: "getTurn" | "cancelTurn",
+    executionId: string,
+    { signal }: ClientCallOptions = {},
+  ): Promise<TurnState> => {
+    const { method, response: schema } = routes[name];
+    const response = await send(options, { method, path: turnPath(name, executionId) }, signal);
+    return (await readResult(response, schema, signal)) as TurnState;
   };
   return {
     health: (callOptions) => call("health", undefined, callOptions) as Promise<Health>,
@@ -57,6 +92,45 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     sendMessage: (envelope, callOptions) => call("sendMessage", envelope, callOptions) as Promise<MessageResult>,
     executeTurn: (request, callOptions) => call("executeTurn", request, callOptions) as Promise<TurnResult>,
     streamTurn: (request, { signal } = {}) =>
-      createTurnStream(() => send(options, routes.executeTurn, request, "text/event-stream", signal), signal),
+      createTurnStream(() => send(options, { ...startOf(request), headers: asStream }, signal), signal),
+    async startTurn(request, { signal } = {}) {
+      const headers = { prefer: "respond-async" };
+      const response = await send(options, { ...startOf(request), headers }, signal);
+      return (await readResult(response, TurnStateSchema, signal)) as TurnState;
+    },
+    turn: (executionId, callOptions) => ofTurn("getTurn", executionId, callOptions),
+    async turns(filter = {}, { signal } = {}) {
+      const { method, path, response: schema } = routes.listTurns;
+      const response = await send(options, { method, path: `${path}${queryOf(filter)}` }, signal);
+      return (await readResult(response, schema, signal)) as TurnList;
+    },
+    turnEvents(executionId, following = {}) {
+      const { method } = routes.listTurnEvents;
+      const path = turnPath("listTurnEvents", executionId);
+      const open = (after: number): Promise<Response> =>
+        send(options, { method, path, headers: { ...asStream, "last-event-id": String(after) } }, following.signal);
+      return followTurn(open, following);
+    },
+    cancelTurn: (executionId, callOptions) => ofTurn("cancelTurn", executionId, callOptions),
   };
+}
+
+const asStream = { accept: "text/event-stream" };
+
+function startOf(request: TurnRequest): SentRequest {
+  const { method, path } = routes.executeTurn;
+  return { method, path, body: request };
+}
+
+function turnPath(name: "getTurn" | "listTurnEvents" | "cancelTurn", executionId: string): string {
+  return routes[name].path.replace("{executionId}", () => encodeURIComponent(executionId));
+}
+
+function queryOf({ statuses, limit, before }: TurnListFilter): string {
+  const query = new URLSearchParams();
+  if (statuses !== undefined) query.set("status", statuses.join(","));
+  if (limit !== undefined) query.set("limit", String(limit));
+  if (before !== undefined) query.set("before", before);
+  const text = query.toString();
+  return text === "" ? "" : `?${text}`;
 }

@@ -1,4 +1,5 @@
-export { createServiceClient, type ServiceClient } from "./client.ts";
+export { createServiceClient, type ServiceClient, type TurnListFilter } from "./client.ts";
 export type { ClientCallOptions, ServiceClientOptions } from "./send.ts";
 export { ServiceClientError, type ServiceClientErrorDetails } from "./service-client-error.ts";
+export type { TurnEventsOptions } from "./turn-events.ts";
 export type { TurnStream } from "./turn-stream.ts";

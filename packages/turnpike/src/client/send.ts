@@ -20,21 +20,30 @@ export interface ClientCallOptions {
   signal?: AbortSignal | undefined;
 }
 
+/** One request of the client. */
+export interface SentRequest {
+  method: string;
+  /** The path and the query. */
+  path: string;
+  body?: unknown;
+  /** Those of this request alone; `accept` is for JSON unless it is here. */
+  headers?: Readonly<Record<string, string>>;
+}
+
 /** Sends a request and returns a response that is 2xx; anything else is thrown as `ServiceClientError`. */
 export async function send(
   options: ServiceClientOptions,
-  route: Route,
-  body: unknown,
-  accept: string,
+  request: SentRequest,
   signal: AbortSignal | undefined,
 ): Promise<Response> {
   signal?.throwIfAborted();
   const { fetch = globalThis.fetch } = options;
-  const headers = await headersFor(options, body, accept);
+  const { method, path, body } = request;
+  const headers = await headersFor(options, request);
   let response: Response;
   try {
-    response = await fetch(`${withoutLastSlashes(options.baseUrl)}${route.path}`, {
-      method: route.method,
+    response = await fetch(`${withoutLastSlashes(options.baseUrl)}${path}`, {
+      method,
       headers,
       ...(body !== undefined && { body: JSON.stringify(body) }),
       ...(signal && { signal }),
@@ -82,13 +91,12 @@ function fits(schema: Route["response"], value: unknown): boolean {
 
 async function headersFor(
   { token, headers, purpose }: ServiceClientOptions,
-  body: unknown,
-  accept: string,
+  { body, headers: own }: SentRequest,
 ): Promise<Headers> {
   const bearer = typeof token === "function" ? await token() : token;
   const named = namedIn(body);
   const declared = named.purpose ?? purpose;
-  const all = new Headers({ accept });
+  const all = new Headers({ accept: "application/json", ...own });
   if (body !== undefined) all.set("content-type", "application/json");
   if (bearer !== undefined) all.set("authorization", `Bearer ${bearer}`);
   if (named.traceId !== undefined) all.set("x-trace-id", toHeaderValue(named.traceId));

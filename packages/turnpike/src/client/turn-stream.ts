@@ -34,7 +34,8 @@ export function createTurnStream(open: () => Promise<Response>, signal: AbortSig
   };
 }
 
-async function* readTurn(
+/** The events of a response, then the result; rejects when the stream breaks off before that. */
+export async function* readTurn(
   open: () => Promise<Response>,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<TurnEvent, TurnResult | undefined> {

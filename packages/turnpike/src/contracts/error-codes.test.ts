@@ -39,6 +39,7 @@ const rows = [
   { code: "tool_catalog_unavailable", families: ["tool"] },
   { code: "tool_execution_failed", families: ["tool"] },
   { code: "invalid_tool_result", families: ["tool"] },
+  { code: "tool_interrupted", families: ["tool"] },
 
   { code: "resource_provider_not_found", families: ["resource"] },
   { code: "resource_execution_failed", families: ["resource"] },
@@ -56,6 +57,7 @@ const rows = [
   { code: "driver_failed", families: ["turn"] },
   { code: "invalid_driver_decision", families: ["turn"] },
   { code: "turn_cancelled", families: ["turn"] },
+  { code: "turn_interrupted", families: ["turn"] },
   { code: "escalation_unavailable", families: ["turn"] },
   { code: "too_many_escalations", families: ["turn"] },
 
@@ -99,9 +101,9 @@ const rows = [
   { code: "conflict", status: 409, families: ["host"] },
   { code: "rate_limited", status: 429, families: ["host"] },
   { code: "overloaded", status: 503, families: ["host"] },
-  { code: "replay_pending", status: 409, families: ["host"] },
-  { code: "replay_interrupted", status: 409, families: ["host"] },
-  { code: "replay_conflict", status: 409, families: ["host"] },
+  { code: "replay_pending", status: 409, families: ["http", "host"] },
+  { code: "replay_interrupted", status: 409, families: ["http", "host"] },
+  { code: "replay_conflict", status: 409, families: ["http", "host"] },
   { code: "replay_unavailable", status: 503, families: ["host"] },
   { code: "output_too_large", families: ["host", "tool"] },
   { code: "mcp_tool_error", families: ["host", "tool"] },

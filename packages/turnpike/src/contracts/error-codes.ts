@@ -121,6 +121,11 @@ export const errorCodes = {
   },
   tool_catalog_unavailable: { families: ["tool"], meaning: "The provider of this tool did not answer.", retry: true },
   tool_execution_failed: { families: ["tool"], meaning: "The tool failed; it may have had an effect.", retry: false },
+  tool_interrupted: {
+    families: ["tool"],
+    meaning: "The process ended while the tool ran; it may have had its effect.",
+    retry: false,
+  },
   invalid_tool_result: {
     families: ["tool"],
     meaning: "The tool answered with something that is no result.",
@@ -172,6 +177,11 @@ export const errorCodes = {
     retry: false,
   },
   step_limit_exceeded: { families: ["tool", "turn"], meaning: "The turn has used up its steps.", retry: false },
+  turn_interrupted: {
+    families: ["turn"],
+    meaning: "The process that ran the turn ended, and the turn cannot go on; its calls may have had effects.",
+    retry: false,
+  },
   driver_failed: { families: ["turn"], meaning: "The driver failed.", retry: true },
   invalid_driver_decision: {
     families: ["turn"],
@@ -266,14 +276,24 @@ export const errorCodes = {
     meaning: "The credential may not start turns with a message from this sender.",
     retry: false,
   },
-  replay_pending: { families: ["host"], status: 409, meaning: "The same request is still running.", retry: true },
+  replay_pending: {
+    families: ["http", "host"],
+    status: 409,
+    meaning: "The same request is still running.",
+    retry: true,
+  },
   replay_interrupted: {
-    families: ["host"],
+    families: ["http", "host"],
     status: 409,
     meaning: "The same request died with its process; its effect may have happened.",
     retry: false,
   },
-  replay_conflict: { families: ["host"], status: 409, meaning: "This id was used for another request.", retry: false },
+  replay_conflict: {
+    families: ["http", "host"],
+    status: 409,
+    meaning: "This id was used for another request.",
+    retry: false,
+  },
   replay_unavailable: {
     families: ["host"],
     status: 503,

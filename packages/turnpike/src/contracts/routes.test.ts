@@ -13,6 +13,16 @@ const rows = [
   { name: "invokeResource", method: "POST", path: "/v1/resources/invoke", authority: "required", hasBody: true },
   { name: "sendMessage", method: "POST", path: "/v1/messages", authority: "required", hasBody: true },
   { name: "executeTurn", method: "POST", path: "/v1/turns", authority: "required", hasBody: true },
+  { name: "listTurns", method: "GET", path: "/v1/turns", authority: "optional", hasBody: false },
+  { name: "getTurn", method: "GET", path: "/v1/turns/{executionId}", authority: "optional", hasBody: false },
+  {
+    name: "listTurnEvents",
+    method: "GET",
+    path: "/v1/turns/{executionId}/events",
+    authority: "optional",
+    hasBody: false,
+  },
+  { name: "cancelTurn", method: "POST", path: "/v1/turns/{executionId}/cancel", authority: "optional", hasBody: false },
 ];
 
 test("the routes are those of the specification, and no other", () => {

@@ -6,7 +6,7 @@ import { NamespaceCatalogSchema, NamespaceUpdateSchema } from "./namespace.ts";
 import { ReachResultSchema } from "./reach.ts";
 import { ResourceOperationRequestSchema, ResourceResultSchema } from "./resource-operation.ts";
 import { ToolCallSchema, ToolCatalogSchema, ToolResultSchema } from "./tool.ts";
-import { TurnRequestSchema, TurnResultSchema } from "./turn.ts";
+import { TurnEventListSchema, TurnListSchema, TurnRequestSchema, TurnResultSchema, TurnStateSchema } from "./turn.ts";
 
 export const HealthSchema = strictObject({ status: z.literal("ok"), protocolVersion: z.literal("1") });
 
@@ -16,6 +16,7 @@ export type Health = z.infer<typeof HealthSchema>;
 /** One row of the route table. */
 export interface Route {
   method: "GET" | "POST" | "PUT";
+  /** A segment in braces, such as `{executionId}`, stands for any value: percent-encoded, and not empty. */
   path: string;
   /** Absent when the request has no body. */
   request?: z.ZodType;
@@ -76,6 +77,21 @@ export const routes = {
     request: TurnRequestSchema,
     response: TurnResultSchema,
     authority: "required",
+  },
+  // The four below are there when the host keeps a journal of turns.
+  listTurns: { method: "GET", path: "/v1/turns", response: TurnListSchema, authority: "optional" },
+  getTurn: { method: "GET", path: "/v1/turns/{executionId}", response: TurnStateSchema, authority: "optional" },
+  listTurnEvents: {
+    method: "GET",
+    path: "/v1/turns/{executionId}/events",
+    response: TurnEventListSchema,
+    authority: "optional",
+  },
+  cancelTurn: {
+    method: "POST",
+    path: "/v1/turns/{executionId}/cancel",
+    response: TurnStateSchema,
+    authority: "optional",
   },
 } as const satisfies Record<string, Route>;
 

@@ -95,3 +95,47 @@ export const TurnResultSchema = z.discriminatedUnion("status", [
 
 /** How a turn ended. */
 export type TurnResult = z.infer<typeof TurnResultSchema>;
+
+export const TurnStatusSchema = z.enum([
+  "running",
+  "waiting",
+  "succeeded",
+  "denied",
+  "failed",
+  "cancelled",
+  "escalated",
+]);
+
+/** Where a turn is: it runs, it waits for an answer, or it has ended as its result says. */
+export type TurnStatus = z.infer<typeof TurnStatusSchema>;
+
+export const TurnStateSchema = strictObject({
+  version: VersionSchema,
+  executionId: IdentifierSchema,
+  traceId: IdentifierSchema,
+  agent: AgentRefSchema,
+  status: TurnStatusSchema,
+  startedAt: TimestampSchema,
+  updatedAt: TimestampSchema,
+  completedAt: TimestampSchema.optional(),
+  steps: z.int().min(0),
+  toolCalls: z.int().min(0),
+  escalation: EscalationSchema.optional(),
+  result: TurnResultSchema.optional(),
+});
+
+/** What is known of a turn: while it waits, the question; once it has ended, its result. */
+export type TurnState = z.infer<typeof TurnStateSchema>;
+
+export const TurnListSchema = strictObject({
+  turns: boundedArray(TurnStateSchema, { max: 200 }),
+  next: z.string().optional(),
+});
+
+/** A page of turns, the newest first; `next` asks for the page behind it. */
+export type TurnList = z.infer<typeof TurnListSchema>;
+
+export const TurnEventListSchema = strictObject({ events: boundedArray(TurnEventSchema, { max: 100_000 }) });
+
+/** The events of a turn, from a cursor on. */
+export type TurnEventList = z.infer<typeof TurnEventListSchema>;

@@ -5,17 +5,21 @@ import {
   type DiscoveryContext,
 } from "../contracts/index.ts";
 import { accept, isAccepted, markAccepted } from "../internal/index.ts";
+import type { TurnJournal } from "../runtime/index.ts";
 import { readBody } from "./read-body.ts";
 import { errorReply, requestIdOf, toResponse, type Reply } from "./reply.ts";
 import { createRouter, pathOf, type Router } from "./router.ts";
 import type { ServiceApi } from "./service-api.ts";
+import type { ServiceRoute } from "./service-call.ts";
 import { ServiceHttpError } from "./service-http-error.ts";
-import { serviceRoutes, type ServiceRoute } from "./service-routes.ts";
+import { serviceRoutes } from "./service-routes.ts";
 import { toHttpError } from "./to-http-error.ts";
 
 /** What a host hands to `createServiceHandler`. */
 export interface ServiceHandlerOptions {
   api: ServiceApi;
+  /** Keeps what turns do: with it there are routes to start a turn, leave it, look at it, follow it and cancel it. */
+  journal?: TurnJournal;
   /** Authenticates the request and builds the context it acts in. Throw a `ServiceHttpError` to refuse it. */
   resolveContext(request: Request): Promise<DiscoveryContext>;
   /** Told once about each request-level error; whatever it does, the answer stays the same. */
@@ -24,7 +28,7 @@ export interface ServiceHandlerOptions {
 
 /** Makes the handler: a standard `Request` in, a `Response` out, nothing thrown. */
 export function createServiceHandler(options: ServiceHandlerOptions): (request: Request) => Promise<Response> {
-  const router = createRouter(serviceRoutes(options.api));
+  const router = createRouter(serviceRoutes(options.api, options.journal));
   return async (request) => {
     const requestId = requestIdOf(request.headers.get("x-request-id"));
     try {
@@ -51,7 +55,9 @@ async function answer(
   return route.answer({
     context,
     body,
-    accept: request.headers.get("accept"),
+    path,
+    target: request.url,
+    headers: request.headers,
     options: { signal: request.signal },
     onLateError: (error) => void tellHost(host, error, request, requestId),
   });

@@ -3,13 +3,14 @@ export { acceptContext, contextAt, createServiceHandler, type ServiceHandlerOpti
 export { openApiDocument, type OpenApiOptions } from "./openapi.ts";
 export { readBody, readJsonBody, type BodySource } from "./read-body.ts";
 export { commonHeaders, errorReply, jsonReply, requestIdOf, toResponse, type Reply } from "./reply.ts";
-export { createRouter, pathOf, type Router, type RouteRow } from "./router.ts";
+export { createRouter, pathOf, pathParameters, patternOf, type Router, type RouteRow } from "./router.ts";
 export {
   createServiceApi,
   type ExecuteTurnOptions,
   type ServiceApi,
   type ServiceApiCallOptions,
 } from "./service-api.ts";
+export type { RequestHeaders, ServiceCall, ServiceRoute } from "./service-call.ts";
 export { ServiceHttpError, type ServiceHttpErrorOptions } from "./service-http-error.ts";
-export { serviceRoutes, type ServiceCall, type ServiceRoute } from "./service-routes.ts";
+export { serviceRoutes } from "./service-routes.ts";
 export { toHttpError } from "./to-http-error.ts";

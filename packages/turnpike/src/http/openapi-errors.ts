@@ -8,6 +8,7 @@ const errorResponses = {
   Forbidden: ["permission_denied"],
   NotFound: ["not_found"],
   MethodNotAllowed: ["method_not_allowed"],
+  Conflict: ["replay_conflict", "replay_pending", "replay_interrupted"],
   RequestAborted: ["request_aborted"],
   ServerError: ["internal_error", "invalid_access_context"],
   SettingsNotConfigured: ["namespace_settings_not_configured"],
@@ -26,11 +27,14 @@ const everywhere: readonly ErrorResponse[] = [
   "ServerError",
 ];
 
-/** Errors of operations whose answer has no room for a code. */
+/** Errors of operations whose answer has no room for a code, that take a query, or that know a request again. */
 const ofItsOwn: Partial<Record<RouteName, readonly ErrorResponse[]>> = {
   listTools: ["ToolsUnavailable"],
   listToolNamespaces: ["NamespacesUnavailable"],
   updateToolNamespaces: ["SettingsNotConfigured", "SettingsUnavailable"],
+  executeTurn: ["Conflict"],
+  listTurns: ["BadRequest"],
+  listTurnEvents: ["BadRequest"],
 };
 
 /** What every response says about itself. */

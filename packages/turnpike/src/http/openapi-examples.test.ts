@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { operationOf, type OpenApi } from "../../test/openapi.ts";
 import { answerOf, now } from "../../test/openapi-examples.ts";
-import { RequestErrorSchema, routes, type RouteName } from "../contracts/index.ts";
+import { RequestErrorSchema, routes, TurnStateSchema, type RouteName } from "../contracts/index.ts";
 import { openApiDocument } from "./openapi.ts";
 import { errorExamples, hostErrorExample, operationExamples } from "./openapi-examples.ts";
 
@@ -16,13 +16,14 @@ for (const [name, examples] of Object.entries(operationExamples) as [
   (typeof operationExamples)[RouteName],
 ][]) {
   const { method, path, response: schema, ...route } = routes[name];
-  for (const [key, { request, status, response }] of Object.entries(examples)) {
+  for (const [key, { path: asked = path, prefer, request, status, response }] of Object.entries(examples)) {
+    const answered = name === "executeTurn" && status === 202 ? TurnStateSchema : schema;
     const body = request === undefined ? undefined : JSON.stringify(request);
 
     test(`${name}: "${key}" is what the handler answers, and fits its schema`, async () => {
-      const answer = await answerOf(`${name} ${key}`, { method, path, body });
+      const answer = await answerOf(`${name} ${key}`, { method, path: asked, body, prefer });
       expect({ status: answer.status, response: await answer.json() }).toStrictEqual({ status, response });
-      expect(schema.safeParse(response).error).toBeUndefined();
+      expect(answered.safeParse(response).error).toBeUndefined();
       expect("request" in route ? route.request.safeParse(request).error : request).toBeUndefined();
     });
 
@@ -34,7 +35,8 @@ for (const [name, examples] of Object.entries(operationExamples) as [
   }
 }
 
-for (const [key, { request }] of Object.entries(operationExamples.executeTurn)) {
+const streams = Object.entries(operationExamples.executeTurn).filter(([, { status }]) => status === 200);
+for (const [key, { request }] of streams) {
   test(`executeTurn: "${key}" streams as the document shows it`, async () => {
     const body = JSON.stringify(request);
     const answer = await answerOf(`executeTurn ${key}`, {
@@ -49,6 +51,22 @@ for (const [key, { request }] of Object.entries(operationExamples.executeTurn)) 
     expect(await answer.text()).toBe(shown);
   });
 }
+
+for (const [key, { path }] of Object.entries(operationExamples.listTurnEvents)) {
+  test(`listTurnEvents: "${key}" streams as the document shows it`, async () => {
+    const accept = "text/event-stream";
+    const answer = await answerOf(`listTurnEvents ${key}`, { method: "GET", path: path ?? "", accept });
+    const { content } = operationOf(document, "listTurnEvents").responses["200"] ?? {};
+    expect(await answer.text()).toBe(content?.["text/event-stream"]?.examples[key]?.value);
+  });
+}
+
+test("a turn that goes on without its caller answers with where it is", async () => {
+  const { request, prefer } = operationExamples.executeTurn["async"] ?? {};
+  const body = JSON.stringify(request);
+  const { headers } = await answerOf("executeTurn async", { method: "POST", path: "/v1/turns", body, prefer });
+  expect([headers.get("location"), headers.get("preference-applied")]).toEqual(["/v1/turns/turn-4", "respond-async"]);
+});
 
 for (const [code, example] of Object.entries(ownErrors)) {
   test(`the error "${code}" is what the handler answers, and fits its schema`, async () => {
@@ -76,12 +94,13 @@ test("HEAD /health answers as the document says: the headers of GET and no body"
 test("the document shows every error, and no example besides those that are tested here", () => {
   const errors = Object.values(ownErrors).map(({ response }) => response);
   const operations = Object.values(operationExamples).flatMap((examples) => Object.values(examples));
-  const { examples: streams = {} } =
-    operationOf(document, "executeTurn").responses["200"]?.content?.["text/event-stream"] ?? {};
+  const streamed = (["executeTurn", "listTurnEvents"] as const).flatMap((name) =>
+    Object.values(operationOf(document, name).responses["200"]?.content?.["text/event-stream"]?.examples ?? {}),
+  );
   const tested = [
     ...errors,
     ...operations.flatMap(({ request, response }) => (request === undefined ? [response] : [request, response])),
-    ...Object.keys(operationExamples.executeTurn).map((key) => streams[key]?.value),
+    ...streamed.map(({ value }) => value),
   ];
   expect(asTexts(examplesIn(document))).toEqual(asTexts(tested));
 });

@@ -1,15 +1,8 @@
-import type { errorCodes, ErrorCode, JsonObject, JsonValue, RouteName } from "../contracts/index.ts";
+import type { errorCodes, ErrorCode, JsonObject, RouteName } from "../contracts/index.ts";
+import { assistant, payroll, payrollAuthority, turnExamples, type OperationExample } from "./openapi-turn-examples.ts";
 
 // Alice, of the tenant "demo", lets her assistant read and write her reports. Every answer here is the handler's own:
 // openapi.test.ts sends each request to a deployment with that story and compares.
-
-/** A request to one operation and what is answered. */
-export interface OperationExample {
-  summary: string;
-  request?: JsonValue;
-  status: 200 | 202;
-  response: JsonValue;
-}
 
 /** A code of request-level errors. */
 export type RequestErrorCode = {
@@ -24,20 +17,6 @@ export interface ErrorExample {
   status: number;
   response: JsonObject;
 }
-
-const alice = { kind: "human", userId: "alice" };
-const assistant = { kind: "agent", agentId: "assistant" };
-const runtime = { id: "scripted", version: "1" };
-const payroll = { namespace: "files", path: ["payroll", "january.csv"] };
-const payrollAuthority = {
-  id: "482f85cb75e5e6683b50a68f9319d5a18bbcbb7b90ae40129cc96107c385b2ab",
-  namespaceId: "demo",
-  owner: alice,
-  requester: assistant,
-  purpose: "assist",
-  requestedAt: "2026-01-15T09:30:00.000Z",
-  capabilities: [{ resource: payroll, actions: ["read"], scope: "exact" }],
-};
 
 /** By operation, then by the name that pairs a request with its response. */
 export const operationExamples: Record<RouteName, Record<string, OperationExample>> = {
@@ -267,178 +246,7 @@ export const operationExamples: Record<RouteName, Record<string, OperationExampl
       },
     },
   },
-  executeTurn: {
-    succeeded: {
-      summary: "The assistant reads a report and answers.",
-      request: {
-        version: 1,
-        executionId: "turn-1",
-        agent: assistant,
-        message: {
-          version: 1,
-          id: "message-4",
-          createdAt: "2026-01-15T09:29:58Z",
-          traceId: "trace-1",
-          purpose: "assist",
-          sender: alice,
-          receiver: assistant,
-          payload: { text: "Summarize the January report." },
-        },
-        options: { maxSteps: 4, timeoutMs: 30_000 },
-      },
-      status: 200,
-      response: {
-        version: 1,
-        executionId: "turn-1",
-        traceId: "trace-1",
-        startedAt: "2026-01-15T09:30:00.000Z",
-        completedAt: "2026-01-15T09:30:00.000Z",
-        events: [
-          {
-            version: 1,
-            eventId: "event-1",
-            executionId: "turn-1",
-            traceId: "trace-1",
-            sequence: 0,
-            type: "turn.started",
-            data: { runtime, limits: { maxSteps: 4, maxToolCalls: 4, timeoutMs: 30_000 } },
-            occurredAt: "2026-01-15T09:30:00.000Z",
-          },
-          {
-            version: 1,
-            eventId: "event-2",
-            executionId: "turn-1",
-            traceId: "trace-1",
-            sequence: 1,
-            type: "tool.requested",
-            data: { callId: "call-1-1", tool: "files.read" },
-            occurredAt: "2026-01-15T09:30:00.000Z",
-          },
-          {
-            version: 1,
-            eventId: "event-3",
-            executionId: "turn-1",
-            traceId: "trace-1",
-            sequence: 2,
-            type: "tool.completed",
-            data: { callId: "call-1-1", tool: "files.read", status: "succeeded" },
-            occurredAt: "2026-01-15T09:30:00.000Z",
-          },
-          {
-            version: 1,
-            eventId: "event-4",
-            executionId: "turn-1",
-            traceId: "trace-1",
-            sequence: 3,
-            type: "turn.completed",
-            data: {},
-            occurredAt: "2026-01-15T09:30:00.000Z",
-          },
-        ],
-        status: "succeeded",
-        output: { text: "In short: Revenue grew by 4 %." },
-        metadata: { runtime },
-      },
-    },
-    escalated: {
-      summary: "The assistant lacks authority and ends with a question to the owner.",
-      request: {
-        version: 1,
-        executionId: "turn-2",
-        agent: assistant,
-        message: {
-          version: 1,
-          id: "message-5",
-          createdAt: "2026-01-15T09:29:58Z",
-          traceId: "trace-1",
-          purpose: "assist",
-          sender: alice,
-          receiver: assistant,
-          payload: { text: "Compare the January report with the payroll." },
-        },
-      },
-      status: 200,
-      response: {
-        version: 1,
-        executionId: "turn-2",
-        traceId: "trace-1",
-        startedAt: "2026-01-15T09:30:00.000Z",
-        completedAt: "2026-01-15T09:30:00.000Z",
-        events: [
-          {
-            version: 1,
-            eventId: "event-1",
-            executionId: "turn-2",
-            traceId: "trace-1",
-            sequence: 0,
-            type: "turn.started",
-            data: { runtime, limits: { maxSteps: 16, maxToolCalls: 16, timeoutMs: 120_000 } },
-            occurredAt: "2026-01-15T09:30:00.000Z",
-          },
-          {
-            version: 1,
-            eventId: "event-2",
-            executionId: "turn-2",
-            traceId: "trace-1",
-            sequence: 1,
-            type: "turn.escalated",
-            data: {},
-            occurredAt: "2026-01-15T09:30:00.000Z",
-          },
-        ],
-        status: "escalated",
-        escalation: {
-          status: "pending",
-          reason: "Comparing needs the payroll, which I may not read.",
-          requestedAt: "2026-01-15T09:30:00.000Z",
-          reviewer: alice,
-          requestedAuthority: payrollAuthority,
-        },
-        metadata: { runtime },
-      },
-    },
-    denied: {
-      summary: "The caller acts as another agent than the one it asks for.",
-      request: {
-        version: 1,
-        executionId: "turn-3",
-        agent: { kind: "agent", agentId: "auditor" },
-        message: {
-          version: 1,
-          id: "message-6",
-          createdAt: "2026-01-15T09:29:58Z",
-          traceId: "trace-1",
-          purpose: "assist",
-          sender: alice,
-          receiver: { kind: "agent", agentId: "auditor" },
-          payload: { text: "Audit the January report." },
-        },
-      },
-      status: 200,
-      response: {
-        version: 1,
-        executionId: "turn-3",
-        traceId: "trace-1",
-        startedAt: "2026-01-15T09:30:00.000Z",
-        completedAt: "2026-01-15T09:30:00.000Z",
-        events: [
-          {
-            version: 1,
-            eventId: "event-1",
-            executionId: "turn-3",
-            traceId: "trace-1",
-            sequence: 0,
-            type: "turn.denied",
-            data: { code: "actor_mismatch" },
-            occurredAt: "2026-01-15T09:30:00.000Z",
-          },
-        ],
-        status: "denied",
-        error: { code: "actor_mismatch", message: "The context's actor is not the turn's agent.", retryable: false },
-        metadata: { runtime },
-      },
-    },
-  },
+  ...turnExamples,
 };
 
 /** One for each code of a request-level error. */
@@ -482,6 +290,37 @@ export const errorExamples: Record<RequestErrorCode, ErrorExample> = {
     path: "/v1/tools/namespaces",
     status: 405,
     response: { error: { code: "method_not_allowed", message: "This path knows GET, PUT.", requestId: "request-1" } },
+  },
+  replay_conflict: {
+    method: "POST",
+    path: "/v1/turns",
+    body: JSON.stringify(turnExamples.executeTurn["succeeded"]?.request),
+    status: 409,
+    response: {
+      error: { code: "replay_conflict", message: "This id was used for another request.", requestId: "request-1" },
+    },
+  },
+  replay_pending: {
+    method: "POST",
+    path: "/v1/turns",
+    body: JSON.stringify(turnExamples.executeTurn["succeeded"]?.request),
+    status: 409,
+    response: {
+      error: { code: "replay_pending", message: "The same request is still running.", requestId: "request-1" },
+    },
+  },
+  replay_interrupted: {
+    method: "POST",
+    path: "/v1/turns",
+    body: JSON.stringify(turnExamples.executeTurn["succeeded"]?.request),
+    status: 409,
+    response: {
+      error: {
+        code: "replay_interrupted",
+        message: "The result of this request is not kept any more.",
+        requestId: "request-1",
+      },
+    },
   },
   request_aborted: {
     method: "GET",

@@ -82,10 +82,14 @@ const schemaTexts: Readonly<Record<string, string>> = {
   ToolDescriptor: "What a tool is called, takes and needs. No call needs more than `requiredCapability`.",
   ToolResult: "What became of a tool call.",
   TurnEvent: "One thing that happened in a turn; `sequence` counts from 0 without gaps.",
+  TurnEventList: "The events of a turn, from a cursor on.",
   TurnEventType: "What kind of thing happened in a turn.",
+  TurnList: "A page of the caller's own turns, the newest first. `next` is there when there are older ones.",
   TurnOptions:
     "Limits of a turn. Left out, `maxSteps` is 16, `maxToolCalls` is `maxSteps` and `timeoutMs` is 120000, unless the host says otherwise.",
   TurnRequest: "One bounded agent turn to run.",
   TurnResult: "How a turn ended, with all of its events.",
+  TurnState: "Where a turn is: with its question while it waits, with its result once it has ended.",
+  TurnStatus: "A turn runs, waits for an answer, or has ended as its result says.",
   Version: "The version of the protocol, as a number or as text. A result repeats the form its request used.",
 };

@@ -19,7 +19,7 @@ export const introduction: string = `The gate that every agent turn, tool call, 
 
 **Codes are open-ended.** A host may answer with statuses and codes of its own, and later releases may add some: tolerate those you do not know.
 
-Paths are matched byte for byte, a trailing slash is another path, and the query string is ignored. Everything but \`/health\` is authenticated before its path is looked at.`;
+Paths are matched byte for byte, a trailing slash is another path, and a query string is ignored where no parameter is named. Everything but \`/health\` is authenticated before its path is looked at.`;
 
 export const tags: Readonly<Record<OperationText["tag"], string>> = {
   Authority: "What the caller may do, and where.",
@@ -96,11 +96,44 @@ export const operationTexts: Readonly<Record<RouteName, OperationText>> = {
     tag: "Turns",
     summary: "Run an agent turn",
     description:
-      "Runs one bounded turn of the agent that the caller acts as, in the runtime the host has chosen. With `accept: text/event-stream` the events are streamed as they happen; closing the connection cancels the turn.",
+      "Runs one bounded turn of the agent that the caller acts as, in the runtime the host has chosen. With `accept: text/event-stream` the events are streamed as they happen; closing the connection cancels the turn. Where the host keeps a journal of turns, `prefer: respond-async` starts a turn that goes on without its caller, streamed or not; and the same request under the same id is answered with what became of it.",
     answer: "How the turn ended: `succeeded`, `denied`, `failed`, `cancelled` or `escalated`, with all of its events.",
+  },
+  listTurns: {
+    tag: "Turns",
+    summary: "List my turns",
+    description:
+      "Lists the caller's own turns, the newest first. A turn is the caller's own when the same actor of the same tenant started it. Only where the host keeps a journal of turns.",
+    answer: "A page of turns; `next` asks for the page behind it.",
+  },
+  getTurn: {
+    tag: "Turns",
+    summary: "Where is this turn?",
+    description:
+      "Says where a turn of the caller's own is: it runs, it waits for an answer, or it has ended. Somebody else's turn is `not_found`, like one that does not exist. Only where the host keeps a journal of turns.",
+    answer: "The turn: with its question while it waits, with its result once it has ended.",
+  },
+  listTurnEvents: {
+    tag: "Turns",
+    summary: "What happened in this turn?",
+    description:
+      "Gives the events of a turn of the caller's own from a cursor on. With `accept: text/event-stream` those that come are streamed behind them until the turn has ended; whoever reconnects with the last id they saw gets every later event once, in order. Closing the connection leaves the turn alone. Only where the host keeps a journal of turns.",
+    answer: "The events behind the cursor that there are by now.",
+  },
+  cancelTurn: {
+    tag: "Turns",
+    summary: "Cancel a turn",
+    description:
+      "Asks for the end of a turn of the caller's own: it stops before its next step. Only where the host keeps a journal of turns.",
+    answer: "The turn had ended already, and nothing has changed.",
   },
 };
 
-export const acceptedText = "The transport has taken the message and will deliver it: the result is `accepted`.";
+/** What the 202 answer is, where there is one. */
+export const acceptedTexts: Readonly<Record<"sendMessage" | "executeTurn" | "cancelTurn", string>> = {
+  sendMessage: "The transport has taken the message and will deliver it: the result is `accepted`.",
+  executeTurn: "The turn goes on without its caller: where it is now.",
+  cancelTurn: "The turn will end: where it is now.",
+};
 
 export const streamText: string = `Server-sent events, when the request says \`accept: text/event-stream\`. Each event of the turn arrives as it happens: \`event: turn.event\`, \`id\` its sequence, \`data\` a \`TurnEvent\` as JSON. A comment line breaks every 15 seconds of silence. The last is \`event: turn.result\`, whose data is the \`TurnResult\` that the plain form would have answered. A request that fails before the turn starts gets an ordinary JSON error instead.`;

@@ -40,7 +40,11 @@ test("the document has every route with its body and its statuses", () => {
     `post /v1/tools/invoke: invokeTool, ToolCall -> 200 400 ${always} default`,
     `post /v1/resources/invoke: invokeResource, ResourceOperationRequest -> 200 400 ${always} default`,
     `post /v1/messages: sendMessage, MessageEnvelope -> 200 202 400 ${always} default`,
-    `post /v1/turns: executeTurn, TurnRequest -> 200 400 ${always} default`,
+    "post /v1/turns: executeTurn, TurnRequest -> 200 202 400 403 404 405 409 499 500 default",
+    `get /v1/turns: listTurns, nothing -> 200 400 ${always} default`,
+    `get /v1/turns/{executionId}: getTurn, nothing -> 200 ${always} default`,
+    `get /v1/turns/{executionId}/events: listTurnEvents, nothing -> 200 400 ${always} default`,
+    `post /v1/turns/{executionId}/cancel: cancelTurn, nothing -> 200 202 ${always} default`,
   ]);
 });
 
@@ -62,7 +66,13 @@ test("the document names the shape of every answer", () => {
     invokeResource: "ResourceResult",
     sendMessage: "MessageResult",
     executeTurn: "TurnResult",
+    listTurns: "TurnList",
+    getTurn: "TurnState",
+    listTurnEvents: "TurnEventList",
+    cancelTurn: "TurnState",
   });
+  const { content } = operationOf(document, "executeTurn").responses["202"] ?? {};
+  expect(content?.["application/json"]?.schema.$ref).toBe("#/components/schemas/TurnState");
 });
 
 test("the document describes every operation and every shape in words", () => {

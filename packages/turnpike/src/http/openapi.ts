@@ -1,8 +1,9 @@
-import { routes, type JsonObject, type JsonValue, type RouteName } from "../contracts/index.ts";
+import { routes, TurnStateSchema, type JsonObject, type JsonValue, type RouteName } from "../contracts/index.ts";
 import { errorComponents, errorsOf, responseHeaders } from "./openapi-errors.ts";
 import { operationExamples } from "./openapi-examples.ts";
 import { schemaComponents, schemaRef } from "./openapi-schemas.ts";
-import { acceptedText, introduction, operationTexts, streamText, tags } from "./openapi-texts.ts";
+import { headers, parameters, parametersOf, successHeaders } from "./openapi-parameters.ts";
+import { acceptedTexts, introduction, operationTexts, streamText, tags } from "./openapi-texts.ts";
 
 /** What only the host knows about its API. */
 export interface OpenApiOptions {
@@ -37,37 +38,6 @@ export function openApiDocument(options: OpenApiOptions = {}): object {
   return JSON.parse(JSON.stringify(document)) as object;
 }
 
-const parameters: JsonObject = {
-  RequestId: {
-    name: "x-request-id",
-    in: "header",
-    description:
-      "Names the request in answers and logs. It is echoed when it is 1-128 visible ASCII characters; otherwise a fresh UUID takes its place.",
-    schema: { type: "string" },
-    example: "request-1",
-  },
-};
-
-const headers: JsonObject = {
-  RequestId: {
-    description: "The id of the request: the caller's, or a fresh one.",
-    required: true,
-    schema: { type: "string", pattern: "^[!-~]{1,128}$" },
-    example: "request-1",
-  },
-  CacheControl: {
-    description: "Nothing is ever cached.",
-    required: true,
-    schema: { type: "string", const: "no-store" },
-  },
-  Allow: {
-    description: "The verbs that this path knows.",
-    required: true,
-    schema: { type: "string" },
-    example: "GET, PUT",
-  },
-};
-
 function paths(): JsonObject {
   const byPath: Record<string, JsonObject> = {};
   for (const name of Object.keys(routes) as RouteName[]) {
@@ -86,7 +56,7 @@ function operation(name: RouteName): JsonObject {
     summary,
     description,
     ...(route.authority === "none" && { security: [] }),
-    parameters: [{ $ref: "#/components/parameters/RequestId" }],
+    parameters: parametersOf(name),
     ...("request" in route && { requestBody: requestBody(name, schemaRef(route.request)) }),
     responses: { ...successes(name), ...errorsOf(name) },
   };
@@ -112,33 +82,43 @@ function requestBody(name: RouteName, schema: JsonObject): JsonObject {
 
 function successes(name: RouteName): JsonObject {
   const content: JsonObject = jsonContent(name, 200);
-  if (name === "executeTurn") content["text/event-stream"] = streamContent();
-  const answer = { description: operationTexts[name].answer, headers: responseHeaders, content };
-  if (name !== "sendMessage") return { 200: answer };
-  return { 200: answer, 202: { description: acceptedText, headers: responseHeaders, content: jsonContent(name, 202) } };
+  if (name === "executeTurn") content["text/event-stream"] = streamContent("executeTurn");
+  if (name === "listTurnEvents") content["text/event-stream"] = streamContent("listTurnEvents");
+  const answer = { description: operationTexts[name].answer, headers: successHeaders(name, 200), content };
+  if (!isAcceptedBy(name)) return { 200: answer };
+  const headersOf202 = successHeaders(name, 202);
+  return {
+    200: answer,
+    202: { description: acceptedTexts[name], headers: headersOf202, content: jsonContent(name, 202) },
+  };
+}
+
+function isAcceptedBy(name: RouteName): name is keyof typeof acceptedTexts {
+  return name in acceptedTexts;
 }
 
 function jsonContent(name: RouteName, answered: 200 | 202): JsonObject {
   const examples = Object.entries(operationExamples[name])
     .filter(([, { status }]) => status === answered)
     .map(([key, { summary, response }]) => [key, { summary, value: response }]);
-  const schema = schemaRef(routes[name].response);
+  const isStart = name === "executeTurn" && answered === 202;
+  const schema = schemaRef(isStart ? TurnStateSchema : routes[name].response);
   return { "application/json": { schema, examples: Object.fromEntries(examples) } };
 }
 
-function streamContent(): JsonObject {
-  const examples = Object.entries(operationExamples.executeTurn).map(([key, { summary, response }]) => [
-    key,
-    { summary, value: streamed(response) },
-  ]);
+function streamContent(name: "executeTurn" | "listTurnEvents"): JsonObject {
+  const examples = Object.entries(operationExamples[name])
+    .filter(([, { status }]) => status === 200)
+    .map(([key, { summary, response }]) => [key, { summary, value: streamed(response) }]);
   return { schema: { type: "string", description: streamText }, examples: Object.fromEntries(examples) };
 }
 
-/** A turn result as its stream tells it. */
-function streamed(result: JsonValue): string {
-  const { events } = result as { events: JsonObject[] };
+/** A turn result as its stream tells it. The events of a turn have its result behind them. */
+function streamed(answer: JsonValue): string {
+  const { events } = answer as { events: JsonObject[] };
   const told = events.map(
     (event) => `event: turn.event\nid: ${String(event["sequence"])}\ndata: ${JSON.stringify(event)}\n\n`,
   );
+  const result = "status" in (answer as JsonObject) ? answer : operationExamples.executeTurn["succeeded"]?.response;
   return `${told.join("")}event: turn.result\ndata: ${JSON.stringify(result)}\n\n`;
 }

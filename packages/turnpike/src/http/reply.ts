@@ -12,10 +12,10 @@ const json = { "content-type": "application/json" };
 const eventStream = { "content-type": "text/event-stream" };
 
 /** Any JSON value. */
-export function jsonReply(value: unknown, status = 200): Reply {
+export function jsonReply(value: unknown, status = 200, headers?: Reply["headers"]): Reply {
   const body: string | undefined = JSON.stringify(value);
   if (body === undefined) throw new TypeError("A result has to be JSON.");
-  return { status, headers: json, body };
+  return { status, headers: headers === undefined ? json : { ...json, ...headers }, body };
 }
 
 /** The answer to `HEAD`: that of `jsonReply` without its body. */
@@ -24,8 +24,8 @@ export function emptyReply(): Reply {
 }
 
 /** Server-sent events. */
-export function streamReply(body: ReadableStream<Uint8Array>): Reply {
-  return { status: 200, headers: eventStream, body };
+export function streamReply(body: ReadableStream<Uint8Array>, headers?: Reply["headers"]): Reply {
+  return { status: 200, headers: { ...eventStream, ...headers }, body };
 }
 
 /** Tool descriptors that cannot change are written once; a catalog is made of their texts. */

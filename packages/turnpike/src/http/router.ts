@@ -1,12 +1,12 @@
 import { ServiceHttpError } from "./service-http-error.ts";
 
-/** What a route is found by. */
+/** What a route is found by. A segment of the path in braces, such as `{executionId}`, stands for any value. */
 export interface RouteRow {
   method: string;
   path: string;
 }
 
-/** Finds rows of a route table by verb and path, byte for byte. */
+/** Finds rows of a route table by verb and path, byte for byte where the path of a row has no braces. */
 export interface Router<Row extends RouteRow> {
   /** The row; undefined when there is none. */
   find(method: string, path: string): Row | undefined;
@@ -16,21 +16,62 @@ export interface Router<Row extends RouteRow> {
 
 /** Indexes a route table. Throws when two rows have the same verb and path. */
 export function createRouter<Row extends RouteRow>(rows: readonly Row[]): Router<Row> {
-  const byPath = new Map<string, Map<string, Row>>();
+  const exact = new Map<string, Map<string, Row>>();
+  const patterns = new Map<string, Map<string, Row>>();
   for (const row of rows) {
-    const verbs = byPath.get(row.path) ?? new Map<string, Row>();
+    const table = isPattern(row.path) ? patterns : exact;
+    const verbs = table.get(row.path) ?? new Map<string, Row>();
     if (verbs.has(row.method)) throw new TypeError(`Two routes are at ${row.method} ${row.path}.`);
-    byPath.set(row.path, verbs.set(row.method, row));
+    table.set(row.path, verbs.set(row.method, row));
   }
+  const all = [...patterns.keys()];
+  const verbsAt = (path: string): Map<string, Row> | undefined =>
+    exact.get(path) ?? patterns.get(patternOf(all, path) ?? "");
   return {
-    find: (method, path) => byPath.get(path)?.get(method),
+    find: (method, path) => verbsAt(path)?.get(method),
     refusal(path) {
-      const verbs = byPath.get(path);
+      const verbs = verbsAt(path);
       if (verbs === undefined) return new ServiceHttpError(404, "not_found", "There is nothing at this path.");
       const allow = [...verbs.keys()].toSorted().join(", ");
       return new ServiceHttpError(405, "method_not_allowed", `This path knows ${allow}.`, { headers: { allow } });
     },
   };
+}
+
+/** The first of these paths with braces that a path fits; undefined when it fits none. */
+export function patternOf(patterns: readonly string[], path: string): string | undefined {
+  return patterns.find((pattern) => pathParameters(pattern, path) !== undefined);
+}
+
+/** The decoded values of a path's segments in braces, by name; undefined when the path does not fit, or is encoded badly. */
+export function pathParameters(pattern: string, path: string): Readonly<Record<string, string>> | undefined {
+  const expected = pattern.split("/");
+  const segments = path.split("/", expected.length + 1);
+  if (segments.length !== expected.length) return undefined;
+  const parameters: Record<string, string> = {};
+  for (const [index, name] of expected.entries()) {
+    const segment = segments[index] ?? "";
+    if (!isPattern(name)) {
+      if (segment !== name) return undefined;
+      continue;
+    }
+    const value = decoded(segment);
+    if (value === undefined || value === "") return undefined;
+    parameters[name.slice(1, -1)] = value;
+  }
+  return parameters;
+}
+
+function isPattern(path: string): boolean {
+  return path.includes("{");
+}
+
+function decoded(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The path of a request's URL, without its query. */

@@ -20,7 +20,7 @@ import {
 import { keeping, pluginOf, requestOf, typesOf } from "../../test/turns.ts";
 import type { TurnEvent } from "../contracts/index.ts";
 import type { Kernel } from "../kernel/index.ts";
-import { createTurnExecutor, type TurnExecutionPort } from "../runtime/index.ts";
+import { createTurnExecutor, type TurnExecutionPort, type TurnPen } from "../runtime/index.ts";
 import { createServiceApi, type ServiceApi } from "./service-api.ts";
 
 const grants = [grantOf("notes"), grantOf("run", { capabilities: [runAgent] })];
@@ -126,6 +126,15 @@ test("the runtime is offered the tools of GET /v1/tools, and no provider is aske
   expect(provider.asked).toBe(1);
   expect(given[0]?.turn.tools.map(({ name }) => name)).toStrictEqual(["files.read", "mail.read"]);
   expect(await api.listTools(both)).toStrictEqual(given[0]?.turn.tools);
+});
+
+test("executeTurn lists no tools for a turn that goes on: its admission says what it is offered", async () => {
+  const { kernel, heard } = overheard(worldOf({ grants, tools: [noteTool()] }).kernel);
+  const turns = keptTurns();
+  const goingOn = { pen: {} as TurnPen };
+  await createServiceApi({ kernel, turns }).executeTurn(context, requestOf(), goingOn);
+  expect(heard).toStrictEqual([]);
+  expect(turns.kept).toStrictEqual([[{ ...requestOf(), context }, goingOn]]);
 });
 
 test("executeTurn hands its observer every event of the turn", async () => {

@@ -1,13 +1,14 @@
 import type { AccessContext, ToolDescriptor, TurnEvent, TurnRequest, TurnResult } from "../contracts/index.ts";
 import { extend } from "../internal/index.ts";
 import { KernelError, type CallOptions, type Kernel } from "../kernel/index.ts";
-import type { TurnExecutionPort } from "../runtime/index.ts";
+import type { TurnExecutionOptions, TurnExecutionPort } from "../runtime/index.ts";
 
 /** The last argument of every operation. */
 export type ServiceApiCallOptions = CallOptions;
 
-/** A turn can be watched while it runs. */
-export interface ExecuteTurnOptions extends ServiceApiCallOptions {
+/** A turn can be watched while it runs; with a journal it can begin without its caller, and go on where it stopped. */
+export interface ExecuteTurnOptions
+  extends ServiceApiCallOptions, Pick<TurnExecutionOptions, "isAsync" | "onBegun" | "pen"> {
   onEvent?: ((event: TurnEvent) => void) | undefined;
 }
 
@@ -32,7 +33,8 @@ export function createServiceApi({ kernel, turns }: { kernel: Kernel; turns: Tur
   return {
     authorize: (context, request, options) => kernel.authorize(context, request, options),
     async executeTurn(context, request, options) {
-      const tools = await toolsToOffer(kernel, context, options);
+      // A turn that goes on is offered what its admission says.
+      const tools = options?.pen === undefined ? await toolsToOffer(kernel, context, options) : undefined;
       return turns.execute(extend(request, { context, ...(tools && { tools }) }), options);
     },
     invokeResource: (context, operation, options) => kernel.invokeResource(context, operation, options),

@@ -1,6 +1,5 @@
 import {
   routes,
-  type AccessContext,
   type AuthorizationRequest,
   type Health,
   type MessageEnvelope,
@@ -9,47 +8,36 @@ import {
   type Route,
   type RouteName,
   type ToolCall,
-  type TurnRequest,
 } from "../contracts/index.ts";
-import { catalogReply, emptyReply, jsonReply, streamReply, type Reply } from "./reply.ts";
-import type { ServiceApi, ServiceApiCallOptions } from "./service-api.ts";
-import { streamTurn } from "./turn-stream.ts";
-
-/** A request of somebody who was let in, with a body that fits its route. */
-export interface ServiceCall {
-  context: AccessContext;
-  body: unknown;
-  /** The header `accept`. */
-  accept: string | null;
-  options: ServiceApiCallOptions & { signal: AbortSignal };
-  /** Told about an error that comes when the answer has begun. */
-  onLateError(error: unknown): void;
-}
-
-/** One route of the service, for a host that has a front of its own. */
-export interface ServiceRoute extends Pick<Route, "path" | "request" | "authority"> {
-  method: string;
-  /** Carries the operation out. Rejects for what is a request-level error. A route that needs no context ignores its call. */
-  answer(call: ServiceCall): Promise<Reply>;
-}
+import type { TurnJournal } from "../runtime/index.ts";
+import { catalogReply, emptyReply, jsonReply } from "./reply.ts";
+import type { ServiceApi } from "./service-api.ts";
+import type { ServiceRoute } from "./service-call.ts";
+import { answerTurn, journalAnswers, type JournalRouteName } from "./turn-routes.ts";
 
 const health: Health = { status: "ok", protocolVersion: "1" };
 
-/** Every route of the service over an api: the route table with what each row does. */
-export function serviceRoutes(api: ServiceApi): readonly ServiceRoute[] {
-  const rows = Object.entries<Route>(routes).map(([name, { method, path, request, authority }]) => ({
-    method,
-    path,
-    authority,
-    ...(request && { request }),
-    answer: answers(api)[name as RouteName],
-  }));
+/** Every route of the service over an api: the route table with what each row does. Without a journal, four are not there. */
+export function serviceRoutes(api: ServiceApi, journal?: TurnJournal): readonly ServiceRoute[] {
+  const known: Partial<Record<RouteName, Answer>> = {
+    ...answers(api, journal),
+    ...(journal && journalAnswers(journal)),
+  };
+  const rows = Object.entries<Route>(routes).flatMap(([name, { method, path, request, authority }]) => {
+    const answer = known[name as RouteName];
+    return answer === undefined ? [] : [{ method, path, authority, ...(request && { request }), answer }];
+  });
   const headOfHealth = { ...routes.health, method: "HEAD", answer: () => Promise.resolve(emptyReply()) };
   return [...rows, headOfHealth];
 }
 
+type Answer = ServiceRoute["answer"];
+
 /** One row a route; the front vouches that a body fits its route. */
-function answers(api: ServiceApi): Record<RouteName, ServiceRoute["answer"]> {
+function answers(
+  api: ServiceApi,
+  journal: TurnJournal | undefined,
+): Record<Exclude<RouteName, JournalRouteName>, Answer> {
   return {
     health: () => Promise.resolve(jsonReply(health)),
     authorize: async ({ context, body, options }) =>
@@ -67,19 +55,6 @@ function answers(api: ServiceApi): Record<RouteName, ServiceRoute["answer"]> {
       const result = await api.sendMessage(context, body as MessageEnvelope, options);
       return jsonReply(result, result.status === "accepted" ? 202 : 200);
     },
-    async executeTurn({ context, body, accept, options, onLateError }) {
-      const run = (watched: ServiceApiCallOptions) =>
-        api.executeTurn(context, body as TurnRequest, { ...options, ...watched });
-      if (!wantsStream(accept)) return jsonReply(await run(options));
-      return streamReply(await streamTurn(run, options.signal, onLateError));
-    },
+    executeTurn: (call) => answerTurn(api, journal, call),
   };
-}
-
-/** Nothing else is negotiated. A range with `q=0` says no. */
-function wantsStream(accepted: string | null): boolean {
-  return (accepted ?? "").split(",").some((range) => {
-    const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
-    return type === "text/event-stream" && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
-  });
 }

@@ -6,8 +6,24 @@ export type StreamedTurn = (options: {
   onEvent: (event: TurnEvent) => void;
 }) => Promise<TurnResult>;
 
-const silenceMs = 15_000;
+/** How long a stream is silent before a comment is sent. */
+export const silenceMs = 15_000;
 const encoder = new TextEncoder();
+
+/** The comment, as bytes. */
+export function silenceBytes(): Uint8Array {
+  return encoder.encode(":\n\n");
+}
+
+/** An event as server-sent events have it. */
+export function eventText(event: TurnEvent): string {
+  return `event: turn.event\nid: ${event.sequence}\ndata: ${JSON.stringify(event)}\n\n`;
+}
+
+/** The last of the server-sent events of a turn. */
+export function resultText(result: TurnResult): string {
+  return `event: turn.result\ndata: ${JSON.stringify(result)}\n\n`;
+}
 
 /**
  * Runs a turn as server-sent events. Resolves once something happened in the turn and rejects when it fails before
@@ -27,12 +43,12 @@ export async function streamTurn(
   let hasStarted = false;
   const running = new Promise<void>((resolve, reject) => {
     const onEvent = (event: TurnEvent): void => {
-      chunks.push(`event: turn.event\nid: ${event.sequence}\ndata: ${JSON.stringify(event)}\n\n`);
+      chunks.push(eventText(event));
       hasStarted = true;
       resolve();
     };
     (async () => run({ signal: turn.signal, onEvent }))()
-      .then((result) => chunks.end(`event: turn.result\ndata: ${JSON.stringify(result)}\n\n`))
+      .then((result) => chunks.end(resultText(result)))
       .then(resolve, (error: unknown) => {
         // A turn whose reader left is cancelled, which is no failure.
         if (hasStarted && !turn.signal.aborted) onFailure(error);
@@ -48,7 +64,7 @@ export async function streamTurn(
       async pull(stream) {
         const chunk = await chunks.next(silenceMs);
         if (chunk.kind === "text") stream.enqueue(encoder.encode(chunk.text));
-        else if (chunk.kind === "silence") stream.enqueue(encoder.encode(":\n\n"));
+        else if (chunk.kind === "silence") stream.enqueue(silenceBytes());
         else if (chunk.kind === "end") stream.close();
         else stream.error(chunk.error);
       },

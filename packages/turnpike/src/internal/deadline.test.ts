@@ -100,7 +100,7 @@ describe("work with a grace", () => {
 
 describe("a deadline", () => {
   test("fires when its time is up and not before", () => {
-    const { signal } = openDeadline(50, neverAborted(), late);
+    const { signal } = openDeadline(50, [neverAborted()], late);
     vi.advanceTimersByTime(49);
     expect(signal.aborted).toBe(false);
     vi.advanceTimersByTime(1);
@@ -109,14 +109,14 @@ describe("a deadline", () => {
 
   test("fires with the caller's signal, with the caller's reason", () => {
     const caller = new AbortController();
-    const { signal } = openDeadline(50, caller.signal, late);
+    const { signal } = openDeadline(50, [caller.signal], late);
     expect(signal.aborted).toBe(false);
     caller.abort("gone");
     expect([signal.aborted, signal.reason]).toStrictEqual([true, "gone"]);
   });
 
   test("has fired when the caller's had", () => {
-    const { signal } = openDeadline(50, AbortSignal.abort("gone"), late);
+    const { signal } = openDeadline(50, [AbortSignal.abort("gone")], late);
     expect([signal.aborted, signal.reason]).toStrictEqual([true, "gone"]);
   });
 
@@ -132,7 +132,7 @@ describe("a deadline", () => {
   for (const { name, end, reason } of ends) {
     test(`leaves neither timer nor listener once it is closed after ${name}, and the first reason stays`, () => {
       const caller = new AbortController();
-      const { close, signal } = openDeadline(50, caller.signal, late);
+      const { close, signal } = openDeadline(50, [caller.signal], late);
       expect([vi.getTimerCount(), listenersOf(caller.signal)]).toStrictEqual([1, 1]);
       end({ caller, close });
       close(new Error("closed"));

@@ -94,26 +94,29 @@ export async function withinTime<T>(
   return waitFor(call(signal), { caller, graceMs, limit, onGivenUp: (reason) => signal.abort(reason) });
 }
 
-/** A time limit and a caller as one signal. */
+/** A time limit and those who may end the work before it, as one signal. */
 export interface Deadline {
-  /** Fires when the time is up, with a `TimeLimitError`, and when the caller's does, with the caller's reason. */
+  /** Fires when the time is up, with a `TimeLimitError`, and when one of the callers' does, with its reason. */
   readonly signal: AbortSignal;
-  /** Lets go of timer and caller, and fires the signal if it has not fired. */
+  /** Lets go of timer and callers, and fires the signal if it has not fired. */
   close(reason: Error): void;
 }
 
 /** Starts the clock; `late` is what the signal's reason says when the time is up. */
-export function openDeadline(timeoutMs: number, caller: AbortSignal, late: string): Deadline {
+export function openDeadline(timeoutMs: number, callers: readonly AbortSignal[], late: string): Deadline {
   const { signal, abort } = ownSignal();
-  const onCallerAbort = (): void => abort(caller.reason);
   const timer = setTimeout(() => abort(new TimeLimitError(late)), timeoutMs);
-  if (caller.aborted) onCallerAbort();
-  else addWaiter(caller, onCallerAbort);
+  const letGo = callers.map((caller) => {
+    const onAbort = (): void => abort(caller.reason);
+    if (caller.aborted) onAbort();
+    else addWaiter(caller, onAbort);
+    return () => removeWaiter(caller, onAbort);
+  });
   return {
     signal,
     close(reason) {
       clearTimeout(timer);
-      removeWaiter(caller, onCallerAbort);
+      for (const leave of letGo) leave();
       abort(reason);
     },
   };

@@ -2,33 +2,34 @@ import {
   samePrincipal,
   type AccessContext,
   type AgentRef,
-  type AuthorizationRequest,
   type DiscoveryContext,
-  type ReasonCode,
   type ToolDescriptor,
 } from "../contracts/index.ts";
-import { record } from "./audit.ts";
+import { record, type AuditFacts } from "./audit.ts";
 import type { AuthorityView } from "./authority.ts";
-import { acceptRequest, authorizeEffect, type Gate } from "./authorize.ts";
-import { momentOf } from "./candidates.ts";
+import type { Gate } from "./authorize.ts";
+import { isLive, momentOf } from "./candidates.ts";
 import { acceptContext } from "./context.ts";
+import type { EffectOptions } from "./effect.ts";
 import { visibleTools, type Listing, type Listings } from "./list-tools.ts";
 import { frozenReachOf } from "./reach.ts";
 import { areAllValid, standing, type Standing } from "./standing.ts";
 import { resolveCatalog, type ToolCatalog, type ToolRegistry } from "./tool-catalog.ts";
+import type { AdmissionRecord } from "./turn-entry.ts";
 import { openScope, type TurnScope } from "./turn-scope.ts";
+import { letGoOn, letIn, refused, type EarlierRun, type TurnRefusal } from "./turn-way.ts";
 
 /** A turn that asks to run. */
 export interface TurnToAdmit {
   agent: AgentRef;
   /** The tools to offer; those the context cannot use are left out. All visible ones when absent. */
   tools?: readonly ToolDescriptor[] | undefined;
+  /** Of a turn that ran before. */
+  goesOn?: EarlierRun | undefined;
 }
 
 /** Whether the turn may run. */
-export type TurnAdmission =
-  | { kind: "admitted"; scope: TurnScope }
-  | { kind: "refused"; reason: Exclude<ReasonCode, "allowed"> };
+export type TurnAdmission = { kind: "admitted"; scope: TurnScope } | TurnRefusal;
 
 /** Everything a turn scope is made of. */
 export interface TurnSetting {
@@ -42,18 +43,18 @@ export async function admitTurn(
   { gate, registry, listings }: TurnSetting,
   context: AccessContext,
   turn: TurnToAdmit,
-  signal: AbortSignal,
+  options: EffectOptions,
 ): Promise<TurnAdmission> {
+  const { signal } = options;
   signal.throwIfAborted();
-  const trusted = acceptContext(context);
-  if (trusted === undefined) return refused("invalid_context");
-  const view = await gate.view(trusted, signal);
-  const request = acceptRequest(trusted, toRun(turn.agent));
-  const decision = await authorizeEffect(gate.ports, { context: trusted, request, view }, { signal });
-  if (decision.kind === "deny") return refused(decision.reason);
+  const accepted = acceptContext(context);
+  if (accepted === undefined) return refused("invalid_context");
+  const way = turn.goesOn
+    ? await letGoOn(gate, accepted, turn.agent, turn.goesOn, options)
+    : await letIn(gate, accepted, turn.agent, options);
+  if (way.kind === "refused") return way;
 
-  if (request === undefined || view === undefined) return refused("authority_unavailable");
-
+  const { context: trusted, view, request, grant } = way;
   const listing = listingOf(listings, turn.tools, trusted);
   const catalog = listing?.catalog ?? (await resolveCatalog(registry, gate.ports, trusted, signal));
   const moment = momentOf(trusted);
@@ -62,21 +63,26 @@ export async function admitTurn(
   if (tools === undefined) return refused("authority_unavailable");
   const reach = frozenReachOf(view, moment, judged);
   signal.throwIfAborted();
-  const started = await record(gate.ports, trusted, () => ({ type: "turn.started", outcome: "allowed" }), signal);
-  if (!started) return refused("audit_unavailable");
+  const metadata = turn.goesOn && { goesOn: turn.goesOn.isAnswered ? "answered" : "interrupted" };
+  const started = (): AuditFacts => ({ type: "turn.started", outcome: "allowed", ...(metadata && { metadata }) });
+  if (!(await record(gate.ports, trusted, started, signal, options))) return refused("audit_unavailable");
   const excluded = new Set([...judged.invalid, ...judged.unknown.keys()]);
-  const admitted = { authority: view.current, moment, excluded };
-  const basis = { request, grant: decision.grant, admitted };
+  const admitted = { authority: view.current, moment: way.since, excluded };
   const running = {
     gate,
     context: trusted,
-    basis,
+    basis: { request, grant, admitted },
     catalog,
     isOpen: true,
-    mayHaveTakenEffect: false,
+    mayHaveTakenEffect: turn.goesOn?.mayHaveTakenEffect === true,
     mustEnd: undefined,
   };
-  return { kind: "admitted", scope: openScope(running, tools, reach) };
+  const admission = (): AdmissionRecord => {
+    const counting = view.current.grants.filter((one) => isLive(one, moment) && !excluded.has(one));
+    const grants = counting.map((one) => one.grant.id);
+    return { at: way.at, grantId: grant.grant.id, grants, namespaces: [...trusted.enabledToolNamespaces] };
+  };
+  return { kind: "admitted", scope: openScope(running, admission, tools, reach) };
 }
 
 /** What a list was made of, when it was made for this very access. */
@@ -123,14 +129,6 @@ function isSameAccess(one: DiscoveryContext, other: DiscoveryContext): boolean {
 
 function areEqual(one: readonly string[], other: readonly string[]): boolean {
   return one === other || (one.length === other.length && one.every((name, place) => name === other[place]));
-}
-
-function refused(reason: Exclude<ReasonCode, "allowed">): TurnAdmission {
-  return { kind: "refused", reason };
-}
-
-function toRun({ agentId }: AgentRef): AuthorizationRequest {
-  return { action: "invoke", resource: { namespace: "service.execution", path: ["agent", agentId] } };
 }
 
 function offered(visible: readonly ToolDescriptor[], asked: readonly ToolDescriptor[]): readonly ToolDescriptor[] {

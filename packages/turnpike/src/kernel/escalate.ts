@@ -5,12 +5,13 @@ import { authorizeEffect, namesContextOwner } from "./authorize.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
 import { carryOutEffect } from "./effect.ts";
 import { mintAuthorityRequest } from "./required-authority.ts";
+import type { Question } from "./ports.ts";
 import { enterTurn, type RunningTurn } from "./running-turn.ts";
 import type { ShutReason } from "./turn-entry.ts";
 
 /** What became of the wish to escalate. */
 export type EscalationOutcome =
-  | { kind: "pending"; escalation: Escalation }
+  | { kind: "pending"; escalation: Escalation; question?: Question | undefined }
   | { kind: "refused"; reason: ShutReason | NotKeptReason | "tool_unavailable" };
 
 /** Why an escalation that was allowed is not in the queue. */
@@ -61,19 +62,20 @@ export async function escalate(
   if (!(await record(ports, moment, () => requested, signal))) return refused("audit_unavailable");
   const pending: Escalation = { status: "pending", reason, requestedAt, reviewer };
   const escalation = { ...pending, ...(requestedAuthority && { requestedAuthority }) };
-  const notKept = await enqueue(ports, moment, escalation, signal);
-  if (notKept === undefined) return { kind: "pending", escalation };
-  turn.mayHaveTakenEffect ||= notKept.mayBeKept;
+  const asked = await enqueue(ports, moment, escalation, signal);
+  if (asked.kind === "kept")
+    return { kind: "pending", escalation, ...(asked.question && { question: asked.question }) };
+  const { reason: notKept, mayBeKept } = asked;
+  turn.mayHaveTakenEffect ||= mayBeKept;
   // The trail says that the owner was asked, which has to be taken back.
-  await recordOutcome(ports, moment, () => ({ ...requested, outcome: "failed", reason: notKept.reason }), signal);
-  return refused(notKept.reason);
+  await recordOutcome(ports, moment, () => ({ ...requested, outcome: "failed", reason: notKept }), signal);
+  return refused(notKept);
 }
 
 /** An escalation that is not in the queue, as far as anybody knows: a queue that was too slow may have it after all. */
-interface NotKept {
-  reason: NotKeptReason;
-  mayBeKept: boolean;
-}
+type Enqueued =
+  | { kind: "kept"; question: Question | undefined }
+  | { kind: "not kept"; reason: NotKeptReason; mayBeKept: boolean };
 
 /** Adds to the queue like any effect: a caller that goes leaves the queue a moment to say whether it kept it. */
 async function enqueue(
@@ -81,14 +83,23 @@ async function enqueue(
   context: AccessContext,
   escalation: Escalation,
   signal: AbortSignal,
-): Promise<NotKept | undefined> {
+): Promise<Enqueued> {
   const { escalations } = ports;
-  if (escalations === undefined) return undefined;
+  if (escalations === undefined) return { kind: "kept", question: undefined };
   const end = await carryOutEffect(ports, { signal }, () => escalations.add(context, escalation));
-  if (end.kind === "returned")
-    return end.value === "full" ? { reason: "too_many_escalations", mayBeKept: false } : undefined;
+  if (end.kind === "returned") {
+    if (end.value === "full") return { kind: "not kept", reason: "too_many_escalations", mayBeKept: false };
+    return { kind: "kept", question: questionOf(end.value) };
+  }
   reportPortError(ports, end.error, { port: "escalations" });
-  return { reason: "escalation_unavailable", mayBeKept: end.isLate };
+  return { kind: "not kept", reason: "escalation_unavailable", mayBeKept: end.isLate };
+}
+
+/** What the queue said of an escalation that it keeps; undefined when nobody can wait for it. */
+function questionOf(answer: unknown): Question | undefined {
+  if (typeof answer !== "object" || answer === null) return undefined;
+  const { id, expiresAt } = answer as Partial<Question>;
+  return typeof id === "string" && typeof expiresAt === "string" ? { id, expiresAt } : undefined;
 }
 
 function refused(reason: (EscalationOutcome & { kind: "refused" })["reason"]): EscalationOutcome {

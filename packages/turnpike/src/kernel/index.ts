@@ -24,6 +24,7 @@ export type {
   KernelOptions,
   MessageTransport,
   PortFailure,
+  Question,
   ResourceProvider,
   ToolHandler,
   ToolNamespaceSettingsStore,
@@ -32,5 +33,6 @@ export type {
 } from "./ports.ts";
 export type { TurnBreak } from "./running-turn.ts";
 export { defineTool, ToolError, type ToolDefinition, type ToolRun } from "./tool.ts";
-export type { ShutReason } from "./turn-entry.ts";
+export type { AdmissionRecord, ShutReason } from "./turn-entry.ts";
 export type { TurnEnd, TurnScope } from "./turn-scope.ts";
+export type { EarlierRun, TurnRefusal } from "./turn-way.ts";

@@ -213,7 +213,8 @@ export function denied(call: ToolCall, context: AccessContext, code: ErrorCode):
   return { status: "denied", callId: call.id, tool: call.tool, completedAt: context.now, error: errorObject(code) };
 }
 
-function failed(call: ToolCall, context: AccessContext, code: ErrorCode, message?: string): ToolResult {
+/** A result for a call that came to nothing, or of which nobody knows what it came to. */
+export function failed(call: ToolCall, context: AccessContext, code: ErrorCode, message?: string): ToolResult {
   const isSayable = message !== undefined && message.length >= 1 && message.length <= 4096;
   const error = isSayable ? errorObject(code, message) : errorObject(code);
   return { status: "failed", callId: call.id, tool: call.tool, completedAt: context.now, error };

@@ -68,7 +68,7 @@ export interface Kernel {
   /** For turn executors: admits one turn and opens the scope it runs in. */
   admitTurn(context: AccessContext, turn: TurnToAdmit, options?: CallOptions): Promise<TurnAdmission>;
   /** For turn executors: puts the end of a turn on the trail that was never admitted. */
-  recordTurnEnd(context: AccessContext, end: TurnEnd): Promise<void>;
+  recordTurnEnd(context: AccessContext, end: TurnEnd, options?: CallOptions): Promise<void>;
 }
 
 /** Binds the operations to the host's ports. Throws when tools or providers are misconfigured. */
@@ -101,8 +101,8 @@ export function createKernel(options: KernelOptions): Kernel {
     reach: (context, call) => reach(gate, context, signalOf(call)),
     explain: (context, request, call) => explain(gate, context, request, signalOf(call)),
     covers: (act, request, call) => covers(ports, act, request, signalOf(call)),
-    admitTurn: (context, turn, call) => admitTurn({ gate, registry, listings }, context, turn, signalOf(call)),
-    recordTurnEnd: (context, end) => recordTurnEnd(ports, context, end),
+    admitTurn: (context, turn, call) => admitTurn({ gate, registry, listings }, context, turn, effectOptions(call)),
+    recordTurnEnd: (context, end, call) => recordTurnEnd(ports, context, end, call?.claim),
   };
 }
 

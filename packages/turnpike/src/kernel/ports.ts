@@ -96,9 +96,16 @@ export interface MessageTransport {
 export interface EscalationQueue {
   /**
    * Resolves when the escalation is kept, and with `"full"` when the actor has as many open ones as it may have. Throw
-   * when it could not be kept: the turn then fails instead of asking nobody.
+   * when it could not be kept: the turn then fails instead of asking nobody. A queue that says under which id it is kept
+   * can be waited for.
    */
-  add(context: AccessContext, escalation: Escalation): Promise<void | "full">;
+  add(context: AccessContext, escalation: Escalation): Promise<void | "full" | Question>;
+}
+
+/** A question to a person, as its queue knows it. */
+export interface Question {
+  id: string;
+  expiresAt: string;
 }
 
 /** Keeps the audit trail. */

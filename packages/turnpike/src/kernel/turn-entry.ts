@@ -32,6 +32,17 @@ export type ShutReason = Exclude<ReasonCode, "allowed"> | "credential_revoked";
 /** The access is gone, and does not come back in this turn. */
 export const revoked: Entry = { kind: "shut", reason: "credential_revoked", metadata: { access: "revoked" } };
 
+/** What a turn was admitted with, to be kept with it: it goes on within these grants and tool namespaces, and no others. */
+export interface AdmissionRecord extends JsonObject {
+  /** When that was. */
+  at: string;
+  /** The grant that carried the running of the agent. */
+  grantId: string;
+  /** Every grant that counted then. */
+  grants: string[];
+  namespaces: string[];
+}
+
 /** Looks before each call of a turn whether the access and the grant that admitted the turn still stand. */
 export async function enter(gate: Gate, basis: TurnBasis, context: AccessContext, signal: AbortSignal): Promise<Entry> {
   const isGuarded = gate.ports.access !== undefined;
@@ -75,7 +86,7 @@ function readAccess(answer: unknown, context: AccessContext): Access {
 const nothing: ReadonlySet<CompiledGrant> = new Set();
 
 /** Why the grant that admitted the turn does not stand any more; undefined when it does. Takes no use, and counts none. */
-function lostAdmission(
+export function lostAdmission(
   ports: Ports,
   basis: TurnBasis,
   { current }: AuthorityView,

@@ -13,10 +13,11 @@ import { recordOutcome } from "./audit.ts";
 import type { Ports } from "./call-port.ts";
 import { contextAt } from "./context.ts";
 import { escalate, type EscalationOutcome } from "./escalate.ts";
-import { denied, invokeTool, recordToolOutcome } from "./invoke-tool.ts";
+import type { EffectOptions } from "./effect.ts";
+import { denied, failed, invokeTool, recordToolOutcome } from "./invoke-tool.ts";
 import { enterTurn, gateOf, type RunningTurn, type TurnBreak } from "./running-turn.ts";
 import { isUnavailable } from "./tool-catalog.ts";
-import { accessNow } from "./turn-entry.ts";
+import { accessNow, type AdmissionRecord } from "./turn-entry.ts";
 
 /** How a turn ended, for the trail. */
 export interface TurnEnd {
@@ -26,6 +27,8 @@ export interface TurnEnd {
 
 /** What a running turn holds. Its authority is what was there at admission, and can only shrink. */
 export interface TurnScope {
+  /** What the turn was admitted with, to be kept with it. */
+  admission(): AdmissionRecord;
   readonly tools: readonly ToolDescriptor[];
   readonly reach: ReachResult;
   /** Whether the turn may call this tool, or the kernel has something better to say of it than that it may not. */
@@ -39,26 +42,34 @@ export interface TurnScope {
   readonly mustEnd: TurnBreak | undefined;
   /** Between calls, before a step: asks whether the access still stands, which `mustEnd` then says. */
   checkAccess(now: string, signal: AbortSignal): Promise<void>;
-  /** Calls a tool at the moment `now`, which has to be read anew for every call. */
-  invokeTool(call: ToolCall, now: string, signal: AbortSignal): Promise<ToolResult>;
+  /** Calls a tool at the moment `now`, which has to be read anew for every call. Ports that keep something get `claim`. */
+  invokeTool(call: ToolCall, now: string, signal: AbortSignal, claim?: unknown): Promise<ToolResult>;
   /** Puts a call on the trail that the turn's own limits refused, and returns its result. */
   refuseTool(call: ToolCall, now: string, code: ErrorCode): Promise<ToolResult>;
+  /** Puts a call on the trail of which nobody knows what became of it, because its process ended, and returns its result. */
+  interruptTool(call: ToolCall, now: string): Promise<ToolResult>;
   /**
    * Consumes the capability to escalate, and makes the escalation from the trusted context. Nothing is thrown once the
    * queue has been asked to keep it, because it may have.
    */
   escalate(input: EscalationInput, now: string, signal: AbortSignal): Promise<EscalationOutcome>;
   /** Puts the turn's end on the trail and refuses every later call. */
-  end(end: TurnEnd, now: string): Promise<void>;
+  end(end: TurnEnd, now: string, claim?: unknown): Promise<void>;
 }
 
 /** The scope of a turn that was admitted, with what it is offered. */
-export function openScope(turn: RunningTurn, tools: readonly ToolDescriptor[], reach: ReachResult): TurnScope {
+export function openScope(
+  turn: RunningTurn,
+  admission: () => AdmissionRecord,
+  tools: readonly ToolDescriptor[],
+  reach: ReachResult,
+): TurnScope {
   const { ports } = turn.gate;
   const offered = new Set(tools.map(({ name }) => name));
   let latest = turn.context;
   const at = (now: string): AccessContext => (latest = contextAt(latest, now));
   return {
+    admission,
     tools,
     reach,
     offers: (tool) => offered.has(tool) || isUnavailable(turn.catalog, tool),
@@ -73,19 +84,27 @@ export function openScope(turn: RunningTurn, tools: readonly ToolDescriptor[], r
       const access = await accessNow(ports, at(now), signal);
       if (access.kind === "revoked") turn.mustEnd ??= "credential_revoked";
     },
-    async invokeTool(call, now, signal) {
+    async invokeTool(call, now, signal, claim) {
       const moment = at(now);
+      const options = { signal, claim };
       signal.throwIfAborted();
-      if (!turn.isOpen) return refuse(ports, call, moment, "tool_unavailable", signal);
+      if (!turn.isOpen) return refuse(ports, call, moment, "tool_unavailable", options);
       const entry = await enterTurn(turn, moment, signal);
-      if (entry.kind === "shut") return refuse(ports, call, moment, entry.reason, signal);
-      return invokeTool(gateOf(turn, entry.view), entry.context, call, { signal });
+      if (entry.kind === "shut") return refuse(ports, call, moment, entry.reason, options);
+      return invokeTool(gateOf(turn, entry.view), entry.context, call, options);
     },
-    refuseTool: async (call, now, code) => refuse(ports, call, at(now), code, neverAborted()),
+    refuseTool: async (call, now, code) => refuse(ports, call, at(now), code, { signal: neverAborted() }),
+    async interruptTool(call, now) {
+      turn.mayHaveTakenEffect = true;
+      const moment = at(now);
+      const result = failed(call, moment, "tool_interrupted");
+      await recordToolOutcome(ports, moment, call, { result }, { signal: neverAborted() });
+      return result;
+    },
     escalate: async (input, now, signal) => escalate(turn, at(now), input, signal),
-    async end(end, now) {
+    async end(end, now, claim) {
       turn.isOpen = false;
-      await recordTurnEnd(ports, at(now), end);
+      await recordTurnEnd(ports, at(now), end, claim);
     },
   };
 }
@@ -95,10 +114,10 @@ async function refuse(
   call: ToolCall,
   moment: AccessContext,
   code: ErrorCode,
-  signal: AbortSignal,
+  options: EffectOptions,
 ): Promise<ToolResult> {
   const result = denied(call, moment, code);
-  await recordToolOutcome(ports, moment, call, { result }, { signal });
+  await recordToolOutcome(ports, moment, call, { result }, options);
   return result;
 }
 
@@ -106,7 +125,12 @@ async function refuse(
 const callerIsGone = AbortSignal.abort();
 
 /** Puts the end of a turn on the trail, also of one that never had a scope. */
-export async function recordTurnEnd(ports: Ports, context: AccessContext, { outcome, reason }: TurnEnd): Promise<void> {
+export async function recordTurnEnd(
+  ports: Ports,
+  context: AccessContext,
+  { outcome, reason }: TurnEnd,
+  claim?: unknown,
+): Promise<void> {
   const facts = { type: "turn.ended", outcome, ...(reason && { reason }) } as const;
-  await recordOutcome(ports, context, () => facts, callerIsGone);
+  await recordOutcome(ports, context, () => facts, callerIsGone, { claim });
 }

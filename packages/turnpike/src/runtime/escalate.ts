@@ -11,7 +11,7 @@ export const escalationToolName = "service.escalate";
 export function escalationTool(): ToolHandler {
   return defineTool({
     name: escalationToolName,
-    description: "Ends this turn with a question to the owner, who may then grant what is missing.",
+    description: "Asks the owner, who may then grant what is missing. The turn ends with it, or waits for the answer.",
     namespace: "service",
     source: "turnpike",
     readWrite: "write",

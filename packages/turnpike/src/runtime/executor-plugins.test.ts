@@ -175,7 +175,7 @@ describe("what a plugin is given", () => {
     expect(Object.isFrozen(state.deep)).toBe(false);
   });
 
-  test("is the request, the visible tools, reach and limits, and a host of two effects and a question", async () => {
+  test("is the request, the visible tools, reach and limits, and a host of three effects and two questions", async () => {
     const { run, given } = keeping();
     await turnWorldOf(run).run(request);
     const [{ turn, host } = { turn: undefined, host: undefined }] = given;
@@ -201,7 +201,14 @@ describe("what a plugin is given", () => {
       status: "computed",
       reach: [{ namespace: "files" }, { namespace: "service" }, { namespace: "service.execution" }],
     });
-    expect(Object.keys(host ?? {}).toSorted()).toStrictEqual(["beginStep", "emit", "invokeTool", "limits"]);
+    expect(Object.keys(host ?? {}).toSorted()).toStrictEqual([
+      "beginStep",
+      "emit",
+      "invokeTool",
+      "limits",
+      "step",
+      "waits",
+    ]);
   });
 
   test("is nothing of the grants, the authority or the settings, neither at first nor in any answer", async () => {

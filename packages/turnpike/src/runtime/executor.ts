@@ -1,36 +1,23 @@
 import {
   DiscoveryContextSchema,
-  samePrincipal,
   TurnOptionsSchema,
   TurnRequestSchema,
   type AccessContext,
-  type ErrorCode,
   type JsonObject,
   type ToolDescriptor,
   type TurnEvent,
   type TurnOptions,
   type TurnRequest,
   type TurnResult,
+  type TurnState,
 } from "../contracts/index.ts";
-import {
-  accept,
-  check,
-  currentTimestamp,
-  markAccepted,
-  neverAborted,
-  openDeadline,
-  orAbort,
-  originOf,
-  quietly,
-  type Deadline,
-} from "../internal/index.ts";
-import type { Kernel, TurnBreak, TurnScope } from "../kernel/index.ts";
-import { escalationToolName } from "./escalate.ts";
-import type { RuntimePlugin, TurnLimits } from "./plugin.ts";
-import { DriverError } from "./plugin.ts";
-import { endWith, readOutcome, terminalEvents, withTruthfulRetry, type Ending } from "./settle.ts";
-import { openTurnEvents, type TurnEvents, type TurnTools } from "./turn-events.ts";
-import { createTurnHost } from "./turn-host.ts";
+import { accept, check, currentTimestamp, markAccepted, originOf, quietly } from "../internal/index.ts";
+import type { Kernel } from "../kernel/index.ts";
+import { KnownTurnError, type TurnJournal, type TurnPen } from "./journal.ts";
+import type { RuntimePlugin } from "./plugin.ts";
+import { runToEnd, throwIfAsync, type RunEnd } from "./run-turn.ts";
+import { terminalEvents, type Ending } from "./settle.ts";
+import { limitsOf, openRun, type Executor, type Run } from "./turn-run.ts";
 
 /** A turn request with the trusted context it runs in and the tools it may be offered. */
 export type TurnToExecute = TurnRequest & { context: AccessContext; tools?: readonly ToolDescriptor[] };
@@ -40,9 +27,21 @@ export interface TurnExecutionOptions {
   signal?: AbortSignal | undefined;
   /** Sees each event as it happens. What it throws is ignored. */
   onEvent?: ((event: TurnEvent) => unknown) | undefined;
+  /** The turn goes on without its caller: what `execute` resolves with is how this run of it ended. Needs a journal. */
+  isAsync?: boolean | undefined;
+  /** Told when a turn has begun and its id is taken, before anything happens in it. Only with a journal. */
+  onBegun?: ((state: TurnState) => void) | undefined;
+  /** Goes on with a turn that was begun before, instead of beginning one. */
+  pen?: TurnPen | undefined;
+  /** Handed to the journal as it is. */
+  host?: unknown;
 }
 
-/** Runs one bounded turn. Never rejects for anything that happens in the turn: a result says how it ended. */
+/**
+ * Runs one bounded turn. Never rejects for anything that happens in the turn: a result says how it ended. With a journal it
+ * rejects with a `KnownTurnError` when the id is taken, and with a `TurnPause` when an asynchronous turn has to stop here and
+ * goes on later; an `escalated` result of an asynchronous turn whose runtime can go on says that it waits.
+ */
 export interface TurnExecutionPort {
   execute(turn: TurnToExecute, options?: TurnExecutionOptions): Promise<TurnResult>;
 }
@@ -57,6 +56,8 @@ export interface TurnExecutorOptions {
   /** The time as RFC 3339. */
   clock?: () => string;
   createId?: () => string;
+  /** Keeps what turns do. Without one they end with their caller and their process. */
+  journal?: TurnJournal;
   /** Gets the real error of a plugin that threw; callers only ever see a code. */
   onTurnError?(error: unknown, executionId: string): void;
 }
@@ -73,28 +74,10 @@ export function createTurnExecutor(options: TurnExecutorOptions): TurnExecutionP
     manifest: Object.freeze({ id, version }),
     defaults: defaults.value,
     tools: { clock, createId },
+    journal: options.journal,
     reportError: (error, executionId) => quietly(() => options.onTurnError?.(error, executionId)),
   };
   return { execute: (turn, execution) => execute(executor, turn, execution) };
-}
-
-interface Executor {
-  kernel: Kernel;
-  runtime: RuntimePlugin;
-  manifest: { id: string; version: string };
-  defaults: TurnOptions;
-  tools: TurnTools;
-  reportError(error: unknown, executionId: string): void;
-}
-
-/** One turn on its way. */
-interface Run {
-  request: TurnRequest;
-  context: AccessContext;
-  offered: readonly ToolDescriptor[] | undefined;
-  limits: TurnLimits;
-  events: TurnEvents;
-  deadline: Deadline;
 }
 
 async function execute(
@@ -112,123 +95,72 @@ async function execute(
   const { executionId } = request;
   const context = markAccepted(DiscoveryContextSchema, { ...trusted.value, executionId }) as AccessContext;
 
-  const { clock } = executor.tools;
-  const startedAt = clock();
-  const events = openTurnEvents(request, context.traceId, executor.tools, options.onEvent);
-  const limits = limitsOf(request.options, executor.defaults);
-  const late = `The turn did not end within ${limits.timeoutMs} ms.`;
-  const deadline = openDeadline(limits.timeoutMs, options.signal ?? neverAborted(), late);
-  const ending = await runToEnd(executor, { request, context, offered, limits, events, deadline });
+  const { journal } = executor;
+  if (journal === undefined && options.isAsync === true)
+    throw new TypeError("A turn that goes on without its caller needs a journal.");
+  const pen = options.pen ?? (journal && (await begin(executor, journal, request, context, options)));
+  const run = openRun(executor, { request, context, offered, pen, goesOn: options.pen !== undefined }, options);
+  const end = await runToEnd(executor, run);
+  if (end.kind === "ended") return conclude(executor, run, end);
+  return resultOf(executor, run, { status: "escalated", escalation: end.asked.escalation });
+}
 
-  const reason = "error" in ending ? ending.error.code : undefined;
-  events.close(terminalEvents[ending.status], reason === undefined ? {} : { code: reason });
-  const { version } = request;
-  const metadata: JsonObject = { ...ending.metadata, runtime: executor.manifest };
+/** Takes the id of a new turn. Throws a `KnownTurnError` when it is taken. */
+async function begin(
+  { manifest, defaults, tools }: Executor,
+  journal: TurnJournal,
+  request: TurnRequest,
+  context: AccessContext,
+  { isAsync = false, onBegun, ...call }: TurnExecutionOptions,
+): Promise<TurnPen> {
+  const startedAt = tools.clock();
+  const limits = limitsOf(request.options, defaults);
+  const begun = await journal.begin({ request, context, isAsync, runtime: manifest, limits, startedAt }, call);
+  if (begun.kind === "known") throw new KnownTurnError(begun);
+  const { version, executionId, agent } = request;
+  const { traceId } = context;
+  const common = { version, executionId, traceId, agent, startedAt, updatedAt: startedAt };
+  quietly(() => onBegun?.({ ...common, status: "running", steps: 0, toolCalls: 0 }));
+  return begun.pen;
+}
+
+/** Ends a turn, of which its end is kept before anybody learns of it. */
+async function conclude(executor: Executor, run: Run, end: RunEnd & { kind: "ended" }): Promise<TurnResult> {
+  const { ending, scope } = end;
+  const { events, journal, context } = run;
+  const { kernel, tools } = executor;
+  const code = "error" in ending ? ending.error.code : undefined;
+  const facts = { outcome: ending.status, reason: code };
+  const claim = journal?.book.claimFor();
+  await (scope === undefined
+    ? kernel.recordTurnEnd(context, facts, { claim })
+    : scope.end(facts, tools.clock(), claim));
+  journal?.book.join(claim);
+  events.close(terminalEvents[ending.status], code === undefined ? {} : { code });
+  const result = resultOf(executor, run, ending);
+  const { events: _kept, ...said } = result;
+  journal?.book.add({ kind: "ended", result: said });
+  try {
+    await journal?.book.keep();
+  } catch (error) {
+    throwIfAsync(run, "its end is not kept", error);
+    executor.reportError(error, run.request.executionId);
+  }
+  return result;
+}
+
+function resultOf({ manifest, tools }: Executor, run: Run, ending: Ending): TurnResult {
+  const { request, context, startedAt, events } = run;
+  const { version, executionId } = request;
+  const metadata: JsonObject = { ...ending.metadata, runtime: manifest };
   return {
     version,
     executionId,
     traceId: context.traceId,
     startedAt,
-    completedAt: clock(),
+    completedAt: tools.clock(),
     events: [...events.all],
     ...ending,
     metadata,
   };
-}
-
-function limitsOf(asked: TurnOptions = {}, defaults: TurnOptions): TurnLimits {
-  const maxSteps = asked.maxSteps ?? defaults.maxSteps ?? 16;
-  return Object.freeze({
-    maxSteps,
-    maxToolCalls: asked.maxToolCalls ?? defaults.maxToolCalls ?? maxSteps,
-    timeoutMs: asked.timeoutMs ?? defaults.timeoutMs ?? 120_000,
-  });
-}
-
-/** Admits and runs the turn; whatever happens, it is recorded as ended, and nothing of it goes on. */
-async function runToEnd(executor: Executor, run: Run): Promise<Ending> {
-  const { request, context, deadline } = run;
-  const { kernel, tools } = executor;
-  let scope: TurnScope | undefined;
-  let ending: Ending;
-  try {
-    const mismatch = contextMismatch(request, context);
-    const admission =
-      mismatch === undefined
-        ? await orAbort(
-            kernel.admitTurn(context, { agent: request.agent, tools: run.offered }, deadline),
-            deadline.signal,
-          )
-        : { kind: "refused" as const, reason: mismatch };
-    if (admission.kind === "refused") {
-      ending = endWith(admission.reason === "audit_unavailable" ? "failed" : "denied", admission.reason);
-    } else {
-      scope = admission.scope;
-      ending = await runAdmitted(executor, run, scope);
-    }
-  } catch (error) {
-    if (!deadline.signal.aborted) executor.reportError(error, request.executionId);
-    ending = deadline.signal.aborted ? endWith("cancelled", "turn_cancelled") : endWith("failed", "runtime_failed");
-  }
-
-  deadline.close(new Error("The turn has ended."));
-  ending = withTruthfulRetry(ending, scope?.mayHaveTakenEffect === true);
-  const end = { outcome: ending.status, reason: "error" in ending ? ending.error.code : undefined };
-  await (scope === undefined ? kernel.recordTurnEnd(context, end) : scope.end(end, tools.clock()));
-  return ending;
-}
-
-function contextMismatch({ agent, message }: TurnRequest, context: AccessContext): ErrorCode | undefined {
-  if (!samePrincipal(context.actor, agent)) return "actor_mismatch";
-  if (!samePrincipal(message.receiver, agent)) return "receiver_mismatch";
-  const isOfContext = message.traceId === context.traceId && message.purpose === context.purpose;
-  return isOfContext ? undefined : "message_context_mismatch";
-}
-
-/** How a turn ends that has lost what it cannot go on without. */
-function breakOff(lost: TurnBreak): Ending {
-  return endWith(lost === "audit_unavailable" ? "failed" : "denied", lost);
-}
-
-/** Runs the plugin inside the envelope. Rejects when the deadline or the caller comes first. */
-async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Promise<Ending> {
-  const { runtime, manifest, tools } = executor;
-  const { request, limits, events, deadline } = run;
-  events.append("turn.started", { runtime: manifest, limits });
-  const { clock } = tools;
-  let onBreak = (): void => {};
-  const breaking = new Promise<void>((resolve) => {
-    onBreak = resolve;
-  });
-  const { signal } = deadline;
-  const host = createTurnHost({ scope, limits, events, signal, clock, onBreak });
-  const turn = Object.freeze({ ...request, tools: scope.tools, reach: scope.reach, limits });
-
-  let outcome: unknown;
-  try {
-    const running = (async () => runtime.run(turn, host, signal))();
-    outcome = await orAbort(Promise.race([running, breaking]), signal);
-  } catch (error) {
-    signal.throwIfAborted();
-    if (scope.mustEnd !== undefined) return breakOff(scope.mustEnd);
-    const isDriver = error instanceof DriverError;
-    executor.reportError(isDriver ? error.cause : error, request.executionId);
-    return endWith("failed", isDriver ? "driver_failed" : "runtime_failed");
-  }
-  if (scope.mustEnd !== undefined) return breakOff(scope.mustEnd);
-  const read = readOutcome(outcome);
-  if (read.kind === "ending") return read.ending;
-  if (!scope.tools.some(({ name }) => name === escalationToolName)) return endWith("failed", "tool_unavailable");
-
-  const { input, metadata } = read;
-  // It follows the signal by itself until the escalation may be in the queue, whose outcome then counts.
-  const escalated = await scope.escalate(input, clock(), signal);
-  if (escalated.kind === "pending")
-    return { status: "escalated", escalation: escalated.escalation, ...(metadata && { metadata }) };
-  if (escalated.reason === "credential_revoked") return breakOff(escalated.reason);
-  if (escalated.reason === "invalid_request") return endWith("failed", "invalid_runtime_outcome");
-  const { reason } = escalated;
-  const isOwn =
-    reason === "audit_unavailable" || reason === "escalation_unavailable" || reason === "too_many_escalations";
-  return endWith("failed", isOwn ? reason : "tool_unavailable");
 }

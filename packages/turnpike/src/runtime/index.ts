@@ -7,6 +7,18 @@ export {
   type TurnToExecute,
 } from "./executor.ts";
 export {
+  KnownTurnError,
+  TurnPause,
+  type JournalEntry,
+  type KnownTurn,
+  type TurnFilter,
+  type TurnJournal,
+  type TurnKey,
+  type TurnPen,
+  type TurnProgress,
+  type TurnToBegin,
+} from "./journal.ts";
+export {
   DriverError,
   type RuntimeHost,
   type RuntimeOutcome,

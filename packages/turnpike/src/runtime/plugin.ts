@@ -35,6 +35,15 @@ export interface RuntimeHost {
    * revoked ends here, before anybody thinks any further.
    */
   beginStep(): Promise<void>;
+  /**
+   * Does something once: what it came to is kept, and given again when the turn goes on after its process has ended. Names
+   * are used once a turn. Without a journal it is simply done. Rejects like what it does, which is then not kept.
+   */
+  step<T extends JsonValue>(name: string, work: () => T | Promise<T>): Promise<T>;
+  /**
+   * Whether a call of `service.escalate` waits for its answer. Otherwise a question ends the turn, as the runtime's outcome.
+   */
+  readonly waits: boolean;
   /** Adds a `runtime.event` to the turn. Throws when `data` is no JSON, and after 20,000 events. */
   emit(event: { type: string; data: JsonValue }): void;
 }
@@ -48,6 +57,11 @@ export type RuntimeOutcome =
 /** What thinks inside a turn. One instance runs any number of turns at once. */
 export interface RuntimePlugin {
   manifest: { id: string; version: string };
+  /**
+   * Whether it goes on with a turn that a runtime of this id and that version began: run again, it asks for the same steps
+   * and calls in the same order, and is given what they came to. Absent: its turns end with their process.
+   */
+  resumes?(version: string): boolean;
   /** Runs one turn. When `signal` fires the turn is over: what is returned later is dropped, what is called later refused. */
   run(turn: RuntimeTurn, host: RuntimeHost, signal: AbortSignal): Promise<RuntimeOutcome>;
 }

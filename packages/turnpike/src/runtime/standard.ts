@@ -30,6 +30,10 @@ export type DriverDecision =
 /** One turn's conversation with whatever decides. */
 export interface TurnSession {
   next(input: DriverInput, signal: AbortSignal): Promise<DriverDecision>;
+  /** What it has to remember of the decision that it made last, if it is to go on elsewhere; asked once after each. */
+  memory?(): JsonValue;
+  /** In place of `next`, for a decision that was made before the turn was interrupted: nobody is asked again. */
+  recall?(input: DriverInput, memory: JsonValue | undefined): void;
   /** What the result says of this session, however the turn was decided to end; asked once, then. */
   metadata?(): JsonObject;
   /** Called once, on every way out. */
@@ -40,6 +44,11 @@ export interface TurnSession {
 export interface TurnDriver {
   /** Names the driver in the results of its turns. */
   manifest?: { id: string; version: string };
+  /**
+   * Whether it goes on with turns that a driver of this id and that version began: its sessions need nothing but what
+   * `recall` tells them. Absent: its turns end with their process.
+   */
+  resumes?(version: string): boolean;
   /** May emit events of its own through `host` while it works. */
   open(turn: RuntimeTurn, host: Pick<RuntimeHost, "emit">): Promise<TurnSession>;
 }
@@ -48,6 +57,7 @@ export interface TurnDriver {
 export function standardRuntime(driver: TurnDriver): RuntimePlugin {
   return {
     manifest: driver.manifest ?? { id: "standard", version: "1" },
+    resumes: (version) => driver.resumes?.(version) === true,
     async run(turn, host, signal) {
       const opening = (async () => driver.open(turn, host))();
       let session: TurnSession;
@@ -76,6 +86,35 @@ async function converse(
   let input: DriverInput = { type: "start" };
   for (let step = 0; step < turn.limits.maxSteps; step += 1) {
     if (step > 0) await host.beginStep();
+    const decided = await decideOnce(session, input, step, host, signal);
+    if (decided.type !== "tools" && !(decided.type === "escalate" && host.waits)) return decided;
+    const wanted = decided.type === "tools" ? decided.calls : [askingCall(turn, step, decided)];
+    // A model escalates by calling the tool; its other calls of that step run before the turn ends, or waits.
+    const results = new Map<ToolCall, ToolResult>();
+    const make = async (call: ToolCall): Promise<unknown> => results.set(call, await host.invokeTool(call, { step }));
+    await Promise.all(wanted.filter((call) => !isAsking(call)).map(make));
+    const asking = wanted.filter(isAsking);
+    if (asking[0] !== undefined && !host.waits) return escalationOf(asking[0].arguments);
+    for (const call of asking) await make(call);
+    input = { type: "tool_results", results: wanted.flatMap((call) => results.get(call) ?? []) };
+  }
+  return fail("step_limit_exceeded");
+}
+
+/** What is kept of a decision. */
+type KeptDecision = { decided: Decided; memory?: JsonValue };
+
+/** Asks the driver for its decision, unless it made it before the turn was interrupted. */
+async function decideOnce(
+  session: TurnSession,
+  input: DriverInput,
+  step: number,
+  host: RuntimeHost,
+  signal: AbortSignal,
+): Promise<Decided> {
+  let isNew = false;
+  const decide = async (): Promise<KeptDecision & JsonValue> => {
+    isNew = true;
     let decision: DriverDecision;
     try {
       signal.throwIfAborted();
@@ -83,16 +122,28 @@ async function converse(
     } catch (error) {
       throw new DriverError(error);
     }
-    const read = readDecision(decision);
-    if (read.type !== "tools") return read;
-    // A model escalates by calling the tool; its other calls of that step run before the turn ends.
-    const calls = read.calls.filter((call) => call.tool !== escalationToolName);
-    const results = await Promise.all(calls.map((call) => host.invokeTool(call, { step })));
-    const escalation = read.calls.find((call) => call.tool === escalationToolName);
-    if (escalation !== undefined) return escalationOf(escalation.arguments);
-    input = { type: "tool_results", results };
-  }
-  return fail("step_limit_exceeded");
+    const memory = session.memory?.();
+    return { decided: readDecision(decision), ...(memory !== undefined && { memory }) } as KeptDecision & JsonValue;
+  };
+  const { decided, memory }: KeptDecision = await host.step(`decision-${step}`, decide);
+  if (!isNew) session.recall?.(input, memory);
+  return decided;
+}
+
+/** A decision to ask, as the call that it is where an answer is waited for. */
+function askingCall(
+  { executionId, message }: RuntimeTurn,
+  step: number,
+  { reason, requestedAuthority }: RuntimeOutcome & { type: "escalate" },
+): ToolCall {
+  const { createdAt: requestedAt, traceId } = message;
+  // What it names and does not have is no JSON.
+  const wanted = JSON.parse(JSON.stringify({ reason, requestedAuthority })) as JsonObject;
+  return { id: `${executionId}-ask-${step}`, tool: escalationToolName, arguments: wanted, requestedAt, traceId };
+}
+
+function isAsking({ tool }: ToolCall): boolean {
+  return tool === escalationToolName;
 }
 
 type Decided = { type: "tools"; calls: ToolCall[] } | RuntimeOutcome;

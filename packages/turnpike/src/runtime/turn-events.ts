@@ -16,14 +16,15 @@ export interface TurnTools {
   createId: () => string;
 }
 
-/** Ordered events without gaps, one writer. An observer that throws or rejects changes nothing. */
+/** Ordered events without gaps behind those that happened before, one writer. An observer that throws or rejects changes nothing. */
 export function openTurnEvents(
   { version, executionId }: TurnRequest,
   traceId: string,
   { clock, createId }: TurnTools,
   onEvent: ((event: TurnEvent) => unknown) | undefined,
+  before: readonly TurnEvent[] = [],
 ): TurnEvents {
-  const all: TurnEvent[] = [];
+  const all: TurnEvent[] = [...before];
   let isOpen = true;
   const append = (type: TurnEventType, data: JsonValue): void => {
     if (!isOpen) return;

@@ -1,18 +1,32 @@
 import {
   JsonObjectSchema,
+  JsonValueSchema,
   ToolCallSchema,
   type ErrorCode,
+  type Escalation,
+  type JsonValue,
   type ToolCall,
   type ToolResult,
 } from "../contracts/index.ts";
 import { accept, check, orAbort } from "../internal/index.ts";
-import type { TurnScope } from "../kernel/index.ts";
+import { errorObject, type Question, type TurnScope } from "../kernel/index.ts";
+import { escalationToolName } from "./escalate.ts";
 import type { RuntimeHost, TurnLimits } from "./plugin.ts";
+import { readEscalationInput } from "./settle.ts";
+import type { TurnBook } from "./turn-book.ts";
 import type { TurnEvents } from "./turn-events.ts";
+import type { KeptCall, TurnReplay } from "./turn-replay.ts";
 
 /** A turn is bounded in what it leaves behind, too. */
 const maxRefusals = 1_000;
 const maxEmitted = 20_000;
+
+/** What a turn waits for, or would if anybody could tell it the answer. */
+export interface Asked {
+  callId: string;
+  escalation: Escalation;
+  question?: Question | undefined;
+}
 
 /** What the envelope of a turn is made of. */
 export interface Envelope {
@@ -22,26 +36,48 @@ export interface Envelope {
   /** Fires when the turn is over. */
   signal: AbortSignal;
   clock: () => string;
-  /** Ends the turn at once: the scope says that it must. */
+  /** Where everything is kept, and what was kept of earlier runs. */
+  journal?: { book: TurnBook; replay: TurnReplay } | undefined;
+  /** Whether a question is waited for. */
+  waits: boolean;
+  /** Fires when the run is to stop before its next call or step. */
+  pauses?: AbortSignal | undefined;
+  /** Ends the turn at once: the scope, or the book, says that it must. */
   onBreak(): void;
+  /** The run is over: the turn waits from here on. */
+  onAsked(asked: Asked): void;
+}
+
+/** The host of a plugin, and when all calls that it made have ended. */
+export interface TurnHost {
+  host: RuntimeHost;
+  settled(): Promise<unknown>;
 }
 
 /** The host a plugin gets: every call passes the turn's own catalog and limits, then the kernel. */
-export function createTurnHost(envelope: Envelope): RuntimeHost {
+export function createTurnHost(envelope: Envelope): TurnHost {
   const { scope, limits, events, signal, clock } = envelope;
-  const seen = new Set<string>();
+  const { book, replay } = envelope.journal ?? {};
+  const seen = new Map<string, number>();
+  const steps = new Set<string>();
+  /** Calls on their way, for which a question and a pause wait. */
+  const running = new Set<Promise<unknown>>();
   let calls = 0;
   let refusals = 0;
   let emitted = 0;
 
+  const count = (): void => {
+    calls += 1;
+    if (book !== undefined) book.toolCalls = calls;
+  };
+
   /** Why the envelope refuses a call before the kernel is asked; undefined when it does not. */
-  const refusal = (call: ToolCall, step: number): ErrorCode | undefined => {
-    if (seen.has(call.id)) return "duplicate_call_id";
-    seen.add(call.id);
+  const refusal = (call: ToolCall, ask: number, step: number): ErrorCode | undefined => {
+    if (ask > 1) return "duplicate_call_id";
     if (!scope.offers(call.tool)) return "tool_unavailable";
     if (!(step < limits.maxSteps)) return "step_limit_exceeded";
     if (calls === limits.maxToolCalls) return "tool_call_limit_exceeded";
-    calls += 1;
+    count();
     return undefined;
   };
 
@@ -49,6 +85,16 @@ export function createTurnHost(envelope: Envelope): RuntimeHost {
   const throwIfOver = (): void => {
     signal.throwIfAborted();
     if (scope.mustEnd !== undefined) throw new Error("The turn has ended.");
+    if (book?.failure !== undefined) throw book.failure.error;
+    if (envelope.pauses?.aborted === true) {
+      envelope.onBreak();
+      throw envelope.pauses.reason;
+    }
+  };
+
+  const sayCompleted = ({ callId, tool, status, ...rest }: ToolResult): void => {
+    const code = "error" in rest ? rest.error?.code : undefined;
+    events.append("tool.completed", { callId, tool, status, ...(code && { code }) });
   };
 
   const invoke = async (asked: ToolCall, step: number): Promise<ToolResult> => {
@@ -57,33 +103,103 @@ export function createTurnHost(envelope: Envelope): RuntimeHost {
     throwIfOver();
     const call = accepted.value;
     const { id: callId, tool } = call;
-    const refused = refusal(call, step);
-    if (refused !== undefined && (refusals += 1) > maxRefusals)
+    const ask = (seen.get(callId) ?? 0) + 1;
+    seen.set(callId, ask);
+    const kept = replay?.call(call, ask);
+    if (kept?.counts === true) count();
+    const refused = kept === undefined ? refusal(call, ask, step) : undefined;
+    if ((refused !== undefined || kept?.counts === false) && (refusals += 1) > maxRefusals)
       throw new RangeError("This turn was refused too often.");
-    events.append("tool.requested", { callId, tool });
-    const result = await orAbort(
-      refused === undefined ? scope.invokeTool(call, clock(), signal) : scope.refuseTool(call, clock(), refused),
+    if (kept?.result !== undefined) {
+      // An answer comes from outside of the turn, which says so now.
+      if (replay?.wasSaid("tool.completed", callId, ask) === false) sayCompleted(kept.result);
+      return kept.result;
+    }
+
+    if (replay?.wasSaid("tool.requested", callId, ask) !== true) events.append("tool.requested", { callId, tool });
+    const { result, claim } = await orAbort(
+      refused === undefined ? carryOut(call, step, kept) : scope.refuseTool(call, clock(), refused).then(madeOf),
       signal,
     );
-    const code = result.status === "succeeded" ? undefined : result.error.code;
-    events.append("tool.completed", { callId, tool, status: result.status, ...(code && { code }) });
+    book?.join(claim);
+    book?.add({ kind: "result", callId, result, ...(ask > 1 && { ask }) });
+    sayCompleted(result);
+    if (book !== undefined) await orAbort(book.keep(), signal);
     if (scope.mustEnd !== undefined) envelope.onBreak();
     return result;
   };
 
+  /** Makes a call, of which it is kept before that it is made. One that was made before is made again only if that is safe. */
+  const carryOut = async (call: ToolCall, step: number, kept: KeptCall | undefined): Promise<Made> => {
+    if (book === undefined) return { result: await scope.invokeTool(call, clock(), signal) };
+    if (kept?.repeatable === false) return { result: await scope.interruptTool(call, clock()) };
+    // What the driver decided is durable before anything is done about it.
+    await book.keep();
+    const entry = { kind: "call", call, step, repeatable: isRepeatable(scope, call.tool) } as const;
+    const input = envelope.waits && call.tool === escalationToolName ? readEscalationInput(call.arguments) : undefined;
+    const claim = kept === undefined && input === undefined ? book.claimFor(entry) : undefined;
+    if (kept === undefined && claim === undefined) {
+      book.add(entry);
+      await book.keep();
+    }
+    throwIfOver();
+    if (input !== undefined) return { result: await waitForAnswer(call, input) };
+    return { result: await scope.invokeTool(call, clock(), signal, claim), claim };
+  };
+
+  /** Asks a person. The run ends here when the question is kept, and with everything that was begun; its answer goes on. */
+  const waitForAnswer = async (call: ToolCall, input: Parameters<TurnScope["escalate"]>[0]): Promise<ToolResult> => {
+    const { id: callId, tool } = call;
+    const asked = await scope.escalate(input, clock(), signal);
+    if (asked.kind === "refused") {
+      const status = asked.reason === "credential_revoked" || asked.reason === "tool_unavailable" ? "denied" : "failed";
+      return { status, callId, tool, completedAt: clock(), error: errorObject(asked.reason) };
+    }
+    await Promise.allSettled(running);
+    envelope.onAsked({ callId, escalation: asked.escalation, question: asked.question });
+    return new Promise(() => {});
+  };
+
   const beginStep = async (): Promise<void> => {
     throwIfOver();
+    if (book !== undefined) book.steps += 1;
     await orAbort(scope.checkAccess(clock(), signal), signal);
     if (scope.mustEnd !== undefined) envelope.onBreak();
     throwIfOver();
   };
 
-  return Object.freeze({
+  const makeStep = async <T extends JsonValue>(name: string, work: () => T | Promise<T>): Promise<T> => {
+    throwIfOver();
+    if (book === undefined) return work();
+    if (typeof name !== "string" || name === "") throw new TypeError("A step needs a name.");
+    if (steps.has(name)) throw new TypeError(`This turn has made a step ${name} already.`);
+    steps.add(name);
+    const made = replay?.step(name);
+    if (made !== undefined) return made.value as T;
+    const value = await orAbort(Promise.resolve(work()), signal);
+    const checked = check(JsonValueSchema, withoutUndefined(value));
+    if (!checked.ok) throw new TypeError(`The step ${name} came to something that is no JSON: ${checked.message}`);
+    book.add({ kind: "step", name, value: checked.value });
+    await orAbort(book.keep(), signal);
+    return value;
+  };
+
+  const host: RuntimeHost = Object.freeze({
     limits,
+    waits: envelope.waits,
     invokeTool(call: ToolCall, options?: { step?: number }): Promise<ToolResult> {
-      return withoutUnhandledRejection(invoke(call, options?.step ?? 0));
+      const made = withoutUnhandledRejection(invoke(call, options?.step ?? 0));
+      if (book === undefined || call?.tool === escalationToolName) return made;
+      running.add(made);
+      void made.then(
+        () => running.delete(made),
+        () => running.delete(made),
+      );
+      return made;
     },
     beginStep: () => withoutUnhandledRejection(beginStep()),
+    step: <T extends JsonValue>(name: string, work: () => T | Promise<T>) =>
+      withoutUnhandledRejection(makeStep(name, work)),
     emit(event: { type: string; data: unknown }): void {
       const { type, data } = event;
       if (signal.aborted) return;
@@ -91,9 +207,34 @@ export function createTurnHost(envelope: Envelope): RuntimeHost {
       const checked = check(JsonObjectSchema, { type, data });
       if (!checked.ok) throw new TypeError(`This is no event: ${checked.message}`);
       if ((emitted += 1) > maxEmitted) throw new RangeError(`A turn emits at most ${maxEmitted} events.`);
-      events.append("runtime.event", checked.value);
+      if (replay?.wasEmitted(checked.value) !== true) events.append("runtime.event", checked.value);
     },
   });
+  return { host, settled: () => Promise.allSettled(running) };
+}
+
+/** A result, and the claim under which the rest of what the call keeps waits. */
+interface Made {
+  result: ToolResult;
+  claim?: unknown;
+}
+
+function madeOf(result: ToolResult): Made {
+  return { result };
+}
+
+/** Whether a call of the tool may be made twice. */
+function isRepeatable({ tools }: TurnScope, tool: string): boolean {
+  const descriptor = tools.find(({ name }) => name === tool);
+  return descriptor !== undefined && (descriptor.readWrite === "read" || descriptor.annotations?.idempotent === true);
+}
+
+/** Objects may name parts that they do not have, which no JSON does. */
+function withoutUndefined(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutUndefined);
+  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
+  const named = Object.entries(value).filter(([, part]) => part !== undefined);
+  return Object.fromEntries(named.map(([name, part]) => [name, withoutUndefined(part)]));
 }
 
 /** A plugin that does not wait must not bring the process down when the turn ends first. */

@@ -11,9 +11,12 @@ export {
   type SettingsHolder,
 } from "./memory-namespace-settings.ts";
 export { memoryResources, type MemoryResources } from "./memory-resources.ts";
+export { memoryTurnJournal, type MemoryTurnJournal } from "./memory-turn-journal.ts";
 export { memoryUsage } from "./memory-usage.ts";
 export { messageTransportSuite, type MessageTransportUnderTest } from "./message-transport-suite.ts";
 export { namespaceSettingsSuite } from "./namespace-settings-suite.ts";
 export type { PortCase } from "./port-case.ts";
 export { scriptedDriver, type ScriptedCall, type ScriptedStep } from "./scripted-driver.ts";
+export { turnJournalSuite } from "./turn-journal-suite.ts";
+export type { TurnJournalUnderTest } from "./turn-journal-turns.ts";
 export { usageStoreSuite } from "./usage-store-suite.ts";

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { AccessContext, MessageEnvelope } from "../contracts/index.ts";
+import { untyped } from "../../test/deployment.ts";
 import type { AccessGuard, MessageTransport } from "../kernel/index.ts";
+import type { TurnJournal, TurnKey, TurnPen } from "../runtime/index.ts";
 import {
   accessGuardSuite,
   auditSinkSuite,
@@ -10,9 +12,11 @@ import {
   memoryGrants,
   memoryMessages,
   memoryNamespaceSettings,
+  memoryTurnJournal,
   memoryUsage,
   messageTransportSuite,
   namespaceSettingsSuite,
+  turnJournalSuite,
   usageStoreSuite,
   type PortCase,
 } from "./index.ts";
@@ -74,6 +78,13 @@ const suites: { name: string; cases: PortCase[] }[] = [
       const recorded = (tenant: string) =>
         Promise.resolve(sink.events.filter(({ namespaceId }) => namespaceId === tenant));
       return Promise.resolve({ sink, recorded });
+    }),
+  },
+  {
+    name: "memoryTurnJournal",
+    cases: turnJournalSuite(() => {
+      const journal = memoryTurnJournal();
+      return Promise.resolve({ journal, take: journal.take, answer: journal.answer });
     }),
   },
 ];
@@ -148,6 +159,21 @@ const broken: { name: string; cases: PortCase[]; failing: string }[] = [
       return Promise.resolve({ sink, recorded: () => Promise.resolve(sink.events) });
     }),
     failing: "keeps events in the order in which they were acknowledged, and tenants apart",
+  },
+  {
+    name: "a journal without fences",
+    cases: turnJournalSuite(() => {
+      const journal = memoryTurnJournal();
+      const pens = new Map<string, TurnPen>();
+      const begin: TurnJournal["begin"] = async (turn, call) => {
+        const begun = await journal.begin(turn, call);
+        if (begun.kind === "begun") pens.set(turn.request.executionId, begun.pen);
+        return begun;
+      };
+      const take = ({ executionId }: TurnKey): TurnPen => pens.get(executionId) ?? untyped(undefined);
+      return Promise.resolve({ journal: { ...journal, begin }, take, answer: journal.answer });
+    }),
+    failing: "a run that lost its turn is told to pause, and writes nothing any more",
   },
 ];
 

@@ -14,9 +14,13 @@ export type ScriptedStep =
 export function scriptedDriver(steps: readonly ScriptedStep[]): TurnDriver {
   return {
     manifest: { id: "scripted", version: "1" },
+    resumes: (version) => version === "1",
     open(turn) {
       let place = 0;
       return Promise.resolve({
+        recall() {
+          place += 1;
+        },
         next(input) {
           const results = input.type === "start" ? [] : input.results;
           const step = steps[place] ?? { type: "complete", output: results.map(outputOf) };

@@ -8,19 +8,21 @@ import {
   type ServiceCall,
   type ServiceRoute,
 } from "turnpike/http";
+import type { TurnJournal } from "turnpike/runtime";
 import type { ContextResolver } from "../../access/index.ts";
 import type { IncomingRequest, Protocol, ProtocolRoute } from "../../front/index.ts";
 
 /**
  * The service itself: the library's routes over the host's api, and pages that need no credential. It owns every path that no
- * other protocol owns, so that only admitted callers learn which paths there are.
+ * other protocol owns, so that only admitted callers learn which paths there are. The routes of turns need a journal of them.
  */
 export function serviceProtocol(
   api: ServiceApi,
   resolveContext: ContextResolver,
   pages: readonly ProtocolRoute<undefined>[] = [],
+  journal?: TurnJournal,
 ): Protocol<DiscoveryContext> {
-  const rows = serviceRoutes(api);
+  const rows = serviceRoutes(api, journal);
   const isOpen = ({ authority }: ServiceRoute): boolean => authority === "none";
   return {
     owns: () => true,
@@ -49,7 +51,7 @@ async function answer(row: ServiceRoute, incoming: IncomingRequest, resolved: Di
 }
 
 function callOf(incoming: IncomingRequest, context: AccessContext, body: unknown): ServiceCall {
-  const { request, record, onLateError } = incoming;
-  const { headers, signal } = request;
-  return { context, body, accept: headers.get("accept"), options: { signal, host: record }, onLateError };
+  const { request, path, record, onLateError } = incoming;
+  const { headers, signal, target } = request;
+  return { context, body, path, target, headers, options: { signal, host: record }, onLateError };
 }

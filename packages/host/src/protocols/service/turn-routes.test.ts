@@ -1,0 +1,70 @@
+import { expect, test } from "vitest";
+import type { TurnRequest } from "turnpike/contracts";
+import type { ServiceApi } from "turnpike/http";
+import { memoryTurnJournal } from "turnpike/testing";
+import { asFetch } from "../../../test/fetch-front.ts";
+import { alice, assistant, context, now } from "../../../test/records.ts";
+import { createFront } from "../../front/front.ts";
+import { serveProtocol } from "../../front/protocol.ts";
+import { createMetrics } from "../../observe/metrics.ts";
+import { serviceProtocol } from "./service-protocol.ts";
+
+function turnRequest(executionId: string): TurnRequest {
+  const ids = { id: "message-1", createdAt: now, traceId: "trace-1", purpose: "support" };
+  const message = { version: 1 as const, ...ids, sender: alice, receiver: assistant, payload: null };
+  return { version: 1, executionId, agent: assistant, message };
+}
+
+/** A front with the service over a journal in memory, where every turn begins and none ends. */
+function serviceWithJournal() {
+  const journal = memoryTurnJournal();
+  const limits = { maxSteps: 16, maxToolCalls: 16, timeoutMs: 120_000 };
+  const executeTurn: ServiceApi["executeTurn"] = async (accessContext, request, options) => {
+    const { executionId } = request;
+    const runtime = { id: "played", version: "1" };
+    const begun = { request, context: { ...accessContext, executionId }, runtime, limits, startedAt: now };
+    await journal.begin({ ...begun, isAsync: options?.isAsync === true }, {});
+    const { namespaceId, actor } = accessContext;
+    const state = await journal.find({ namespaceId, actor, executionId });
+    if (state !== undefined) options?.onBegun?.(state);
+    return new Promise(() => {});
+  };
+  const api = { executeTurn } as ServiceApi;
+  const protocol = serviceProtocol(api, () => Promise.resolve(context()), [], journal);
+  const lines: { route?: string }[] = [];
+  const log = { info: (line: object) => void lines.push(line), warn() {}, error() {} };
+  const front = asFetch(createFront({ protocols: [serveProtocol(protocol)], log, metrics: createMetrics() }));
+  const send = (method: string, path: string, headers: Record<string, string> = {}, body?: unknown) =>
+    front(
+      new Request(`http://host${path}`, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }),
+    );
+  return { send, lines, journal };
+}
+
+test("a turn is started, found, listed, followed and cancelled through the front, whatever its id", async () => {
+  const { send, lines } = serviceWithJournal();
+  const started = await send("POST", "/v1/turns", { prefer: "respond-async" }, turnRequest("a/b ä"));
+  expect([started.status, started.headers.get("location")]).toEqual([202, "/v1/turns/a%2Fb%20%C3%A4"]);
+  const path = started.headers.get("location") ?? "";
+  expect(await (await send("GET", path)).json()).toMatchObject({ executionId: "a/b ä", status: "running" });
+  const listed = (await (await send("GET", "/v1/turns?status=running&limit=1")).json()) as { turns: object[] };
+  expect(listed.turns).toHaveLength(1);
+  expect(await (await send("GET", "/v1/turns?status=waiting")).json()).toEqual({ turns: [] });
+  expect(await (await send("GET", `${path}/events`, { "last-event-id": "3" })).json()).toEqual({ events: [] });
+  expect((await send("GET", `${path}/events`, { "last-event-id": "x" })).status).toBe(400);
+  const stream = await send("GET", `${path}/events`, { accept: "text/event-stream" });
+  expect(stream.headers.get("content-type")).toBe("text/event-stream");
+  await stream.body?.cancel();
+  expect((await send("POST", `${path}/cancel`)).status).toBe(202);
+  expect(lines.at(-1)?.route).toBe("/v1/turns/{executionId}/cancel");
+});
+
+test("a path of a turn is one route in the log, whatever the id, and no route without a journal", async () => {
+  const { send, lines } = serviceWithJournal();
+  for (const id of ["a", "b%2Fc", "{executionId}"]) {
+    expect((await send("GET", `/v1/turns/${id}`)).status).toBe(404);
+    expect(lines.at(-1)?.route).toBe("/v1/turns/{executionId}");
+  }
+  expect((await send("GET", "/v1/turns/%E4")).status).toBe(404);
+  expect(lines.at(-1)?.route).toBe("other");
+});

@@ -1,0 +1,120 @@
+import type { JsonObject, RouteName } from "../contracts/index.ts";
+import { responseHeaders } from "./openapi-errors.ts";
+
+/** What a request may say besides its body, by name. */
+export const parameters: JsonObject = {
+  RequestId: {
+    name: "x-request-id",
+    in: "header",
+    description:
+      "Names the request in answers and logs. It is echoed when it is 1-128 visible ASCII characters; otherwise a fresh UUID takes its place.",
+    schema: { type: "string" },
+    example: "request-1",
+  },
+  Prefer: {
+    name: "prefer",
+    in: "header",
+    description:
+      "`respond-async` starts a turn that goes on without its caller. Other preferences are ignored, and so is this one where the host keeps no journal of turns.",
+    schema: { type: "string" },
+    example: "respond-async",
+  },
+  ExecutionId: {
+    name: "executionId",
+    in: "path",
+    required: true,
+    description: "The id that the turn was started under, percent-encoded.",
+    schema: { type: "string" },
+    example: "turn-1",
+  },
+  Status: {
+    name: "status",
+    in: "query",
+    description: "Lists only the turns of this status, or of several with commas between them.",
+    schema: { type: "string" },
+    example: "running,waiting",
+  },
+  Limit: {
+    name: "limit",
+    in: "query",
+    description: "How many turns a page has at most.",
+    schema: { type: "integer", minimum: 1, maximum: 200, default: 50 },
+  },
+  Before: {
+    name: "before",
+    in: "query",
+    description: "The `next` of the page before.",
+    schema: { type: "string" },
+  },
+  After: {
+    name: "after",
+    in: "query",
+    description: "The sequence of the last event that the caller has seen; `-1` is before the first.",
+    schema: { type: "integer", minimum: -1, default: -1 },
+  },
+  LastEventId: {
+    name: "last-event-id",
+    in: "header",
+    description: "The same as `after`, as a browser says it that reconnects; it counts when both are there.",
+    schema: { type: "string" },
+  },
+};
+
+/** What the headers of responses say, by name. */
+export const headers: JsonObject = {
+  RequestId: {
+    description: "The id of the request: the caller's, or a fresh one.",
+    required: true,
+    schema: { type: "string", pattern: "^[!-~]{1,128}$" },
+    example: "request-1",
+  },
+  CacheControl: {
+    description: "Nothing is ever cached.",
+    required: true,
+    schema: { type: "string", const: "no-store" },
+  },
+  Allow: {
+    description: "The verbs that this path knows.",
+    required: true,
+    schema: { type: "string" },
+    example: "GET, PUT",
+  },
+  Location: {
+    description: "Where the turn is.",
+    required: true,
+    schema: { type: "string" },
+    example: "/v1/turns/turn-4",
+  },
+  PreferenceApplied: {
+    description: "Whether the request's preference was followed.",
+    schema: { type: "string", const: "respond-async" },
+  },
+  IdempotencyReplayed: {
+    description: "The same request was answered before: this is what became of it then.",
+    schema: { type: "string", const: "true" },
+  },
+};
+
+const ofItsOwn: Partial<Record<RouteName, readonly string[]>> = {
+  executeTurn: ["Prefer"],
+  listTurns: ["Status", "Limit", "Before"],
+  getTurn: ["ExecutionId"],
+  listTurnEvents: ["ExecutionId", "After", "LastEventId"],
+  cancelTurn: ["ExecutionId"],
+};
+
+/** References to the parameters of one route. */
+export function parametersOf(name: RouteName): JsonObject[] {
+  const names = ["RequestId", ...(ofItsOwn[name] ?? [])];
+  return names.map((parameter) => ({ $ref: `#/components/parameters/${parameter}` }));
+}
+
+/** References to the headers of an answer that is none of an error. */
+export function successHeaders(name: RouteName, status: 200 | 202): JsonObject {
+  if (name !== "executeTurn") return responseHeaders;
+  const own: JsonObject =
+    status === 200
+      ? { "idempotency-replayed": { $ref: "#/components/headers/IdempotencyReplayed" } }
+      : { location: { $ref: "#/components/headers/Location" } };
+  return { ...responseHeaders, ...own, "preference-applied": { $ref: "#/components/headers/PreferenceApplied" } };
+}

@@ -1,0 +1,116 @@
+import type { AccessContext, AgentRef, AuthorizationRequest, ReasonCode } from "../contracts/index.ts";
+import type { CompiledGrant, Moment } from "./active.ts";
+import { recordOutcome } from "./audit.ts";
+import { compileAuthority, type Authority, type AuthorityView } from "./authority.ts";
+import { acceptRequest, authorizeEffect, type Gate } from "./authorize.ts";
+import { candidates, momentOf } from "./candidates.ts";
+import { contextWith } from "./context.ts";
+import type { EffectOptions } from "./effect.ts";
+import { accessNow, lostAdmission, type AdmissionRecord, type Entry } from "./turn-entry.ts";
+
+/** What a turn did before, which goes on now. */
+export interface EarlierRun {
+  /**
+   * What it was admitted with. It goes on within that, as far as it still stands, and takes no second use. Undefined for a
+   * turn that ended in the middle of its admission, with its use taken.
+   */
+  admission: AdmissionRecord | undefined;
+  /** Somebody answered its question: it may do from here on what a new turn might. */
+  isAnswered: boolean;
+  /** Whether one of its calls may have had an effect that cannot safely be had twice. */
+  mayHaveTakenEffect: boolean;
+}
+
+/** Why a turn may not run. */
+export interface TurnRefusal {
+  kind: "refused";
+  reason: Exclude<ReasonCode, "allowed"> | "credential_revoked";
+}
+
+/** On what a turn runs, or why it does not. */
+export type Way =
+  | {
+      kind: "in";
+      context: AccessContext;
+      /** The grants that count for the turn. */
+      view: AuthorityView;
+      request: AuthorizationRequest;
+      grant: CompiledGrant;
+      /** The moment from which on these grants count for it. */
+      since: Moment;
+      at: string;
+    }
+  | TurnRefusal;
+
+/** Decides about a new turn, and takes a use of the grant that carries it. */
+export async function letIn(gate: Gate, context: AccessContext, agent: AgentRef, options: EffectOptions): Promise<Way> {
+  const view = await gate.view(context, options.signal);
+  const request = acceptRequest(context, toRun(agent));
+  const decision = await authorizeEffect(gate.ports, { context, request, view }, options);
+  if (decision.kind === "deny") return refused(decision.reason);
+  if (request === undefined || view === undefined) return refused("authority_unavailable");
+  return { kind: "in", context, view, request, grant: decision.grant, since: momentOf(context), at: context.now };
+}
+
+/** Looks whether a turn may go on: within what it was admitted with, or, after an answer, as a new one might. */
+export async function letGoOn(
+  gate: Gate,
+  context: AccessContext,
+  agent: AgentRef,
+  { admission, isAnswered }: EarlierRun,
+  options: EffectOptions,
+): Promise<Way> {
+  const { ports } = gate;
+  const { signal } = options;
+  const isWithin = admission !== undefined && !isAnswered;
+  const access = await accessNow(ports, isWithin ? contextWithin(context, admission) : context, signal);
+  if (access.kind === "revoked") return refused("credential_revoked");
+  if (access.kind === "unavailable") return refused("authority_unavailable");
+  const request = acceptRequest(access.context, toRun(agent));
+  const view = await gate.view(access.context, signal);
+  if (request === undefined || view === undefined) return refused("authority_unavailable");
+  const { current } = view;
+  const moment = momentOf(access.context);
+  const mayCarry = candidates(view, request, moment).filter(
+    ({ grant }) => admission === undefined || grant.id === admission.grantId,
+  );
+  let lost: Entry | undefined = gone;
+  for (const grant of mayCarry) {
+    const basis = { request, grant, admitted: { authority: current, moment, excluded: new Set<CompiledGrant>() } };
+    lost = await lostAdmission(ports, basis, view, access.context, signal);
+    if (lost !== undefined) continue;
+    const way = { kind: "in", context: access.context, request, grant } as const;
+    if (!isWithin) return { ...way, view, since: moment, at: access.context.now };
+    const since = momentOf({ ...access.context, now: admission.at });
+    return { ...way, view: { current: within(current, admission) }, since, at: admission.at };
+  }
+  if (isAnswered) return letIn(gate, access.context, agent, options);
+  const { reason, metadata } = lost as Entry & { kind: "shut" };
+  const facts = { type: "authorization.checked", outcome: "denied", ...request, reason, metadata } as const;
+  await recordOutcome(ports, access.context, () => facts, signal, options);
+  return refused(reason);
+}
+
+/** The grant that admitted the turn is not there any more. */
+const gone: Entry = { kind: "shut", reason: "no_matching_grant", metadata: { admission: { failed: "missing" } } };
+
+/** Of the tool namespaces that are on, those that were on when the turn was admitted. */
+function contextWithin(context: AccessContext, admission: AdmissionRecord): AccessContext {
+  const before = new Set(admission.namespaces);
+  const left = context.enabledToolNamespaces.filter((name) => before.has(name));
+  return contextWith(context, Object.freeze(left) as string[]);
+}
+
+/** Of the grants there are now, those that counted when the turn was admitted, and the one that admitted it. */
+function within({ grants }: Authority, admission: AdmissionRecord): Authority {
+  const before = new Set([...admission.grants, admission.grantId]);
+  return compileAuthority(Object.freeze(grants.filter(({ grant }) => before.has(grant.id)).map(({ grant }) => grant)));
+}
+
+function toRun({ agentId }: AgentRef): AuthorizationRequest {
+  return { action: "invoke", resource: { namespace: "service.execution", path: ["agent", agentId] } };
+}
+
+export function refused(reason: TurnRefusal["reason"]): TurnRefusal {
+  return { kind: "refused", reason };
+}

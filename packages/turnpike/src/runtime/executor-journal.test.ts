@@ -1,0 +1,877 @@
+import { describe, expect, test } from "vitest";
+import { agent, capability, deferred, grantOf } from "../../test/deployment.ts";
+import {
+  calling,
+  completed,
+  dataOf,
+  escalationGrant,
+  pluginOf,
+  requestOf,
+  runGrant,
+  saidOf,
+  toolGrant,
+  toolOf,
+  toolsOf,
+  turnWorldOf,
+  typesOf,
+  type TurnTool,
+  type TurnWorld,
+  type TurnWorldOptions,
+} from "../../test/turns.ts";
+import type { JsonValue, ToolResult, TurnResult } from "../contracts/index.ts";
+import { escalationTool } from "./escalate.ts";
+import { memoryAccess, memoryTurnJournal, memoryUsage, type MemoryTurnJournal } from "../testing/index.ts";
+import { KnownTurnError, TurnPause, type JournalEntry, type TurnJournal, type TurnPen } from "./journal.ts";
+import type { RuntimePlugin } from "./plugin.ts";
+import { standardRuntime, type DriverDecision, type TurnDriver } from "./standard.ts";
+
+const key = { namespaceId: "demo", actor: agent, executionId: "turn-1" };
+
+/** A plugin that can go on. */
+function resumable(run: RuntimePlugin["run"]): RuntimePlugin {
+  return { ...pluginOf(run), resumes: (version) => version === "7" };
+}
+
+/** A driver that decides by what its sessions remember, and how often it was asked. */
+function drivenBy(...decisions: readonly ((results: readonly ToolResult[]) => DriverDecision)[]): {
+  runtime: RuntimePlugin;
+  asked: number[];
+} {
+  const asked: number[] = [];
+  const driver: TurnDriver = {
+    manifest: { id: "driver", version: "1" },
+    resumes: (version) => version === "1",
+    open() {
+      let place = 0;
+      return Promise.resolve({
+        memory: () => place,
+        recall(_input, memory) {
+          place = memory as number;
+        },
+        next(input) {
+          asked.push(place);
+          const decide = decisions[place] ?? (() => ({ type: "complete", output: "done" }));
+          place += 1;
+          return Promise.resolve(decide(input.type === "start" ? [] : input.results));
+        },
+      });
+    },
+  };
+  return { runtime: standardRuntime(driver), asked };
+}
+
+const outputs = (results: readonly ToolResult[]): JsonValue => results.map(saidOf);
+
+/** A journal whose n-th write and everything behind it fails, as if the process had ended there. */
+function endingAt(journal: TurnJournal, nth: number): TurnJournal {
+  let writes = 0;
+  const dying = (pen: TurnPen): TurnPen => ({
+    ...pen,
+    write: (...args) =>
+      (writes += 1) < nth ? pen.write(...args) : Promise.reject(new TurnPause("The process has ended.")),
+  });
+  return {
+    ...journal,
+    async begin(turn, call) {
+      const begun = await journal.begin(turn, call);
+      return begun.kind === "begun" ? { kind: "begun", pen: dying(begun.pen) } : begun;
+    },
+  };
+}
+
+interface JournalWorld extends TurnWorld {
+  journal: MemoryTurnJournal;
+  /** Goes on with the turn, in a new run. */
+  goOn(options?: { context?: Parameters<TurnWorld["run"]>[0] }): Promise<TurnResult>;
+}
+
+function journalWorld(
+  runtime: RuntimePlugin,
+  {
+    journal = memoryTurnJournal(),
+    through = journal,
+    ...options
+  }: Partial<TurnWorldOptions> & {
+    journal?: MemoryTurnJournal;
+    through?: TurnJournal;
+  } = {},
+): JournalWorld {
+  const world = turnWorldOf(runtime, {
+    ...options,
+    executor: { journal: through, createId: () => crypto.randomUUID(), ...options.executor },
+  });
+  return {
+    ...world,
+    journal,
+    goOn: async ({ context } = {}) => world.run({ ...context }, { isAsync: true, pen: journal.take(key) }),
+  };
+}
+
+/** Begins an asynchronous turn whose process ends with the n-th write. */
+async function interrupted(
+  runtime: RuntimePlugin,
+  nth: number,
+  options: TurnWorldOptions = {},
+): Promise<{ journal: MemoryTurnJournal; isPaused: boolean }> {
+  const journal = memoryTurnJournal();
+  const first = journalWorld(runtime, { ...options, journal, through: endingAt(journal, nth) });
+  const ran = await first.run({}, { isAsync: true }).catch((error: unknown) => error);
+  return { journal, isPaused: ran instanceof TurnPause };
+}
+
+async function entriesOf(journal: MemoryTurnJournal): Promise<readonly JournalEntry[]> {
+  return journal.take(key).kept;
+}
+
+/** INVARIANT of every journal: numbers without a gap, ids once, one start, and one end behind everything. */
+async function expectSound(journal: MemoryTurnJournal): Promise<void> {
+  const events = await journal.events(key, -1);
+  expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_event, place) => place));
+  expect(new Set(events.map(({ eventId }) => eventId)).size).toBe(events.length);
+  const types = typesOf({ events: [...events] });
+  expect(types.filter((type) => type === "turn.started").length).toBeLessThanOrEqual(1);
+  expect(types.filter((type) => /^turn\.(completed|failed|denied|cancelled|escalated)$/.test(type))).toEqual(
+    types.slice(-1),
+  );
+  const { result } = (await journal.find(key)) ?? {};
+  expect(result?.events).toEqual(events);
+}
+
+describe("a turn whose process ends with the n-th write goes on", () => {
+  const two = () =>
+    drivenBy(
+      () => ({
+        type: "tools",
+        calls: [calling("read-1"), calling("write-1", "files.write"), calling("put-1", "files.put")],
+      }),
+      () => ({ type: "tools", calls: [calling("write-2", "files.write")] }),
+      (results) => ({ type: "complete", output: outputs(results) }),
+    );
+
+  /** What became of a turn whose process ended with the n-th write. */
+  const endedAt = async (nth: number) => {
+    const { read, write, put } = toolsOf();
+    const tools = [read, write, put];
+    const { runtime, asked } = two();
+    const usage = memoryUsage();
+    const grants = [{ ...runGrant, constraints: { maxUses: 1 } }, toolGrant];
+    const { journal, isPaused } = await interrupted(runtime, nth, { tools, usage, grants });
+    const kept = isPaused ? await entriesOf(journal) : [];
+    const decided = kept.filter(({ kind }) => kind === "step").length;
+    const before = asked.length;
+    // A journal that keeps no decisions cannot know of a use that was taken just before the end.
+    const isKnown = kept.some(({ kind }) => kind === "admitted");
+    const next = journalWorld(runtime, { tools, usage: isKnown ? usage : memoryUsage(), grants, journal });
+    if (isPaused) await next.goOn();
+    await expectSound(journal);
+    const askedNext = asked.slice(before)[0] ?? decided;
+    const { status } = (await journal.find(key)) ?? {};
+    return { isPaused, status, decided, askedNext, written: write.calls.map(({ id }) => id) };
+  };
+
+  test("asks for no decision twice that is kept, and runs nothing twice that is not safe to run again", async () => {
+    const ends = [await endedAt(1)];
+    while (ends.at(-1)?.isPaused === true) ends.push(await endedAt(ends.length + 1));
+    expect(ends.length).toBeGreaterThan(8);
+    for (const { status, decided, askedNext, written } of ends) {
+      expect(status).toBe("succeeded");
+      expect(askedNext).toBe(decided);
+      expect(new Set(written).size).toBe(written.length);
+    }
+  });
+
+  test("gives the driver `tool_interrupted` for a call of which nobody knows, and says that it may have happened", async () => {
+    const gate = deferred<void>();
+    const write = toolOf("files.write", { readWrite: "write", work: () => gate.promise.then(() => "done") });
+    const seen: JsonValue[] = [];
+    const { runtime } = drivenBy(
+      () => ({ type: "tools", calls: [calling("write-1", "files.write")] }),
+      (results) => {
+        seen.push(...results.map((result) => ("error" in result ? (result.error ?? null) : null) as JsonValue));
+        return { type: "fail", error: { code: "mine", message: "No.", retryable: true } };
+      },
+    );
+    const journal = memoryTurnJournal();
+    const first = journalWorld(runtime, { tools: [write], journal });
+    const running = first.run({}, { isAsync: true }).catch(() => {});
+    await expect.poll(() => write.calls.length).toBe(1);
+    const next = journalWorld(runtime, { tools: [write], journal });
+    const result = await next.goOn();
+    gate.resolve();
+    await running;
+    expect(write.calls).toHaveLength(1);
+    expect(seen).toMatchObject([{ code: "tool_interrupted", retryable: false }]);
+    expect(result).toMatchObject({ status: "failed", error: { code: "mine", retryable: false } });
+    expect(next.events.filter(({ type }) => type === "tool.invoked")).toMatchObject([
+      { outcome: "failed", reason: "tool_interrupted", operationId: "write-1" },
+    ]);
+  });
+
+  for (const tool of ["files.read", "files.put"])
+    test(`makes a call of ${tool} again under its id, because that is safe`, async () => {
+      let isFirst = true;
+      const work = () => (isFirst ? ((isFirst = false), new Promise<never>(() => {})) : Promise.resolve("again"));
+      const one =
+        tool === "files.read" ? toolOf(tool, { work }) : toolOf(tool, { readWrite: "write", idempotent: true, work });
+      const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("call-1", tool)] }));
+      const journal = memoryTurnJournal();
+      void journalWorld(runtime, { tools: [one], journal })
+        .run({}, { isAsync: true })
+        .catch(() => {});
+      await expect.poll(() => one.calls.length).toBe(1);
+      const result = await journalWorld(runtime, { tools: [one], journal }).goOn();
+      expect(result.status).toBe("succeeded");
+      expect(one.calls.map(({ id }) => id)).toEqual(["call-1", "call-1"]);
+      expect(dataOf(result, "tool.requested")).toHaveLength(1);
+      await expectSound(journal);
+    });
+});
+
+describe("what is kept, and when", () => {
+  test("a decision and its call are kept before the tool runs, and its result before the driver is asked", async () => {
+    const journal = memoryTurnJournal();
+    const seen: string[][] = [];
+    const read = toolOf("files.read", {
+      work() {
+        seen.push(keptKinds());
+        return Promise.resolve("read");
+      },
+    });
+    let kept: JournalEntry[] = [];
+    const keptKinds = () => kept.map(({ kind }) => kind).filter((kind) => kind !== "event");
+    const watching: TurnJournal = {
+      ...journal,
+      async begin(turn, call) {
+        const begun = await journal.begin(turn, call);
+        if (begun.kind === "known") return begun;
+        const pen: TurnPen = {
+          ...begun.pen,
+          async write(entries, progress, claims) {
+            await begun.pen.write(entries, progress, claims);
+            kept = [...kept, ...entries];
+          },
+        };
+        return { kind: "begun", pen };
+      },
+    };
+    const { runtime } = drivenBy(
+      () => ({ type: "tools", calls: [calling("call-1")] }),
+      () => {
+        seen.push(keptKinds());
+        return { type: "complete", output: "done" };
+      },
+    );
+    await journalWorld(runtime, { tools: [read], journal, through: watching }).run();
+    expect(seen).toEqual([
+      ["admitted", "step", "call"],
+      ["admitted", "step", "call", "result"],
+    ]);
+    expect(kept.at(-1)?.kind).toBe("ended");
+  });
+
+  test("an event is shown once it is kept, and none when it is not", async () => {
+    const shown: string[] = [];
+    const journal = memoryTurnJournal();
+    const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("call-1")] }));
+    const world = journalWorld(runtime, { journal, through: endingAt(journal, 3) });
+    const onEvent = ({ type }: { type: string }) => shown.push(type);
+    await world.run({}, { isAsync: true, onEvent }).catch(() => {});
+    expect(shown).toEqual((await journal.events(key, -1)).map(({ type }) => type));
+    expect(shown.length).toBeGreaterThan(0);
+  });
+
+  test("a state is told when the id is taken, before anything happens", async () => {
+    const { runtime } = drivenBy();
+    const states: unknown[] = [];
+    const world = journalWorld(runtime);
+    await world.run({}, { isAsync: true, onBegun: (state) => states.push({ ...state, events: world.events.length }) });
+    expect(states).toMatchObject([{ executionId: "turn-1", status: "running", steps: 0, toolCalls: 0, events: 0 }]);
+    expect(await world.journal.find(key)).toMatchObject({ status: "succeeded", steps: 1, toolCalls: 0 });
+  });
+
+  test("an id that is taken runs nothing", async () => {
+    const { runtime, asked } = drivenBy();
+    const world = journalWorld(runtime);
+    await world.run();
+    const again = await world.run().catch((error: unknown) => error);
+    expect(again).toBeInstanceOf(KnownTurnError);
+    expect((again as KnownTurnError).known).toMatchObject({
+      isSame: true,
+      isAsync: false,
+      state: { status: "succeeded" },
+    });
+    const other = await world.run({ state: { other: true } }).catch((error: unknown) => error);
+    expect((other as KnownTurnError).known.isSame).toBe(false);
+    expect(asked).toHaveLength(1);
+  });
+
+  test("without a journal no turn goes on without its caller", async () => {
+    await expect(turnWorldOf(drivenBy().runtime).run({}, { isAsync: true })).rejects.toThrow("needs a journal");
+  });
+
+  test("a claim is made with each call and kept with what follows it, and with the admission and the end", async () => {
+    const journal = memoryTurnJournal();
+    const joined: string[][] = [];
+    const claiming: TurnJournal = {
+      ...journal,
+      async begin(turn, call) {
+        const begun = await journal.begin(turn, call);
+        if (begun.kind === "known") return begun;
+        const { pen } = begun;
+        const claimFor = (entry?: JournalEntry) => [entry].filter((one) => one !== undefined);
+        const write: TurnPen["write"] = (entries, progress, claims = []) => {
+          const claimed = claims.flat() as JournalEntry[];
+          if (claims.length > 0) joined.push([...claimed, ...entries].map(({ kind }) => kind));
+          return pen.write([...claimed, ...entries], progress);
+        };
+        return { kind: "begun", pen: { ...pen, claimFor, write } };
+      },
+    };
+    const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("call-1")] }));
+    await journalWorld(runtime, { journal, through: claiming }).run();
+    expect(joined).toEqual([
+      ["admitting", "admitted", "event"],
+      ["call", "result", "event"],
+      ["event", "ended"],
+    ]);
+  });
+
+  test("a runtime that goes on calling after something could not be kept is refused everything", async () => {
+    const { write } = toolsOf();
+    const journal = memoryTurnJournal();
+    const said: string[] = [];
+    const runtime = resumable(async (_turn, host) => {
+      for (const id of ["write-1", "write-2"])
+        said.push(await host.invokeTool(calling(id, "files.write")).then(saidOf, (error: Error) => error.name));
+      return completed();
+    });
+    const world = journalWorld(runtime, { tools: [write], journal, through: endingAt(journal, 2) });
+    await expect(world.run({}, { isAsync: true })).rejects.toBeInstanceOf(TurnPause);
+    await expect.poll(() => said).toEqual(["TurnPause", "Error"]);
+    expect(write.calls).toHaveLength(0);
+  });
+
+  test("a turn whose events cannot be made fails, and the host is told", async () => {
+    const broken = new Error("no ids");
+    const createId = (): string => {
+      throw broken;
+    };
+    const world = turnWorldOf(drivenBy().runtime, { executor: { createId } });
+    await expect(world.run()).rejects.toBe(broken);
+    expect(world.turnErrors).toMatchObject([{ error: broken }]);
+  });
+
+  test("a turn with a caller that cannot be kept fails instead of doing what nobody would know of", async () => {
+    const { write } = toolsOf();
+    const journal = memoryTurnJournal();
+    const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("write-1", "files.write")] }));
+    const world = journalWorld(runtime, { tools: [write], journal, through: endingAt(journal, 2) });
+    expect(await world.run()).toMatchObject({ status: "failed", error: { code: "audit_unavailable" } });
+    expect(write.calls).toHaveLength(0);
+  });
+});
+
+describe("a turn that cannot go on", () => {
+  test("ends as interrupted when it was not asynchronous", async () => {
+    const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("call-1")] }));
+    const journal = memoryTurnJournal();
+    await journalWorld(runtime, { journal, through: endingAt(journal, 3) }).run();
+    const next = journalWorld(runtime, { journal });
+    expect(await next.goOn()).toMatchObject({ status: "failed", error: { code: "turn_interrupted" } });
+    expect(next.events.filter(({ type }) => type === "turn.ended")).toMatchObject([
+      { outcome: "failed", reason: "turn_interrupted" },
+    ]);
+    await expectSound(journal);
+  });
+
+  const plain = pluginOf(() => Promise.resolve(completed()));
+  const others: { name: string; runtime: RuntimePlugin; now: { id: string; version: string } }[] = [
+    {
+      name: "another runtime",
+      runtime: { ...resumable(plain.run), manifest: { id: "other", version: "7" } },
+      now: { id: "other", version: "7" },
+    },
+    {
+      name: "a version that does not read its journal",
+      runtime: { ...plain, resumes: () => false, manifest: { id: "test", version: "8" } },
+      now: { id: "test", version: "8" },
+    },
+    { name: "a runtime that goes on with nothing", runtime: plain, now: { id: "test", version: "7" } },
+    {
+      name: "a runtime that cannot say",
+      runtime: {
+        ...plain,
+        resumes() {
+          throw new Error("broken");
+        },
+      },
+      now: { id: "test", version: "7" },
+    },
+  ];
+  for (const { name, runtime, now } of others)
+    test(`ends as interrupted with ${name}, and names both`, async () => {
+      const { journal } = await interrupted(
+        resumable(async (_turn, host) => completed((await host.invokeTool(calling("call-1"))).status)),
+        3,
+      );
+      const result = await journalWorld(runtime, { journal }).goOn();
+      expect(result).toMatchObject({
+        status: "failed",
+        error: { code: "turn_interrupted" },
+        metadata: { runtimes: { began: { id: "test", version: "7" }, now } },
+      });
+    });
+
+  test("goes on later when its grants cannot be read now", async () => {
+    const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("call-1")] }));
+    const { journal } = await interrupted(runtime, 3);
+    const source = { load: () => Promise.reject(new Error("out")) };
+    await expect(journalWorld(runtime, { journal, source }).goOn()).rejects.toBeInstanceOf(TurnPause);
+    expect((await journalWorld(runtime, { journal }).goOn()).status).toBe("succeeded");
+  });
+});
+
+describe("stopping", () => {
+  const hanging = () => {
+    const started = deferred<void>();
+    const runtime = resumable(async (_turn, host) => {
+      await host.invokeTool(calling("call-1"));
+      started.resolve();
+      return new Promise(() => {});
+    });
+    return { started, runtime };
+  };
+
+  test("a cancelled turn ends at once, and is cancelled", async () => {
+    const { started, runtime } = hanging();
+    const world = journalWorld(runtime);
+    const running = world.run({}, { isAsync: true });
+    await started.promise;
+    await world.journal.cancel(key);
+    expect(await running).toMatchObject({ status: "cancelled", error: { code: "turn_cancelled" } });
+  });
+
+  test("a turn that was cancelled while nobody ran it ends as cancelled, and asks nobody", async () => {
+    const { runtime, asked } = drivenBy(() => ({ type: "tools", calls: [calling("call-1")] }));
+    const { journal } = await interrupted(runtime, 3);
+    await journal.cancel(key);
+    const before = asked.length;
+    expect(await journalWorld(runtime, { journal }).goOn()).toMatchObject({ status: "cancelled" });
+    expect(asked).toHaveLength(before);
+    await expectSound(journal);
+  });
+
+  test("a run that is to pause ends the calls on their way, makes no further one, and goes on behind them", async () => {
+    const pausing = new AbortController();
+    const gate = deferred<void>();
+    const write = toolOf("files.write", { readWrite: "write", work: () => gate.promise.then(() => "written") });
+    const { runtime, asked } = drivenBy(
+      () => ({ type: "tools", calls: [calling("write-1", "files.write"), calling("none", "files.none")] }),
+      () => ({ type: "tools", calls: [calling("write-2", "files.write")] }),
+      (results) => ({ type: "complete", output: outputs(results) }),
+    );
+    const journal = memoryTurnJournal();
+    const pausable: TurnJournal = {
+      ...journal,
+      async begin(turn, call) {
+        const begun = await journal.begin(turn, call);
+        return begun.kind === "known" ? begun : { kind: "begun", pen: { ...begun.pen, pauses: pausing.signal } };
+      },
+    };
+    const world = journalWorld(runtime, { tools: [write], journal, through: pausable });
+    const running = world.run({}, { isAsync: true });
+    await expect.poll(() => write.calls.length).toBe(1);
+    pausing.abort(new TurnPause("The host stops."));
+    gate.resolve();
+    await expect(running).rejects.toBe(pausing.signal.reason);
+    expect(asked).toEqual([0]);
+    expect(await journalWorld(runtime, { tools: [write], journal }).goOn()).toMatchObject({ output: ["succeeded"] });
+    expect(write.calls.map(({ id }) => id)).toEqual(["write-1", "write-2"]);
+    await expectSound(journal);
+  });
+
+  test("a turn with a caller does not pause", async () => {
+    const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("call-1")] }));
+    const journal = memoryTurnJournal();
+    const pausable: TurnJournal = {
+      ...journal,
+      async begin(turn, call) {
+        const begun = await journal.begin(turn, call);
+        const pauses = AbortSignal.abort(new TurnPause("The host stops."));
+        return begun.kind === "known" ? begun : { kind: "begun", pen: { ...begun.pen, pauses } };
+      },
+    };
+    expect(await journalWorld(runtime, { journal, through: pausable }).run()).toMatchObject({ status: "succeeded" });
+  });
+
+  test("a run that lost its turn to another stops without an end", async () => {
+    const { started, runtime } = hanging();
+    const world = journalWorld(runtime);
+    const running = world.run({}, { isAsync: true });
+    await started.promise;
+    world.journal.take(key);
+    await expect(running).rejects.toBeInstanceOf(TurnPause);
+    expect((await world.journal.find(key))?.status).toBe("running");
+  });
+
+  test("the time in which nobody ran it does not count, and the time in which it ran does", async () => {
+    const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("call-1")] }));
+    const { journal } = await interrupted(runtime, 3);
+    const pen = journal.take(key);
+    const world = journalWorld(runtime, { journal });
+    const left = { ...pen, progress: { ...pen.progress, ranMs: 600_000 } };
+    const late = world.run({}, { isAsync: true, pen: { ...left, write: () => new Promise(() => {}) } });
+    expect(
+      await Promise.race([late.catch(() => "ended"), new Promise((resolve) => setTimeout(resolve, 20, "runs"))]),
+    ).toBe("runs");
+  });
+});
+
+describe("going on is an admission that can only shrink", () => {
+  const other = grantOf("more", { capabilities: [capability("files", ["notes"], "*")] });
+  const reading = () =>
+    drivenBy(
+      () => ({ type: "tools", calls: [calling("call-1")] }),
+      (results) => ({ type: "complete", output: outputs(results) }),
+    );
+  /** Ends while its first decision is not kept: everything is still to come. */
+  const atFirstStep = 2;
+
+  test("what was revoked meanwhile is gone", async () => {
+    const { runtime } = reading();
+    const { journal } = await interrupted(runtime, atFirstStep);
+    const result = await journalWorld(runtime, { journal, grants: [runGrant, escalationGrant] }).goOn();
+    expect(result).toMatchObject({ status: "succeeded", output: ["tool_unavailable"] });
+  });
+
+  test("what was issued meanwhile is not there", async () => {
+    const { runtime } = reading();
+    const { journal } = await interrupted(runtime, atFirstStep, { grants: [runGrant] });
+    const result = await journalWorld(runtime, { journal, grants: [runGrant, other] }).goOn();
+    expect(result).toMatchObject({ status: "succeeded", output: ["tool_unavailable"] });
+  });
+
+  test("a namespace that was switched on meanwhile is off, and one that was switched off is off", async () => {
+    for (const [then, now] of [
+      [[], ["files"]],
+      [["files"], []],
+    ] as const) {
+      const { runtime } = reading();
+      const journal = memoryTurnJournal();
+      const first = journalWorld(runtime, { journal, through: endingAt(journal, atFirstStep) });
+      await first.run({ context: { enabledToolNamespaces: [...then] } }, { isAsync: true }).catch(() => {});
+      const result = await journalWorld(runtime, { journal }).goOn({
+        context: { context: { enabledToolNamespaces: [...now] } },
+      });
+      expect(result).toMatchObject({ output: ["tool_unavailable"] });
+    }
+  });
+
+  test("the grant that admitted it has to stand", async () => {
+    const { runtime, asked } = reading();
+    const { journal } = await interrupted(runtime, atFirstStep);
+    const before = asked.length;
+    const next = journalWorld(runtime, { journal, grants: [toolGrant] });
+    expect(await next.goOn()).toMatchObject({ status: "denied", error: { code: "no_matching_grant" } });
+    expect(asked).toHaveLength(before);
+    expect(next.events[0]).toMatchObject({ type: "authorization.checked", outcome: "denied" });
+  });
+
+  test("it takes no second use, and its admission is on the trail", async () => {
+    const { runtime } = reading();
+    const usage = memoryUsage();
+    const grants = [{ ...runGrant, constraints: { maxUses: 1 } }, toolGrant];
+    const { journal } = await interrupted(runtime, atFirstStep, { usage, grants });
+    expect(await usage.used("demo", "run")).toBe(1);
+    const next = journalWorld(runtime, { journal, usage, grants });
+    expect(await next.goOn()).toMatchObject({ status: "succeeded", output: ["succeeded"] });
+    expect(await usage.used("demo", "run")).toBe(1);
+    expect(next.events[0]).toMatchObject({ type: "turn.started", metadata: { goesOn: "interrupted" } });
+  });
+
+  test("it goes on later when nobody can say whether its access stands", async () => {
+    const { runtime } = reading();
+    const { journal } = await interrupted(runtime, atFirstStep);
+    const access = { check: () => Promise.reject(new Error("out")) };
+    await expect(journalWorld(runtime, { journal, access }).goOn()).rejects.toBeInstanceOf(TurnPause);
+  });
+
+  test("ended in the middle of its admission it takes no second use, by a grant whose chain holds", async () => {
+    const { runtime } = reading();
+    const usage = memoryUsage();
+    const broken = { ...runGrant, id: "broken", parentId: "nobody's", constraints: { maxUses: 1 } };
+    const once = { ...runGrant, constraints: { maxUses: 1 } };
+    const journal = memoryTurnJournal();
+    const grants = [broken, once, toolGrant];
+    await journalWorld(runtime, { journal, through: endingAt(journal, 1), usage, grants })
+      .run({}, { isAsync: true })
+      .catch(() => {});
+    expect(await usage.used("demo", "run")).toBe(1);
+    const pen = journal.take(key);
+    await pen.write([{ kind: "admitting" }], pen.progress);
+    const next = journalWorld(runtime, { journal, usage, grants });
+    expect(await next.goOn()).toMatchObject({ status: "succeeded", output: ["succeeded"] });
+    expect(await usage.used("demo", "run")).toBe(1);
+  });
+
+  test("a credential that was revoked ends it at once", async () => {
+    const { runtime, asked } = reading();
+    const { journal } = await interrupted(runtime, atFirstStep);
+    const access = memoryAccess();
+    access.revoke({ namespaceId: "demo", actor: agent });
+    const before = asked.length;
+    const next = journalWorld(runtime, { journal, access });
+    expect(await next.goOn()).toMatchObject({ status: "denied", error: { code: "credential_revoked" } });
+    expect(asked).toHaveLength(before);
+  });
+});
+
+describe("asking a person", () => {
+  const wanted = { reason: "May I?", requestedAuthority: { capabilities: [capability("files", ["notes"], "*")] } };
+  const question = { id: "question-1", expiresAt: "2026-01-02T00:00:00Z" };
+  const escalations = { add: () => Promise.resolve(question) };
+  const ask = { ...calling("ask-1", "service.escalate"), arguments: wanted as never };
+  const asking = () =>
+    drivenBy(
+      () => ({ type: "tools", calls: [ask, calling("call-1")] }),
+      (results) => ({ type: "tools", calls: [{ ...calling("call-2"), arguments: { said: results.map(saidOf) } }] }),
+      (results) => ({ type: "complete", output: outputs(results) }),
+    );
+  const approved = {
+    status: "succeeded",
+    callId: "ask-1",
+    tool: "service.escalate",
+    completedAt: "2026-01-01T12:00:00Z",
+    output: { answer: "approved" },
+  } as const;
+  const worldTools = (): { read: TurnTool; tools: [TurnTool, ReturnType<typeof escalationTool>] } => {
+    const read = toolOf("files.read");
+    return { read, tools: [read, escalationTool()] };
+  };
+
+  test("waits, with everything else of the step done, and goes on with the answer and what it grants", async () => {
+    const { runtime, asked } = asking();
+    const { read, tools } = worldTools();
+    const journal = memoryTurnJournal();
+    const world = journalWorld(runtime, { journal, escalations, tools, grants: [runGrant, escalationGrant] });
+    const first = await world.run({}, { isAsync: true });
+    expect(first).toMatchObject({ status: "escalated", escalation: { reason: "May I?" } });
+    expect(typesOf(first)).not.toContain("turn.escalated");
+    expect(await journal.find(key)).toMatchObject({ status: "waiting", escalation: { reason: "May I?" } });
+    expect(asked).toEqual([0]);
+
+    journal.answer(key, "ask-1", approved);
+    const next = journalWorld(runtime, { journal, escalations, tools, grants: [runGrant, escalationGrant, toolGrant] });
+    const result = await next.goOn();
+    expect(result).toMatchObject({ status: "succeeded", output: ["succeeded"] });
+    expect(asked).toEqual([0, 1, 2]);
+    expect(read.calls.map(({ id, arguments: args }) => [id, args])).toEqual([
+      ["call-2", { said: ["succeeded", "tool_unavailable"] }],
+    ]);
+    expect(next.events.find(({ type }) => type === "turn.started")).toMatchObject({ metadata: { goesOn: "answered" } });
+    expect(dataOf(result, "tool.completed")).toContainEqual({
+      callId: "ask-1",
+      tool: "service.escalate",
+      status: "succeeded",
+    });
+    expect(await journal.find(key)).toMatchObject({ steps: 3, toolCalls: 2 });
+    await expectSound(journal);
+  });
+
+  test("a decision to ask is waited for like a call", async () => {
+    const { runtime } = drivenBy(
+      () => ({ type: "escalate", ...wanted }),
+      (results) => ({ type: "complete", output: outputs(results) }),
+    );
+    const journal = memoryTurnJournal();
+    const world = journalWorld(runtime, { journal, escalations });
+    await world.run({}, { isAsync: true });
+    expect((await journal.find(key))?.status).toBe("waiting");
+    journal.answer(key, "turn-1-ask-0", {
+      ...approved,
+      callId: "turn-1-ask-0",
+      status: "denied",
+      error: { code: "escalation_denied", message: "No." },
+    } as never);
+    expect(await world.goOn()).toMatchObject({ output: ["escalation_denied"] });
+  });
+
+  test("an answer takes no second use of the grant that admitted it, and needs one that admits it", async () => {
+    const usage = memoryUsage();
+    const once = { ...runGrant, constraints: { maxUses: 1 } };
+    const again = { ...runGrant, id: "again", constraints: { maxUses: 1 } };
+    for (const { grants, said, uses } of [
+      { grants: [once, toolGrant, escalationGrant], said: "succeeded", uses: 0 },
+      { grants: [again, toolGrant, escalationGrant], said: "succeeded", uses: 1 },
+      { grants: [toolGrant, escalationGrant], said: "no_matching_grant", uses: 1 },
+    ]) {
+      const { runtime } = asking();
+      const journal = memoryTurnJournal();
+      const own = memoryUsage();
+      await journalWorld(runtime, { journal, escalations, usage: own, grants: [once, escalationGrant] }).run(
+        {},
+        { isAsync: true },
+      );
+      journal.answer(key, "ask-1", approved);
+      const result = await journalWorld(runtime, { journal, escalations, usage, grants }).goOn();
+      expect(saidOf(result)).toBe(said);
+      expect(await usage.used("demo", "again")).toBe(uses);
+    }
+  });
+
+  test("ends escalated, as ever, with a caller, without a queue that can be asked, and with a runtime that cannot go on", async () => {
+    const { runtime } = asking();
+    expect(await journalWorld(runtime, { escalations }).run()).toMatchObject({ status: "escalated" });
+    const unanswerable = journalWorld(runtime);
+    expect(await unanswerable.run({}, { isAsync: true })).toMatchObject({ status: "escalated" });
+    expect((await unanswerable.journal.find(key))?.status).toBe("escalated");
+    const { resumes: _none, ...plain } = runtime;
+    const forgetful = journalWorld(plain, { escalations });
+    expect(await forgetful.run({}, { isAsync: true })).toMatchObject({ status: "escalated" });
+    expect((await forgetful.journal.find(key))?.status).toBe("escalated");
+  });
+
+  test("a question that is not taken is a result of its call", async () => {
+    const { runtime } = drivenBy(
+      () => ({ type: "tools", calls: [ask] }),
+      (results) => ({ type: "complete", output: outputs(results) }),
+    );
+    const full = journalWorld(runtime, { escalations: { add: () => Promise.resolve("full" as const) } });
+    expect(await full.run({}, { isAsync: true })).toMatchObject({ output: ["too_many_escalations"] });
+    const wrong = drivenBy(
+      () => ({ type: "tools", calls: [{ ...ask, arguments: { reason: "" } }] }),
+      (results) => ({ type: "complete", output: outputs(results) }),
+    );
+    expect(await journalWorld(wrong.runtime, { escalations }).run({}, { isAsync: true })).toMatchObject({
+      output: ["invalid_tool_arguments"],
+    });
+    const access = memoryAccess();
+    const asked = drivenBy(
+      () => {
+        access.switchTo({ namespaceId: "demo", actor: agent }, ["files"]);
+        return { type: "tools", calls: [ask] };
+      },
+      (results) => ({ type: "complete", output: outputs(results) }),
+    );
+    const off = journalWorld(asked.runtime, { escalations, access });
+    expect(await off.run({}, { isAsync: true })).toMatchObject({ output: ["tool_unavailable"] });
+    const hidden = journalWorld(runtime, { escalations, grants: [runGrant] });
+    expect(await hidden.run({}, { isAsync: true })).toMatchObject({ output: ["tool_unavailable"] });
+  });
+});
+
+describe("a runtime without a driver", () => {
+  test("makes a step once, and is given its value again", async () => {
+    let made = 0;
+    const runtime = resumable(async (_turn, host) => {
+      host.emit({ type: "begun", data: null });
+      const value = await host.step("plan", () => ({ made: (made += 1) }));
+      host.emit({ type: "planned", data: value });
+      const result = await host.invokeTool(calling("write-1", "files.write"));
+      host.emit({ type: "written", data: null });
+      return completed({ ...value, said: saidOf(result) });
+    });
+    for (let nth = 1, isWhole = false; !isWhole; nth += 1) {
+      made = 0;
+      const { write } = toolsOf();
+      const { journal, isPaused } = await interrupted(runtime, nth, { tools: [write] });
+      isWhole = !isPaused;
+      const result = isWhole
+        ? (await journal.find(key))?.result
+        : await journalWorld(runtime, { tools: [write], journal }).goOn();
+      expect(result).toMatchObject({ status: "succeeded" });
+      expect(write.calls.length).toBeLessThanOrEqual(1);
+      expect(dataOf(result as TurnResult, "runtime.event")).toMatchObject([
+        { type: "begun" },
+        { type: "planned" },
+        { type: "written" },
+      ]);
+      await expectSound(journal);
+    }
+    expect(made).toBe(1);
+  });
+
+  test("that says something else when it is run again has said both", async () => {
+    let word = "first";
+    const runtime = resumable(async (_turn, host) => {
+      host.emit({ type: word, data: null });
+      return completed(await host.step("plan", () => [word]));
+    });
+    const { journal } = await interrupted(runtime, 3);
+    word = "second";
+    const result = await journalWorld(runtime, { journal }).goOn();
+    expect(dataOf(result, "runtime.event")).toMatchObject([{ type: "first" }, { type: "second" }]);
+    await expectSound(journal);
+  });
+
+  const refusals: { name: string; run: RuntimePlugin["run"]; said: RegExp }[] = [
+    {
+      name: "a name twice",
+      run: async (_turn, host) => completed([await host.step("a", () => 1), await host.step("a", () => 2)]),
+      said: /has made a step a already/,
+    },
+    { name: "no name", run: async (_turn, host) => completed(await host.step("", () => 1)), said: /needs a name/ },
+    {
+      name: "no JSON",
+      run: async (_turn, host) => completed(await host.step("a", () => (() => 1) as never)),
+      said: /no JSON/,
+    },
+  ];
+  for (const { name, run, said } of refusals)
+    test(`is refused ${name} for a step`, async () => {
+      const world = journalWorld(resumable(run));
+      expect(await world.run()).toMatchObject({ status: "failed", error: { code: "runtime_failed" } });
+      expect(String(world.turnErrors[0]?.error)).toMatch(said);
+    });
+
+  test("that asks for another call under an id of its earlier run fails", async () => {
+    let tool = "files.read";
+    const runtime = resumable(async (_turn, host) => {
+      const first = await host.invokeTool(calling("call-1", tool));
+      const second = await host.invokeTool(calling("call-2"));
+      return completed([saidOf(first), saidOf(second)]);
+    });
+    const { journal } = await interrupted(runtime, 5);
+    tool = "files.put";
+    expect(await journalWorld(runtime, { journal }).goOn()).toMatchObject({
+      status: "failed",
+      error: { code: "runtime_failed" },
+    });
+  });
+
+  test("whose limits refused calls is told the same again, and has as many left", async () => {
+    const runtime = resumable(async (_turn, host) => {
+      const said: string[] = [];
+      for (const call of [
+        calling("call-1"),
+        calling("call-1"),
+        calling("x", "files.none"),
+        calling("call-2"),
+        calling("call-3"),
+      ])
+        said.push(saidOf(await host.invokeTool(call)));
+      return completed(said);
+    });
+    const options = { executor: { defaults: { maxToolCalls: 2 } } };
+    for (let nth = 1, isWhole = false; !isWhole; nth += 1) {
+      const { journal, isPaused } = await interrupted(runtime, nth, options);
+      isWhole = !isPaused;
+      const result = isWhole
+        ? (await journal.find(key))?.result
+        : await journalWorld(runtime, { ...options, journal }).goOn();
+      expect(result).toMatchObject({
+        output: ["succeeded", "duplicate_call_id", "tool_unavailable", "succeeded", "tool_call_limit_exceeded"],
+      });
+      expect(dataOf(result as TurnResult, "tool.requested")).toHaveLength(5);
+      expect(await journal.find(key)).toMatchObject({ toolCalls: 2 });
+      await expectSound(journal);
+    }
+  });
+});
+
+test("a turn that is denied leaves its id free, also for one that is admitted", async () => {
+  const { runtime } = drivenBy();
+  const journal = memoryTurnJournal();
+  expect(await journalWorld(runtime, { journal, grants: [] }).run()).toMatchObject({ status: "denied" });
+  expect(await journalWorld(runtime, { journal }).run(requestOf())).toMatchObject({ status: "succeeded" });
+});

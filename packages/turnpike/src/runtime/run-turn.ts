@@ -1,0 +1,212 @@
+import {
+  samePrincipal,
+  type AccessContext,
+  type ErrorCode,
+  type JsonObject,
+  type TurnRequest,
+} from "../contracts/index.ts";
+import { orAbort } from "../internal/index.ts";
+import type { TurnBreak, TurnScope } from "../kernel/index.ts";
+import { escalationToolName } from "./escalate.ts";
+import { TurnPause } from "./journal.ts";
+import { DriverError, type RuntimePlugin } from "./plugin.ts";
+import { endWith, readOutcome, withTruthfulRetry, type Ending } from "./settle.ts";
+import { createTurnHost, type Asked } from "./turn-host.ts";
+import type { Executor, Run } from "./turn-run.ts";
+
+/** How a run of a turn ended: with the turn, or with a question that the turn waits for. */
+export type RunEnd =
+  | { kind: "ended"; ending: Ending; scope: TurnScope | undefined }
+  | { kind: "waiting"; asked: Asked };
+
+/** Admits and runs the turn; nothing of it goes on afterwards. Rejects with a `TurnPause` when it goes on another time. */
+export async function runToEnd(executor: Executor, run: Run): Promise<RunEnd> {
+  const { request, deadline, journal } = run;
+  let scope: TurnScope | undefined;
+  let ended: Ending | Asked;
+  try {
+    const admission = await orAbort(admit(executor, run), deadline.signal);
+    if (admission.kind === "refused") {
+      const { reason } = admission;
+      if (isPassing(reason)) throwIfAsync(run, reason);
+      ended = { ...endWith(failing.has(reason) ? "failed" : "denied", reason), ...admission.said };
+    } else {
+      scope = admission.scope;
+      ended = await runAdmitted(executor, run, scope);
+    }
+  } catch (error) {
+    const { aborted, reason } = deadline.signal;
+    const pause = [reason, error].find((one) => one instanceof TurnPause);
+    if (pause !== undefined) throwIfAsync(run, "it was stopped", pause);
+    if (!aborted) executor.reportError(error, request.executionId);
+    ended = aborted ? endWith("cancelled", "turn_cancelled") : endWith("failed", "runtime_failed");
+  }
+  deadline.close(new Error("The turn has ended."));
+  if (journal?.book.failure !== undefined) {
+    throwIfAsync(run, "audit_unavailable", journal.book.failure.error);
+    ended = breakOff("audit_unavailable");
+  }
+  if ("callId" in ended) return { kind: "waiting", asked: ended };
+  return { kind: "ended", ending: withTruthfulRetry(ended, scope?.mayHaveTakenEffect === true), scope };
+}
+
+/** Reasons for which an asynchronous turn tries again later instead of ending. */
+function isPassing(reason: string): boolean {
+  return reason === "audit_unavailable" || reason === "authority_unavailable";
+}
+
+/** An asynchronous turn that cannot go on now goes on another time: nothing of this run does. */
+export function throwIfAsync({ journal, deadline }: Run, why: string, cause?: unknown): void {
+  if (journal?.pen.turn.isAsync !== true) return;
+  const pause = cause instanceof TurnPause ? cause : new TurnPause(`The turn cannot go on now: ${why}.`, { cause });
+  deadline.close(pause);
+  throw pause;
+}
+
+/** Of an admission, the reasons that are no denial. */
+const failing: ReadonlySet<string> = new Set(["audit_unavailable", "turn_interrupted"]);
+
+type Admitted =
+  | { kind: "admitted"; scope: TurnScope }
+  | { kind: "refused"; reason: ErrorCode; said?: { metadata: JsonObject } };
+
+/** Admits a new turn, or one that goes on, if this runtime can go on with it. */
+async function admit(executor: Executor, run: Run): Promise<Admitted> {
+  const { kernel, runtime, manifest } = executor;
+  const { request, context, offered, journal, deadline } = run;
+  deadline.signal.throwIfAborted();
+  const mismatch = contextMismatch(request, context);
+  if (mismatch !== undefined) return { kind: "refused", reason: mismatch };
+  const { agent } = request;
+  if (journal === undefined) return kernel.admitTurn(context, { agent, tools: offered }, deadline);
+
+  const { pen, book, replay } = journal;
+  if (run.goesOn) {
+    if (!pen.turn.isAsync) return { kind: "refused", reason: "turn_interrupted" };
+    const began = pen.turn.runtime;
+    if (began.id !== manifest.id || !canResume(runtime, began.version))
+      return {
+        kind: "refused",
+        reason: "turn_interrupted",
+        said: { metadata: { runtimes: { began, now: manifest } } },
+      };
+  }
+  const claim = book.claimFor(replay.earlier === undefined ? { kind: "admitting" } : undefined);
+  const { signal } = deadline;
+  const admission = await kernel.admitTurn(
+    context,
+    { agent, tools: offered, goesOn: replay.earlier },
+    { signal, claim },
+  );
+  // With the end of a turn that was refused, or with what it was admitted with.
+  book.join(claim);
+  if (admission.kind === "refused") return admission;
+  book.add({ kind: "admitted", admission: admission.scope.admission() });
+  if (replay.events.length === 0) run.events.append("turn.started", { runtime: manifest, limits: run.limits });
+  await book.keep();
+  return admission;
+}
+
+function canResume({ resumes }: RuntimePlugin, version: string): boolean {
+  try {
+    return resumes?.(version) === true;
+  } catch {
+    return false;
+  }
+}
+
+function contextMismatch({ agent, message }: TurnRequest, context: AccessContext): ErrorCode | undefined {
+  if (!samePrincipal(context.actor, agent)) return "actor_mismatch";
+  if (!samePrincipal(message.receiver, agent)) return "receiver_mismatch";
+  const isOfContext = message.traceId === context.traceId && message.purpose === context.purpose;
+  return isOfContext ? undefined : "message_context_mismatch";
+}
+
+/** How a turn ends that has lost what it cannot go on without. */
+function breakOff(lost: TurnBreak): Ending {
+  return endWith(lost === "audit_unavailable" ? "failed" : "denied", lost);
+}
+
+/** Runs the plugin inside the envelope. Rejects when the deadline or the caller comes first. */
+async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Promise<Ending | Asked> {
+  const { runtime, manifest, tools } = executor;
+  const { request, limits, events, deadline, journal, breaking, onBreak } = run;
+  if (journal === undefined) events.append("turn.started", { runtime: manifest, limits });
+  const { clock } = tools;
+  let asked: Asked | undefined;
+  const { signal } = deadline;
+  const pauses = journal?.pen.turn.isAsync === true ? journal.pen.pauses : undefined;
+  const { host, settled } = createTurnHost({
+    scope,
+    limits,
+    events,
+    signal,
+    clock,
+    journal,
+    waits: journal?.pen.turn.isAsync === true && canResume(runtime, manifest.version),
+    pauses,
+    onBreak,
+    onAsked(question) {
+      asked ??= question;
+      onBreak();
+    },
+  });
+  if (journal !== undefined) journal.book.steps = 1;
+  const turn = Object.freeze({ ...request, tools: scope.tools, reach: scope.reach, limits });
+
+  let outcome: unknown;
+  let thrown: { error: unknown } | undefined;
+  try {
+    const running = (async () => runtime.run(turn, host, signal))();
+    outcome = await orAbort(Promise.race([running, breaking]), signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    thrown = { error };
+  }
+  if (scope.mustEnd !== undefined) return breakOff(scope.mustEnd);
+  if (journal?.book.failure !== undefined) return breakOff("audit_unavailable");
+  if (asked !== undefined) return waitFor(run, asked);
+  if (outcome === undefined && pauses?.aborted === true) await stopBetweenCalls(pauses, settled, signal);
+  if (thrown !== undefined) return failWith(executor, thrown.error, request.executionId);
+  const read = readOutcome(outcome);
+  if (read.kind === "ending") return read.ending;
+  if (!scope.tools.some(({ name }) => name === escalationToolName)) return endWith("failed", "tool_unavailable");
+
+  const { input, metadata } = read;
+  // It follows the signal by itself until the escalation may be in the queue, whose outcome then counts.
+  const escalated = await scope.escalate(input, clock(), signal);
+  if (escalated.kind === "pending")
+    return { status: "escalated", escalation: escalated.escalation, ...(metadata && { metadata }) };
+  if (escalated.reason === "credential_revoked") return breakOff(escalated.reason);
+  if (escalated.reason === "invalid_request") return endWith("failed", "invalid_runtime_outcome");
+  const { reason } = escalated;
+  const isOwn =
+    reason === "audit_unavailable" || reason === "escalation_unavailable" || reason === "too_many_escalations";
+  return endWith("failed", isOwn ? reason : "tool_unavailable");
+}
+
+/** How a turn ends whose runtime threw. */
+function failWith(executor: Executor, error: unknown, executionId: string): Ending {
+  const isDriver = error instanceof DriverError;
+  executor.reportError(isDriver ? error.cause : error, executionId);
+  return endWith("failed", isDriver ? "driver_failed" : "runtime_failed");
+}
+
+/** Stops a run between two calls: those on their way end first. */
+async function stopBetweenCalls(
+  pauses: AbortSignal,
+  settled: () => Promise<unknown>,
+  signal: AbortSignal,
+): Promise<never> {
+  await orAbort(settled(), signal);
+  throw pauses.reason;
+}
+
+/** The run ends with a question: the turn waits, unless nobody could tell it the answer. */
+async function waitFor({ journal, deadline }: Run, asked: Asked): Promise<Ending | Asked> {
+  const { callId, escalation, question } = asked;
+  if (journal === undefined || question === undefined) return { status: "escalated", escalation };
+  journal.book.add({ kind: "waiting", callId, escalation, question });
+  await orAbort(journal.book.keep(), deadline.signal);
+  return asked;
+}

@@ -1,0 +1,121 @@
+import type { JsonValue, ToolCall, ToolResult, TurnEvent } from "../contracts/index.ts";
+import { canonicalJson } from "../internal/index.ts";
+import type { EarlierRun } from "../kernel/index.ts";
+import type { JournalEntry } from "./journal.ts";
+
+/** A call of an earlier run. */
+export interface KeptCall {
+  /** Whether it may be made again. */
+  repeatable: boolean;
+  /** Whether it counts as one of the turn's calls: its own limits refused it otherwise. */
+  counts: boolean;
+  result?: ToolResult;
+}
+
+/** What the earlier runs of a turn came to, as its plugin asks for it again. */
+export interface TurnReplay {
+  readonly events: readonly TurnEvent[];
+  /** What the kernel has to know of them; undefined when the turn was not admitted yet. */
+  readonly earlier: EarlierRun | undefined;
+  /** What a named step came to; undefined when it was not made. */
+  step(name: string): { value: JsonValue } | undefined;
+  /** The call under this id, asked for the n-th time; undefined when it was not. Throws when another one was made under it. */
+  call(call: ToolCall, ask: number): KeptCall | undefined;
+  /** Whether the turn said already that the call is asked for, or how it ended, for the n-th time. */
+  wasSaid(type: "tool.requested" | "tool.completed", callId: string, ask: number): boolean;
+  /** Whether the plugin emits an event again that an earlier run emitted at the same place. */
+  wasEmitted(data: JsonValue): boolean;
+}
+
+/** Reads what is kept of a turn. */
+export function readReplay(kept: readonly JournalEntry[]): TurnReplay {
+  const events: TurnEvent[] = [];
+  const steps = new Map<string, { value: JsonValue; place: number }>();
+  const calls = new Map<string, { call?: ToolCall; kept: KeptCall; place: number }>();
+  /** How often the turn said something of a call. */
+  const said = new Map<string, number>();
+  let emitted: { text: string; place: number }[] = [];
+  let isAdmitted = false;
+  let admission: EarlierRun["admission"];
+  let isAnswered = false;
+  let mayHaveTakenEffect = false;
+
+  kept.forEach((entry, place) => {
+    switch (entry.kind) {
+      case "event":
+        events.push(entry.event);
+        if (entry.event.type === "tool.requested" || entry.event.type === "tool.completed") {
+          const of = `${entry.event.type} ${(entry.event.data as { callId: string }).callId}`;
+          said.set(of, (said.get(of) ?? 0) + 1);
+        }
+        if (entry.event.type === "runtime.event") emitted.push({ text: canonicalJson(entry.event.data), place });
+        break;
+      case "admitting":
+        isAdmitted = true;
+        break;
+      case "admitted":
+        isAdmitted = true;
+        isAnswered = false;
+        ({ admission } = entry);
+        break;
+      case "step":
+        steps.set(entry.name, { value: entry.value, place });
+        break;
+      case "call":
+        mayHaveTakenEffect ||= !entry.repeatable;
+        calls.set(entry.call.id, { call: entry.call, kept: { repeatable: entry.repeatable, counts: true }, place });
+        break;
+      case "answered":
+        isAnswered = true;
+        giveResult(entry.callId, entry.result, place);
+        break;
+      case "result":
+        giveResult(nameOf(entry.callId, entry.ask), entry.result, place);
+        break;
+    }
+  });
+
+  function giveResult(name: string, result: ToolResult, place: number): void {
+    const made = calls.get(name);
+    const before = made?.kept ?? { repeatable: true, counts: false };
+    calls.set(name, { ...(made?.call && { call: made.call }), kept: { ...before, result }, place });
+  }
+
+  /** Events that were emitted before what is asked for now have been emitted; behind the last thing kept everything is new. */
+  const moveTo = (place: number | undefined): void => {
+    emitted = place === undefined ? [] : emitted.filter((one) => one.place > place);
+  };
+  return {
+    events,
+    earlier: isAdmitted ? { admission, isAnswered, mayHaveTakenEffect } : undefined,
+    step(name) {
+      const made = steps.get(name);
+      moveTo(made?.place);
+      return made;
+    },
+    call(call, ask) {
+      const made = calls.get(nameOf(call.id, ask));
+      moveTo(made?.kept.result && made.place);
+      if (made?.call !== undefined && !isSame(made.call, call))
+        throw new Error(`Another call was made as ${call.id} before the turn was interrupted.`);
+      return made?.kept;
+    },
+    wasSaid: (type, callId, ask) => (said.get(`${type} ${callId}`) ?? 0) >= ask,
+    wasEmitted(data) {
+      if (emitted.length === 0) return false;
+      const text = canonicalJson(data);
+      const found = emitted.findIndex((one) => one.text === text);
+      if (found !== -1) emitted.splice(found, 1);
+      return found !== -1;
+    },
+  };
+}
+
+/** No id has a line break. */
+function nameOf(callId: string, ask = 1): string {
+  return ask === 1 ? callId : `${ask}\n${callId}`;
+}
+
+function isSame(one: ToolCall, other: ToolCall): boolean {
+  return one.tool === other.tool && canonicalJson(one.arguments) === canonicalJson(other.arguments);
+}

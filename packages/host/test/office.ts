@@ -120,6 +120,7 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
         clock,
         // Only when the test says so: what it looks at must not go meanwhile.
         removeDeletedTenants() {},
+        wakeTurns() {},
       },
       {
         credentials: stores.credentials,

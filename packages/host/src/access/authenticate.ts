@@ -8,6 +8,8 @@ import type { RequestHeaders } from "./request-headers.ts";
 /** The sender of a request, known by the token that they sent. */
 export interface Caller {
   readonly credential: Credential;
+  /** Of a token that somebody else issued: until when it lasts, if it says so. */
+  readonly foreign?: { lastsUntil?: string };
   /** Whether the token is still valid at a later moment. Throws when that cannot be established. */
   stands(now: Date): Promise<boolean>;
 }
@@ -42,7 +44,7 @@ async function findLivingCaller(ports: AuthenticationPorts, header: string): Pro
   const { namespaceId } = caller.credential;
   if (await isDeleted(namespaceId)) return undefined;
   return {
-    credential: caller.credential,
+    ...caller,
     stands: async (later) => !(await isDeleted(namespaceId)) && caller.stands(later),
   };
 }
@@ -80,5 +82,17 @@ export async function callerByCredential(
 /** The bearer of an identity provider's token; undefined when it is not valid. Throws while there are no keys to check it. */
 export async function callerByJwt(jwt: JwtVerifier, token: string, now: Date): Promise<Caller | undefined> {
   const credential = await jwt.verify(token, now);
-  return credential && { credential, stands: async (later) => (await jwt.verify(token, later)) !== undefined };
+  return (
+    credential && {
+      credential,
+      foreign: foreignOf(token),
+      stands: async (later) => (await jwt.verify(token, later)) !== undefined,
+    }
+  );
+}
+
+/** Until when a token lasts, which was verified. */
+function foreignOf(token: string): { lastsUntil?: string } {
+  const { exp } = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()) as { exp?: number };
+  return exp === undefined ? {} : { lastsUntil: new Date(exp * 1000).toISOString() };
 }

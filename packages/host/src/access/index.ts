@@ -4,6 +4,7 @@ export { createCredentialStore, type CredentialStore, freshCredentialId, isStora
 export { isKeySetUrl, JwtConfigSchema } from "./jwt-config.ts";
 export { createJwtVerifier } from "./jwt.ts";
 export { readKeySet } from "./key-set.ts";
+export { callOfKeptCaller, keptCaller } from "./kept-caller.ts";
 export { limitSenders } from "./limit-senders.ts";
 export type { Operator } from "./operator.ts";
 export { createRateLimit } from "./rate-limit.ts";

@@ -2,6 +2,7 @@ import type { ToolHandler } from "turnpike/kernel";
 import { createServiceApi } from "turnpike/http";
 import { createTurnExecutor, type RuntimePlugin, type TurnExecutionPort } from "turnpike/runtime";
 import {
+  callOfKeptCaller,
   createAccessGuard,
   createContextResolver,
   createJwtVerifier,
@@ -15,7 +16,7 @@ import { auditKeyFile, checkpointFile, type Checkpoints, createCheckpoints, open
 import type { Config } from "./config.ts";
 import { type Database, heartbeat, openDatabase } from "../storage/index.ts";
 import { createHostKernel } from "./kernel.ts";
-import { openTurnSlots, type Runtimes, turnLimitsOf } from "../turns/index.ts";
+import { createTurnEngine, openTurnSlots, type Runtimes, turnLimitsOf } from "../turns/index.ts";
 import { createMetrics, errorFacts, foreignErrorFacts, type Log, type Metrics, queryLog } from "../observe/index.ts";
 import { createMcpPool, type McpPool, serversAsOwnUser } from "../mcp-servers/index.ts";
 import { mcpProtocol } from "../protocols/mcp/index.ts";
@@ -33,7 +34,7 @@ import {
   retentionLocks,
   tenantDeletion,
 } from "../retention/index.ts";
-import { createPipeline } from "./pipeline.ts";
+import { createPipeline, createRuns } from "./pipeline.ts";
 import { openStores, type Stores } from "./stores.ts";
 import { version } from "../base/index.ts";
 
@@ -100,6 +101,7 @@ async function wire(
     createTurnExecutor({
       kernel,
       runtime: plugin,
+      journal: stores.turns,
       defaults: config.turns,
       onTurnError: (error, executionId) => log.error({ executionId, ...foreignErrorFacts(error) }, "runtime failed"),
     });
@@ -110,15 +112,29 @@ async function wire(
   });
   const onSlotError = (error: unknown): void => log.error(errorFacts(error), "slots for turns not counted");
   const slots = await openTurnSlots(database, turnLimitsOf(config.limits), onSlotError);
-  const api = createPipeline(createServiceApi({ kernel, turns }), {
+  const parts = {
     access,
     slots,
     replay: stores.replay,
+    turns: stores.turns,
     isHidden: pool.isHidden,
     metrics,
     log,
     onSlotError,
+  };
+  const runs = createRuns(createServiceApi({ kernel, turns }), parts);
+  const engine = createTurnEngine({
+    journal: stores.turns,
+    runs,
+    async contextNow(context) {
+      const enabledToolNamespaces = [...(await stores.settings.enabled(context.namespaceId, context.actor))];
+      return { ...context, enabledToolNamespaces, now: clock().toISOString() };
+    },
+    callOf: (kept) => callOfKeptCaller({ credentials: stores.credentials, isDeleted: stores.tenants.isDeleted }, kept),
+    clock,
+    onError: (error, executionId) => log.error({ executionId, ...errorFacts(error) }, "turn does not go on yet"),
   });
+  const api = createPipeline(runs, { ...parts, engine });
   const rateLimit = createRateLimit({ perSecond: config.limits.requestsPerSecond, burst: config.limits.burst });
   const onKeySetError = (error: unknown): void => log.error(errorFacts(error), "key set not read");
   const resolveContext = createContextResolver({
@@ -167,14 +183,22 @@ async function wire(
     lock: retentionLocks.tenant,
   });
   const removeDeletedTenants = (): void => void deletion.run();
-  const services = { stores, checkpoints, kernel, toolNamespaces, clock, removeDeletedTenants };
+  const services = {
+    stores,
+    checkpoints,
+    kernel,
+    toolNamespaces,
+    clock,
+    removeDeletedTenants,
+    wakeTurns: engine.nudge,
+  };
   const pages = openPages({ checkReady: createReadiness(() => heartbeat(database)), log });
   // A further protocol is a room and a line here. The service is the last, because it owns every other path.
   const front = createFront({
     protocols: [
       serveProtocol(adminProtocol(services, operators, [metricsPage(metrics)])),
       serveProtocol(mcpProtocol({ api, resolveContext, version })),
-      serveProtocol(serviceProtocol(api, resolveContext, pages)),
+      serveProtocol(serviceProtocol(api, resolveContext, pages, stores.turns)),
     ],
     log,
     metrics,
@@ -196,13 +220,14 @@ async function wire(
   deletion.start();
   void deletion.run();
   checkpoints.start(config.audit.checkpointSeconds);
+  engine.start();
   return {
     url: listening.url,
     stores,
     operatorToken,
     async close() {
       await Promise.all([retention.close(), deletion.close()]);
-      await listening.close();
+      await Promise.all([listening.close(), engine.close()]);
       await pool.close();
       await stores.audit.flush();
       await stores.replay.close();

@@ -36,7 +36,7 @@ test("with nothing said, everything has the value that is written down", () => {
     tools: { timeoutMs: 120_000, outputBytes: 1_048_576 },
     runtime: { kind: "none" },
     replay: { keepResultsDays: 7, keepReadsHours: 1 },
-    retention: { endedGrantsDays: 365, messagesDays: 90, escalationsDays: 365 },
+    retention: { turnsDays: 30, endedGrantsDays: 365, messagesDays: 90, escalationsDays: 365 },
     escalations: { expireHours: 24 },
     audit: { checkpointSeconds: 60 },
     log: { level: "info" },

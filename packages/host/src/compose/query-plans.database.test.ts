@@ -2,7 +2,9 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { databaseKinds } from "../../test/databases.ts";
 import { openPlanned, type PlannedDatabase } from "../../test/query-plans.ts";
-import { access, alice, auditEvent, context, grant, neverAborted, now, scope } from "../../test/records.ts";
+import { access, alice, assistant, auditEvent, context, grant, neverAborted, now, scope } from "../../test/records.ts";
+import { beginTurn, eventEntries, progress, turnKey, turnToBegin } from "../../test/turn-journals.ts";
+import { forgetEndedTurns } from "../retention/old-turns.ts";
 import type { Database } from "../storage/index.ts";
 import type { GrantScope } from "turnpike/kernel";
 import { openStores, type Stores } from "./stores.ts";
@@ -17,6 +19,16 @@ const times = { from: "2026-01-01T11:00:00.000Z", until: now };
 const series = (count: number) =>
   sql`(with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.lit(count)}) select i from n) as n`;
 const content = JSON.stringify({ ...grant("grant-1"), filling: "x".repeat(200) });
+
+const heading = JSON.stringify({
+  executionId: "turn-1",
+  traceId: "trace-1",
+  agent: assistant,
+  actor: "agent:assistant",
+});
+/** Of a hundred turns, two run and one waits. */
+const turnStatus = sql`case when i % 100 < 2 then 'running' when i % 100 = 2 then 'waiting' when i % 100 < 10 then 'failed'
+  when i % 100 < 11 then 'cancelled' else 'succeeded' end`;
 
 /** Rows enough for PostgreSQL to prefer an index that is there. SQLite plans without looking at them. */
 async function fill({ db, kind }: Database): Promise<void> {
@@ -47,6 +59,17 @@ async function fill({ db, kind }: Database): Promise<void> {
     sql`insert into replay (namespace_id, actor, kind, scope, id, fingerprint, host_id, finished_at)
       select 'tenant-1', 'agent:agent-' || i % 200, 'tool', 'trace-' || i / 4, 'call-' || i, 'print', 1,
         case when i % 4 = 0 then null else ${at} end from ${series(20_000)}`,
+    sql`insert into turns (id, namespace_id, actor, execution_id, fingerprint, is_async, status, host_id, run, question_id,
+        question_expires_at, heading, content, waiting, result, steps, tool_calls, ran_ms, entries, events, started_at,
+        updated_at, completed_at)
+      select 't' || (100000 + i), case when i % 20 = 0 then 'tenant-' || (i % 100) else 'tenant-1' end,
+        'agent:agent-' || (i % 200), 'turn-' || (i / 2), 'print', 1, ${turnStatus},
+        case when i % 200 = 0 then i % 7 when i % 200 = 1 then null end, 1,
+        case when i % 100 = 2 then 'q' || i end, case when i % 100 = 2 then ${at} end, ${heading}, ${content}, null,
+        case when i % 100 > 2 then '{}' end, 0, 0, 0, 2, 2, ${at}, ${at}, case when i % 100 > 2 then ${at} end
+      from ${series(20_000)}`,
+    sql`insert into turn_entries (turn, position, kind, sequence, content)
+      select 't' || (100000 + (i + 1) / 2), i % 2, 'event', i % 2, '{}' from ${series(40_000)}`,
   ])
     await filling.execute(db);
   if (kind === "postgres") await sql`vacuum analyze`.execute(db);
@@ -54,7 +77,7 @@ async function fill({ db, kind }: Database): Promise<void> {
 
 interface Row {
   name: string;
-  run(stores: Stores): Promise<unknown>;
+  run(stores: Stores, database: Database): Promise<unknown>;
   /** By which indexes the rows are found; on PostgreSQL by others where its planner has more to choose from. */
   plan: string[];
   onPostgres?: string[];
@@ -64,6 +87,8 @@ const agent = { kind: "agent", agentId: "agent-7" } as const;
 const user = { kind: "human", userId: "user-7" } as const;
 const key = { namespaceId: tenant, actor: "agent:agent-1", kind: "tool", scope: "trace-1", id: "call-4" } as const;
 const held = { ...scope, actor: agent, authority: user };
+
+const turnOf = { ...turnKey(tenant, "turn-3"), actor: agent };
 
 /** What calls do, by what they read or write. */
 const calls: Row[] = [
@@ -128,6 +153,70 @@ const calls: Row[] = [
     onPostgres: ["escalations_by_end", "escalations_waiting"],
   },
   {
+    name: "a turn that begins, and writes",
+    async run({ turns }) {
+      await (await beginTurn(turns, turnToBegin(tenant, "new"))).write(eventEntries(), progress);
+    },
+    plan: ["turns_by_key", "turns_pkey"],
+    onPostgres: ["audit_heads_pkey", "replay_pkey", "sorted", "turns_by_key", "turns_pkey"],
+  },
+  { name: "a turn", run: ({ turns }) => turns.find(turnOf), plan: ["turn_entries_pkey", "turns_by_key"] },
+  {
+    name: "the events of a turn",
+    run: ({ turns }) => turns.events(turnOf, 0),
+    plan: ["turn_entries_pkey", "turns_by_key"],
+  },
+  {
+    name: "turns of an actor",
+    run: ({ turns }) => turns.list(turnOf, { limit: 9, before: "t110000" }),
+    plan: ["turn_entries_pkey", "turns_of_actor"],
+  },
+  {
+    name: "turns of an actor by their status",
+    run: ({ turns }) => turns.list(turnOf, { limit: 9, statuses: ["running", "failed"], before: "t110000" }),
+    plan: ["turn_entries_pkey", "turns_of_actor_by_status"],
+  },
+  {
+    name: "a turn that is cancelled",
+    run: ({ turns }) => turns.cancel(turnKey(tenant, "new")),
+    plan: ["turns_by_key", "turns_pkey"],
+  },
+  { name: "turns that were cancelled here", run: ({ turns }) => turns.cancelled(), plan: ["turns_running"] },
+  {
+    name: "turns that nobody runs",
+    run: ({ turns }) => turns.unattended(9),
+    plan: ["turns_by_status", "turns_running"],
+    onPostgres: ["in the order of turns_running", "turns_of_tenant_by_status", "turns_running"],
+  },
+  {
+    name: "a turn that is taken",
+    run: ({ turns }) => turns.take("t100001"),
+    plan: ["turn_entries_pkey", "turns_pkey"],
+    onPostgres: ["turn_entries_pkey", "turns_by_status", "turns_pkey"],
+  },
+  {
+    name: "turns whose question is answered",
+    run: ({ turns }, { db }) =>
+      db
+        .transaction()
+        .execute((transaction) =>
+          turns.wakeAnswered(transaction, { namespaceId: tenant, id: "q102", status: "denied", now }),
+        ),
+    plan: ["turns_pkey", "turns_waiting"],
+    onPostgres: ["sorted", "turns_pkey", "turns_waiting"],
+  },
+  {
+    name: "turns whose question expired",
+    run: ({ turns }) => turns.wakeExpired("2026-01-01T00:30", 9),
+    plan: ["escalations_pkey", "turns_by_expiry", "turns_pkey"],
+  },
+  {
+    name: "journals of turns that ended",
+    run: (_stores, database) => forgetEndedTurns(database, "2026-01-01T01:00:00.000Z", 100),
+    plan: ["rowid", "turn_entries_pkey", "turns_ended", "turns_pkey"],
+    onPostgres: ["turn_entries_pkey", "turns_ended", "turns_pkey"],
+  },
+  {
     name: "old results",
     run: ({ replay }) => replay.forgetResults("writes", "2025-01-01T00:00:00.000Z", 100),
     plan: ["replay_results", "rowid"],
@@ -190,6 +279,38 @@ const reads: Row[] = [
       await credentials.list({ namespaceId: tenant, after: "credential-5", limit: 9 });
     },
     plan: ["credentials_by_tenant"],
+  },
+  {
+    name: "turns of every tenant",
+    run: ({ turns }) => turns.listAll({ limit: 9, before: "t110000" }),
+    plan: ["turn_entries_pkey", "turns_pkey"],
+  },
+  {
+    name: "turns of every tenant by their status",
+    run: ({ turns }) => turns.listAll({ limit: 9, statuses: ["waiting", "succeeded"], before: "t110000" }),
+    plan: ["turn_entries_pkey", "turns_by_status"],
+    onPostgres: ["turn_entries_pkey", "turns_by_status", "turns_pkey"],
+  },
+  {
+    name: "turns of a tenant",
+    run: ({ turns }) => turns.listAll({ namespaceId: "tenant-20", limit: 9, before: "t110000" }),
+    plan: ["turn_entries_pkey", "turns_of_tenant"],
+  },
+  {
+    name: "turns of a tenant by their status",
+    run: ({ turns }) => turns.listAll({ namespaceId: tenant, limit: 9, statuses: ["failed"], before: "t110000" }),
+    plan: ["turn_entries_pkey", "turns_of_tenant_by_status"],
+  },
+  {
+    name: "the newest turn of an id",
+    run: ({ turns }) => turns.findBy(tenant, "turn-3"),
+    plan: ["turn_entries_pkey", "turns_by_key"],
+  },
+  {
+    name: "turns that missed the answer to their question",
+    run: ({ turns }) => turns.wakeMissed(9),
+    plan: ["escalations_pkey", "in the order of turns_waiting", "turns_pkey"],
+    onPostgres: ["escalations_by_status", "escalations_pkey", "in the order of turns_waiting", "turns_pkey"],
   },
   { name: "escalations", run: escalationPages(), plan: ["escalations_pkey"] },
   {
@@ -268,7 +389,7 @@ const reads: Row[] = [
 ];
 
 /** Tables of which a host keeps few rows. */
-const isSmall = /^all of (revision|namespace_settings|hosts)$/;
+const isSmall = /^all of (revision|namespace_settings|hosts|pg_database)$/;
 
 describe.each(databaseKinds)("on %s", (kind) => {
   let planned: PlannedDatabase;
@@ -282,7 +403,7 @@ describe.each(databaseKinds)("on %s", (kind) => {
 
   test.each([...calls, ...reads])("$name: rows are found by an index", async ({ run, plan, onPostgres = plan }) => {
     planned.statements.length = 0;
-    await run(stores);
+    await run(stores, planned.database);
     const steps = new Set<string>();
     for (const statement of planned.statements.splice(0)) {
       const how = /^\s*(with|select|insert|update|delete)/i.test(statement.sql) ? await planned.planOf(statement) : [];

@@ -1,13 +1,14 @@
 import type { DecisionLedger } from "turnpike/kernel";
 import { createReadCache, createRevisions, type Database } from "../storage/index.ts";
 import { type AuditStore, createAuditStore } from "../audit/index.ts";
-import { createCredentialStore, type CredentialStore } from "../access/index.ts";
+import { createCredentialStore, keptCaller, type CredentialStore } from "../access/index.ts";
 import { createEscalationStore, type EscalationStore } from "../escalations/index.ts";
 import { createFileStore, type FileStore } from "../files/index.ts";
 import { createGrantStore, type GrantStore, insertGrant } from "../grants/index.ts";
 import { createNamespaceSettingsStore, type NamespaceSettingsStore } from "../tool-namespaces/index.ts";
 import { createDeletedTenants, type DeletedTenants } from "../retention/index.ts";
 import { createMessageStore, type MessageStore } from "../messages/index.ts";
+import { createTurnJournal, type TurnJournalStore } from "../turns/index.ts";
 import {
   createDecisionLedger,
   createReplayStore,
@@ -26,6 +27,7 @@ export interface Stores {
   audit: AuditStore;
   decisions: DecisionLedger;
   replay: ReplayStore;
+  turns: TurnJournalStore;
   files: FileStore;
   escalations: EscalationStore;
   messages: MessageStore;
@@ -48,6 +50,21 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
   const ledger = openLedger(database);
   const revisions = createRevisions(database);
   const cache = createReadCache(revisions);
+  const turns = createTurnJournal(database, ledger, { credentialOf: keptCaller });
+  const escalations = createEscalationStore(database, revisions, {
+    keepMs: escalationMs,
+    maxOpen: openEscalations,
+    issueGrant: insertGrant,
+    onAnswered: (transaction, record, grant) =>
+      turns.wakeAnswered(transaction, {
+        namespaceId: record.namespaceId,
+        id: record.id,
+        status: grant === undefined ? "denied" : "approved",
+        grantId: grant?.id,
+        grantExpiresAt: grant?.constraints.expiresAt,
+        now: record.decidedAt ?? new Date().toISOString(),
+      }),
+  });
   return {
     grants: createGrantStore(database, cache, revisions),
     usage: createUsageStore(database, ledger),
@@ -56,13 +73,10 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
     audit: createAuditStore(database, ledger),
     decisions: createDecisionLedger(ledger),
     replay: createReplayStore(database, {}, ledger),
+    turns,
     tenants: createDeletedTenants(database, cache, revisions),
     files: createFileStore(database),
     messages: createMessageStore(database, { maxUnacknowledged: unreadMessages }),
-    escalations: createEscalationStore(database, revisions, {
-      keepMs: escalationMs,
-      maxOpen: openEscalations,
-      issueGrant: insertGrant,
-    }),
+    escalations,
   };
 }

@@ -8,11 +8,16 @@ import { failingAt, recordStatements } from "../../test/watched-database.ts";
 import { alice, context, grant, neverAborted, scope } from "../../test/records.ts";
 import type { Database } from "../storage/database.ts";
 import { openStores, type Stores } from "../compose/stores.ts";
-import type { Answer } from "./escalation-store.ts";
+import { insertGrant } from "../grants/index.ts";
+import { createRevisions } from "../storage/index.ts";
+import { createEscalationStore, type Answer } from "./escalation-store.ts";
 
 const keepMs = 3_600_000;
 const lastMoment = "2026-01-01T12:59:59.999Z";
 const end = "2026-01-01T13:00:00.000Z";
+
+/** What a queue says of an escalation that waits. */
+const waits: unknown = { id: expect.any(String), expiresAt: expect.any(String) };
 
 function openAll(database: Database): Stores {
   return openStores(database, { escalationMs: keepMs });
@@ -52,6 +57,55 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
     expect(await own.escalations.find(namespaceId, record?.id ?? "", officeTime)).toEqual(record);
   });
 
+  test("whoever requests the same learns of the one escalation that waits, and when it expires", async () => {
+    const own = await stores();
+    const namespaceId = newTenant();
+    const add = (requestedAt: string) => own.escalations.add(context({ namespaceId }), escalation({ requestedAt }));
+    const first = await add(officeTime);
+    const [record] = await all(own, namespaceId);
+    expect(first).toEqual({ id: record?.id, expiresAt: record?.expiresAt });
+    expect(await add(lastMoment)).toEqual(first);
+    const next = await add(end);
+    expect(next).toEqual({ id: expect.any(String) as string, expiresAt: "2026-01-01T14:00:00.000Z" });
+    expect(next).not.toEqual(first);
+  });
+
+  test("one from before requesters were kept is the one that waits, whoever requests the same", async () => {
+    const own = await stores();
+    const namespaceId = newTenant();
+    const add = () => own.escalations.add(context({ namespaceId }), escalation());
+    const first = await add();
+    const { db } = await open();
+    await db.updateTable("escalations").set({ requester: "" }).where("namespace_id", "=", namespaceId).execute();
+    expect(await add()).toEqual(first);
+  });
+
+  test("whoever is told of an answer is told in its transaction: what they throw undoes it", async () => {
+    const database = await open();
+    const told: unknown[] = [];
+    const own = createEscalationStore(database, createRevisions(database), {
+      keepMs,
+      maxOpen: 9,
+      issueGrant: insertGrant,
+      onAnswered(_transaction, { id, status }, issued) {
+        told.push([id, status, issued?.id]);
+        return told.length === 1 ? Promise.reject(new Error("not now")) : Promise.resolve();
+      },
+    });
+    const namespaceId = newTenant();
+    await own.add(context({ namespaceId }), escalation());
+    const [record] = await own.list(namespaceId, { limit: 9, now: officeTime });
+    if (record === undefined) throw new Error("Nothing waits.");
+    await expect(own.approve(answerTo(record), grantFor(record))).rejects.toThrow("not now");
+    expect(await own.find(namespaceId, record.id, officeTime)).toEqual(record);
+    expect(await openAll(database).grants.find(namespaceId, grantFor(record).id)).toBeUndefined();
+    expect(await own.deny(answerTo(record), "No.")).toMatchObject({ kind: "done" });
+    expect(told).toEqual([
+      [record.id, "approved", grantFor(record).id],
+      [record.id, "denied", undefined],
+    ]);
+  });
+
   describe("an actor with as many open escalations as it may have", () => {
     const few = async () => openStores(await open(), { escalationMs: keepMs, openEscalations: 2 });
     const full = async () => {
@@ -59,7 +113,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       const namespaceId = newTenant();
       const add = (reason: string, who: Partial<AccessContext> = {}, requestedAt = officeTime) =>
         own.escalations.add(context({ namespaceId, ...who }), { ...inWords(reason), requestedAt });
-      expect([await add("one"), await add("two")]).toEqual([undefined, undefined]);
+      expect([await add("one"), await add("two")]).toEqual([waits, waits]);
       return { own, namespaceId, add };
     };
 
@@ -72,26 +126,26 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
 
     test("may still ask what it has asked already", async () => {
       const { add } = await full();
-      expect(await add("one")).toBeUndefined();
+      expect(await add("one")).toEqual(waits);
     });
 
     test("asks again once one is answered", async () => {
       const { own, namespaceId, add } = await full();
       const [record] = await all(own, namespaceId);
       if (record !== undefined) await own.escalations.deny(answerTo(record), "No.");
-      expect([await add("three"), await add("four")]).toEqual([undefined, "full"]);
+      expect([await add("three"), await add("four")]).toEqual([waits, "full"]);
     });
 
     test("asks again once they have expired", async () => {
       const { add } = await full();
       expect(await add("three", {}, lastMoment)).toBe("full");
-      expect(await add("three", {}, end)).toBeUndefined();
+      expect(await add("three", {}, end)).toEqual(waits);
     });
 
     test("takes nothing from other actors and other tenants", async () => {
       const { add } = await full();
-      expect(await add("three", { actor: bob })).toBeUndefined();
-      expect(await add("three", { namespaceId: newTenant() })).toBeUndefined();
+      expect(await add("three", { actor: bob })).toEqual(waits);
+      expect(await add("three", { namespaceId: newTenant() })).toEqual(waits);
     });
 
     test("cannot ask more by asking at once", async () => {
@@ -100,7 +154,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       const asked = Array.from({ length: 12 }, (_, place) =>
         own.escalations.add(context({ namespaceId }), inWords(`escalation ${place}`)),
       );
-      expect((await Promise.all(asked)).filter((said) => said === undefined)).toHaveLength(2);
+      expect((await Promise.all(asked)).filter((said) => said !== "full")).toHaveLength(2);
       expect(await all(own, namespaceId)).toHaveLength(2);
     });
   });
@@ -459,7 +513,7 @@ describe("escalations on a PostgreSQL that two hosts share", () => {
       const asked = Array.from({ length: 16 }, (_, place) =>
         hosts[place % 2]?.escalations.add(context({ namespaceId }), inWords(`escalation ${place}`)),
       );
-      expect((await Promise.all(asked)).filter((said) => said === undefined)).toHaveLength(3);
+      expect((await Promise.all(asked)).filter((said) => said !== "full")).toHaveLength(3);
       expect(await hosts[0]?.escalations.list(namespaceId, { limit: 99, now: officeTime })).toHaveLength(3);
     }
   });

@@ -60,6 +60,14 @@ export interface EscalationOptions {
   maxOpen: number;
   /** Stores the grant of an approval in the transaction of the answer. */
   issueGrant(transaction: Transaction<Schema>, grant: Grant): Promise<void>;
+  /** Told of an answer in its transaction, with the grant of an approval. */
+  onAnswered?(transaction: Transaction<Schema>, record: EscalationRecord, grant?: Grant): Promise<unknown>;
+}
+
+/** An escalation that waits, as whoever requested it learns of it; it may be an earlier one that requests the same. */
+interface OpenEscalation {
+  id: string;
+  expiresAt: string;
 }
 
 /** The advisory lock under which one actor's escalations are counted; its second half is the actor. */
@@ -75,7 +83,7 @@ const isPending = sql<boolean>`status = 'pending'`;
 export function createEscalationStore(
   { db, reports, kind }: Database,
   revisions: Revisions,
-  { keepMs, maxOpen, issueGrant }: EscalationOptions,
+  { keepMs, maxOpen, issueGrant, onAnswered }: EscalationOptions,
 ): EscalationStore {
   /** An answer locks the row of the revision first, so that two answers come one after the other. */
   const answer = (given: Answer, change: Partial<EscalationRecord>, grant?: Grant): Promise<Answered> =>
@@ -93,6 +101,7 @@ export function createEscalationStore(
         .where("namespace_id", "=", columnText(given.namespaceId))
         .where("id", "=", given.id)
         .execute();
+      await onAnswered?.(transaction, decided, grant);
       return { kind: "done", record: decided };
     });
   return {
@@ -107,7 +116,7 @@ export function createEscalationStore(
         expires_at: record.expiresAt,
         content: JSON.stringify(record),
       };
-      return db.transaction().execute(async (transaction) => {
+      const added: "full" | OpenEscalation = await db.transaction().execute(async (transaction) => {
         if (kind === "postgres") await lockActor(transaction, row);
         await transaction
           .updateTable("escalations")
@@ -119,22 +128,25 @@ export function createEscalationStore(
           .execute();
         const open = await transaction
           .selectFrom("escalations")
-          .select("ask")
+          .select(["ask", "id", "expires_at as expiresAt"])
           .where("namespace_id", "=", row.namespace_id)
           .where("requester", "=", row.requester)
           .where(isPending)
           .where("expires_at", ">", record.requestedAt)
           .execute();
         // The same request waits only once.
-        if (open.some((other) => other.ask === row.ask)) return undefined;
+        const same = open.find((other) => other.ask === row.ask);
+        if (same !== undefined) return { id: same.id, expiresAt: same.expiresAt };
         if (open.length >= maxOpen) return "full";
-        await transaction
+        const { numInsertedOrUpdatedRows: inserted } = await transaction
           .insertInto("escalations")
           .values(row)
           .onConflict((conflict) => conflict.doNothing())
-          .execute();
-        return undefined;
+          .executeTakeFirst();
+        return inserted === 0n ? pendingWith(transaction, row) : { id: row.id, expiresAt: row.expires_at };
       });
+      // The kernel's type of the queue does not name the escalation yet.
+      return added as unknown as "full" | undefined;
     },
     async find(namespaceId, id, now) {
       const row = await rowOf(db, namespaceId, id);
@@ -181,6 +193,20 @@ function served(db: Pick<Transaction<Schema>, "selectFrom">, namespaceId: string
   if (status !== undefined && status !== "expired") rows = rows.where("status", "=", status);
   if (before !== undefined) rows = rows.where("id", "<", columnText(before));
   return rows;
+}
+
+/** The escalation that waits with a request; one from before requesters were kept is found by its request alone. */
+async function pendingWith(
+  transaction: Transaction<Schema>,
+  { namespace_id, ask }: Pick<Schema["escalations"], "namespace_id" | "ask">,
+): Promise<OpenEscalation> {
+  return transaction
+    .selectFrom("escalations")
+    .select(["id", "expires_at as expiresAt"])
+    .where("namespace_id", "=", namespace_id)
+    .where("ask", "=", ask)
+    .where(isPending)
+    .executeTakeFirstOrThrow();
 }
 
 /** Makes escalations of one actor come one after the other, so that each is counted. */

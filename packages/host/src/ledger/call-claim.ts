@@ -22,11 +22,19 @@ export class ClaimTakenError extends Error {
   override readonly name = "ClaimTakenError";
 }
 
+/** What a layer wants kept together with what a call keeps. It travels in the options of the call. */
+export abstract class CallCompanion {
+  /** Keeps the first alternative that can be taken, and says which; -1 when none can. */
+  abstract keep(alternatives: readonly Alternative[]): Promise<number>;
+  /** Keeps an event of the call, now or with the call's end. */
+  abstract record(entry: AuditEntry): Promise<void>;
+}
+
 /**
  * The claim of a call. It is made together with the first thing that the call keeps; what the call records afterwards waits
  * for its end, to be kept with that.
  */
-export class CallClaim {
+export class CallClaim extends CallCompanion {
   readonly #ledger: Ledger;
   readonly #claim: Claim;
   readonly #onState: (state: ClaimState) => void;
@@ -37,6 +45,7 @@ export class CallClaim {
   readonly entries: AuditEntry[] = [];
 
   constructor(ledger: Ledger, claim: Claim, onState: (state: ClaimState) => void) {
+    super();
     this.#ledger = ledger;
     this.#claim = claim;
     this.#onState = onState;
@@ -53,14 +62,14 @@ export class CallClaim {
   }
 
   /** Keeps the first alternative that can be taken, and says which; with the claim if it is not made yet. */
-  async keep(alternatives: readonly Alternative[]): Promise<number> {
+  override async keep(alternatives: readonly Alternative[]): Promise<number> {
     if (this.#making === undefined) return placeOf(await (this.#making = this.#submit(alternatives)));
     if (this.#state.kind === "taken") throw new ClaimTakenError("The key is taken.");
     return placeOf(await this.#ledger.submit({ alternatives }));
   }
 
   /** Keeps an event: what comes first is a refusal, because every effect has a decision before it. */
-  async record(entry: AuditEntry): Promise<void> {
+  override async record(entry: AuditEntry): Promise<void> {
     switch (this.#state.kind) {
       case "made":
         this.entries.push(entry);
@@ -79,7 +88,7 @@ export class CallClaim {
         this.#come({ kind: "taken", by: outcome.by });
         throw new ClaimTakenError("The key is taken.");
       }
-      const chosen = alternatives[outcome.alternative];
+      const chosen = alternatives[placeOf(outcome)];
       const isRefused = alternatives.length > 0 && (chosen === undefined || chosen.isRefusal === true);
       this.#come({ kind: isRefused ? "given back" : "made" });
       return outcome;
@@ -96,20 +105,20 @@ export class CallClaim {
 }
 
 function placeOf(outcome: Outcome): number {
-  if (outcome.kind === "taken") throw new ClaimTakenError("The key is taken.");
+  if (outcome.kind !== "kept") throw new ClaimTakenError("The key is taken.");
   return outcome.alternative;
 }
 
-function claimOf(call: CallOptions | undefined): CallClaim | undefined {
-  return call?.claim instanceof CallClaim ? call.claim : undefined;
+function companionOf(call: CallOptions | undefined): CallCompanion | undefined {
+  return call?.claim instanceof CallCompanion ? call.claim : undefined;
 }
 
 /** Keeps an event of a call. */
 export async function recordEvent(ledger: Ledger, event: AuditEvent, call: CallOptions | undefined): Promise<void> {
   const entry = entryOf(event);
-  const claim = claimOf(call);
-  if (claim === undefined) await ledger.submit({ alternatives: [{ entries: [entry] }] });
-  else await claim.record(entry);
+  const companion = companionOf(call);
+  if (companion === undefined) await ledger.submit({ alternatives: [{ entries: [entry] }] });
+  else await companion.record(entry);
 }
 
 /** Decisions of calls: the use, the event and the claim of the call are one submission. */
@@ -122,8 +131,8 @@ export function createDecisionLedger(ledger: Ledger): DecisionLedger {
         const { namespaceId, grantId, maxUses } = use;
         return { ...kept, use: { namespaceId: columnText(namespaceId), grantId: columnText(grantId), maxUses } };
       });
-      const claim = claimOf(call);
-      if (claim !== undefined) return claim.keep(alternatives);
+      const companion = companionOf(call);
+      if (companion !== undefined) return companion.keep(alternatives);
       return placeOf(await ledger.submit({ alternatives }));
     },
   };

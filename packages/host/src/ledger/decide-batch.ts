@@ -1,13 +1,17 @@
 import { origin, rowBehind, type TenantHead } from "./chain.ts";
 import {
+  nameOfRun,
   nameOfUse,
   type Alternative,
   type Claim,
   type Found,
   type Guess,
   type KeyColumns,
+  type NewTurn,
   type Outcome,
   type Submission,
+  type TurnRun,
+  type TurnWrite,
   type Use,
   type Wanted,
   type Writes,
@@ -16,10 +20,14 @@ import {
 /** What a batch has to know; in an order that is the same for all hosts, so that none waits for another in a circle. */
 export function wantedBy(batch: readonly Submission[], strand: number): Wanted {
   const claims: Claim[] = [];
+  const begins: NewTurn[] = [];
+  const runs = new Map<string, TurnRun>();
   const uses = new Map<string, Use>();
   const tenants = new Set<string>();
-  for (const { claim, alternatives = [] } of batch) {
+  for (const { claim, begins: begun, turn, alternatives = [] } of batch) {
     if (claim !== undefined) claims.push(claim);
+    if (begun !== undefined) begins.push(begun);
+    if (turn !== undefined) runs.set(nameOfRun(turn), turn);
     for (const { use, entries } of alternatives) {
       if (use !== undefined) uses.set(nameOfUse(use), use);
       for (const entry of entries) tenants.add(entry.namespace_id);
@@ -27,6 +35,8 @@ export function wantedBy(batch: readonly Submission[], strand: number): Wanted {
   }
   return {
     claims: claims.toSorted((one, other) => compareKeys(one.key, other.key)),
+    begins: begins.toSorted((one, other) => compareTurns(one, other)),
+    runs: [...runs.values()].toSorted((one, other) => compare(one.id, other.id)),
     uses: [...uses].toSorted(([one], [other]) => compare(one, other)).map(([, use]) => use),
     tenants: [...tenants].toSorted(),
     strand,
@@ -44,6 +54,14 @@ function compareKeys(one: KeyColumns, other: KeyColumns): number {
   );
 }
 
+function compareTurns(one: NewTurn, other: NewTurn): number {
+  return (
+    compare(one.execution_id, other.execution_id) ||
+    compare(one.actor, other.actor) ||
+    compare(one.namespace_id, other.namespace_id)
+  );
+}
+
 function compare(one: string, other: string): number {
   return one < other ? -1 : Number(one > other);
 }
@@ -51,25 +69,27 @@ function compare(one: string, other: string): number {
 /** What a batch comes to if every key is free and the heads are those that this host wrote; undefined when it must look. */
 export function guessBatch(
   batch: readonly Submission[],
-  { claims, uses, tenants, strand }: Wanted,
+  { claims, begins, uses, tenants, strand }: Wanted,
   known: ReadonlyMap<string, TenantHead>,
 ): (Guess & { outcomes: Outcome[] }) | undefined {
   if (uses.length > 0 || !tenants.every((tenant) => known.has(tenant))) return undefined;
-  const { outcomes, writes } = decideBatch(batch, { taken: new Map(), used: new Map(), heads: known }, strand);
+  const found = { taken: new Map(), known: new Set<string>(), lost: new Set<string>(), used: new Map(), heads: known };
+  const { outcomes, writes } = decideBatch(batch, found, strand);
   const givenBack = new Set(writes.givenBack);
-  return { outcomes, writes, before: known, claims: claims.filter((claim) => !givenBack.has(claim)) };
+  return { outcomes, writes, begins, before: known, claims: claims.filter((claim) => !givenBack.has(claim)) };
 }
 
 /** Decides a batch, one submission after the other: what becomes of each, and what is written. */
 export function decideBatch(
   batch: readonly Submission[],
-  { taken, used: usedBefore, heads: headsBefore }: Found,
+  { taken, known, lost, used: usedBefore, heads: headsBefore }: Found,
   strand: number,
 ): { outcomes: Outcome[]; writes: Writes } {
   const used = new Map(usedBefore);
   const counted = new Map<string, Use>();
   const heads = new Map<string, TenantHead>();
-  const writes: Writes = { givenBack: [], uses: [], rows: [], heads: [], endings: [] };
+  const writes: Writes = { givenBack: [], uses: [], rows: [], heads: [], endings: [], turns: [] };
+  const turns = new Map<string, TurnWrite>();
 
   const isLeft = ({ use }: Alternative): boolean => use === undefined || (used.get(nameOfUse(use)) ?? 0) < use.maxUses;
   const take = ({ use, entries }: Alternative): void => {
@@ -86,12 +106,18 @@ export function decideBatch(
       heads.set(namespaceId, { namespaceId, strand, sequence: row.sequence, hash: row.hash });
     }
   };
-  const decide = ({ claim, alternatives = [], ending }: Submission): Outcome => {
+  const decide = ({ claim, begins, turn, alternatives = [], ending }: Submission): Outcome => {
     if (claim !== undefined && taken.has(claim.nonce)) return { kind: "taken", by: taken.get(claim.nonce) };
+    if (begins !== undefined && known.has(begins.id)) return { kind: "known" };
+    if (turn !== undefined && lost.has(nameOfRun(turn))) return { kind: "lost" };
     const alternative = alternatives.findIndex(isLeft);
     const chosen = alternatives[alternative];
     if (chosen !== undefined) take(chosen);
     const isRefused = alternatives.length > 0 && (chosen === undefined || chosen.isRefusal === true);
+    if (turn !== undefined) {
+      const kept = isRefused ? { ...turn, entries: [] } : turn;
+      turns.set(nameOfRun(turn), behind(turns.get(nameOfRun(turn)), kept));
+    }
     if (claim !== undefined && isRefused) writes.givenBack.push(claim);
     if (ending !== undefined) writes.endings.push(ending);
     return { kind: "kept", alternative };
@@ -104,5 +130,12 @@ export function decideBatch(
     used: used.get(name) ?? 0,
   }));
   writes.heads = [...heads.values()];
+  writes.turns = [...turns.values()];
   return { outcomes, writes };
+}
+
+/** What one run keeps in two submissions of a batch, as one. */
+function behind(first: TurnWrite | undefined, next: TurnWrite): TurnWrite {
+  if (first === undefined) return next;
+  return { ...next, entries: [...first.entries, ...next.entries], stop: next.stop ?? first.stop };
 }

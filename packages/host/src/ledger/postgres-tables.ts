@@ -1,12 +1,15 @@
 import type { Database, RunSteps, Schema, Step } from "../storage/index.ts";
 import { origin, type TenantHead } from "./chain.ts";
+import { beginRow, beginTurns, insertEntries, ownRunsSql, updateRow, updateTurns } from "./postgres-turns.ts";
 import {
+  nameOfRun,
   nameOfUse,
   type Claim,
   type Ending,
   type Found,
   type LedgerTables,
   type ReplayRow,
+  type TurnRun,
   type Wanted,
   type Writes,
 } from "./submission.ts";
@@ -69,7 +72,7 @@ const isEnded = `replay.namespace_id = ended.namespace_id and replay.actor = end
  * All of a batch at once. What it was decided upon is checked in the same statement: a key that was not free, or a head that
  * was moved, makes it divide by zero, which undoes everything.
  */
-const guessSql = `with
+const guessSql = (turns = "", isSo = "true"): string => `with
   claimed as (insert into replay (namespace_id, actor, kind, scope, id, fingerprint, host_id, claim)
     select namespace_id, actor, kind, scope, id, fingerprint, $3::integer, nonce
     from ${few("$1", "$2", `${keyColumns}, fingerprint text, nonce text, place integer`, "wanted")}
@@ -86,16 +89,28 @@ const guessSql = `with
   kept as (${rowsSql.replace("$1", "$8")}),
   finished as (update replay set result = ended.result, is_read = ended.is_read, finished_at = $9::text
     from ${few("$10", "$11", `${keyColumns}, nonce text, result text, is_read integer`, "ended")} where ${isEnded}),
-  released as (delete from replay using ${few("$12", "$13", `${keyColumns}, nonce text`, "ended")} where ${isEnded})
+  released as (delete from replay using ${few("$12", "$13", `${keyColumns}, nonce text`, "ended")} where ${isEnded})${turns}
   select 1 / (case when (select count(*) from claimed) = $2::integer and (select count(*) from taken) = 0
-    and (select count(*) from moved) = $7::integer then 1 else 0 end)`;
+    and (select count(*) from moved) = $7::integer and ${isSo} then 1 else 0 end)`;
+/** A batch without a turn does not pay for what only turns need. */
+const plainGuessSql = guessSql();
+const turnGuessSql = guessSql(
+  `,
+  begun as (${beginTurns("$14", "$15", "$3")}),
+  written as (${updateTurns("$16", "$17")}),
+  noted as (${insertEntries("$18")})`,
+  "(select count(*) from begun) = $15::integer and (select count(*) from written) = $17::integer",
+);
+const beginTurnsSql = beginTurns("$1", "$2", "$3");
+const updateTurnsSql = updateTurns("$1", "$2");
+const entriesSql = insertEntries("$1");
 const divisionByZero = "22012";
 
 /** The ledger on PostgreSQL: one statement for each table and batch, whose rows are one JSON text. */
 export function postgresTables({ transact, hostId }: Pick<Database, "transact" | "hostId">): LedgerTables {
   return {
-    async commitGuess({ claims, writes, before }) {
-      const { givenBack, rows, heads, endings } = writes;
+    async commitGuess({ claims, begins, writes, before }) {
+      const { givenBack, rows, heads, endings, turns } = writes;
       const moves = heads.map((head) => {
         const from = before.get(head.namespaceId);
         return { ...head, fromSequence: from?.sequence, fromHash: from?.hash };
@@ -112,8 +127,17 @@ export function postgresTables({ transact, hostId }: Pick<Database, "transact" |
         ...counted(done),
         ...counted(free),
       ];
+      const isWithTurns = begins.length > 0 || turns.length > 0;
+      const turnValues = [
+        ...counted(begins.map(beginRow)),
+        ...counted(turns.map(updateRow)),
+        JSON.stringify(turns.flatMap(({ entries }) => entries)),
+      ];
+      const step = isWithTurns
+        ? { sql: turnGuessSql, rows: [[...values, ...turnValues]] }
+        : { sql: plainGuessSql, rows: [values] };
       try {
-        await transact((run) => run([{ sql: guessSql, rows: [values] }], "commit"));
+        await transact((run) => run([step], "commit"));
         return true;
       } catch (error) {
         if ((error as { code?: unknown }).code === divisionByZero) return false;
@@ -124,11 +148,14 @@ export function postgresTables({ transact, hostId }: Pick<Database, "transact" |
       transact((run) => work({ begin: (wanted) => begin(run, wanted), commit: (writes) => commit(run, writes) })),
   };
 
-  async function begin(run: RunSteps, { claims, uses, tenants, strand }: Wanted): Promise<Found> {
+  async function begin(run: RunSteps, { claims, begins, runs, uses, tenants, strand }: Wanted): Promise<Found> {
     const claimRows = claims.map(claimRow);
     const useRows = uses.map(({ namespaceId, grantId }) => ({ namespace_id: namespaceId, grant_id: grantId }));
-    const [claimed, , used, heads] = await run([
+    const newTurns = begins.length === 0 ? [] : [[JSON.stringify(begins.map(beginRow)), begins.length, hostId]];
+    const [claimed, begun, owned, , used, heads] = await run([
       { sql: claimSql, rows: claims.length === 0 ? [] : [[JSON.stringify(claimRows), hostId]] },
+      { sql: beginTurnsSql, rows: newTurns },
+      { sql: ownRunsSql, rows: runs.length === 0 ? [] : [[runs.map(({ id }) => id)]] },
       ...[makeUsesSql, usedSql].map((sql) => ({ sql, rows: uses.length === 0 ? [] : [[JSON.stringify(useRows)]] })),
       { sql: headSql, rows: tenants.length === 0 ? [] : [[tenants, strand]] },
     ]);
@@ -148,6 +175,12 @@ export function postgresTables({ transact, hostId }: Pick<Database, "transact" |
     );
     return {
       taken: new Map(refused.map(({ nonce }) => [nonce, takenBy.get(nonce)])),
+      known: without(
+        begins,
+        ({ id }) => id,
+        (begun?.rows ?? []).map(({ id }) => String(id)),
+      ),
+      lost: without(runs, nameOfRun, ((owned?.rows ?? []) as unknown as TurnRun[]).map(nameOfRun)),
       used: new Map(
         ((used?.rows ?? []) as unknown as Schema["uses"][]).map((row) => [
           nameOfUse({ namespaceId: row.namespace_id, grantId: row.grant_id }),
@@ -161,11 +194,18 @@ export function postgresTables({ transact, hostId }: Pick<Database, "transact" |
   }
 }
 
+/** The names of those that were not found. */
+function without<T>(wanted: readonly T[], nameOf: (each: T) => string, found: readonly string[]): Set<string> {
+  const names = new Set(wanted.map(nameOf));
+  for (const name of found) names.delete(name);
+  return names;
+}
+
 function claimRow({ key, fingerprint, nonce }: Claim, place: number) {
   return { ...key, fingerprint, nonce, place };
 }
 
-async function commit(run: RunSteps, { givenBack, uses, rows, heads, endings }: Writes): Promise<void> {
+async function commit(run: RunSteps, { givenBack, uses, rows, heads, endings, turns }: Writes): Promise<void> {
   const step = (sql: string, values: readonly unknown[], ...rest: unknown[]): Step => ({
     sql,
     rows: values.length === 0 ? [] : [[JSON.stringify(values), ...rest]],
@@ -173,6 +213,11 @@ async function commit(run: RunSteps, { givenBack, uses, rows, heads, endings }: 
   const counts = uses.map(({ namespaceId, grantId, used }) => ({ namespace_id: namespaceId, grant_id: grantId, used }));
   await run(
     [
+      step(updateTurnsSql, turns.map(updateRow), turns.length),
+      step(
+        entriesSql,
+        turns.flatMap(({ entries }) => entries),
+      ),
       step(countSql, counts),
       step(rowsSql, rows),
       step(newHeadsSql, heads),

@@ -6,7 +6,7 @@ import { createKernel, defineTool, KernelError } from "turnpike/kernel";
 import { memoryGrants } from "turnpike/testing";
 import { z } from "zod";
 import { databaseKinds, newTenant, openPair, sharedDatabase } from "../../test/databases.ts";
-import { call, countingApi, envelope, events, operation, turn } from "../../test/counting-api.ts";
+import { call, countingApi, envelope, operation } from "../../test/counting-api.ts";
 import { alice, context, grant } from "../../test/records.ts";
 import { createReplayStore, type ReplayKey } from "./replay-store.ts";
 import { protectFromReplay } from "./replay-api.ts";
@@ -16,7 +16,7 @@ const olivia = { kind: "human", userId: "olivia" } as const;
 
 type Ask = (api: ServiceApi, context: AccessContext) => Promise<unknown>;
 
-/** The four kinds of effects: as they are first asked for, again later, with another body, and under another id. */
+/** The three kinds of effects: as they are first asked for, again later, with another body, and under another id. */
 const kinds: { kind: ReplayKey["kind"]; ask: Ask; again: Ask; otherBody: Ask; otherId: Ask }[] = [
   {
     kind: "tool",
@@ -43,13 +43,6 @@ const kinds: { kind: ReplayKey["kind"]; ask: Ask; again: Ask; otherBody: Ask; ot
     again: (api, who) => api.sendMessage(who, { ...envelope, createdAt: later }),
     otherBody: (api, who) => api.sendMessage(who, { ...envelope, payload: "bye" }),
     otherId: (api, who) => api.sendMessage(who, { ...envelope, id: "id-2" }),
-  },
-  {
-    kind: "turn",
-    ask: (api, who) => api.executeTurn(who, turn),
-    again: (api, who) => api.executeTurn(who, { ...turn, message: { ...envelope, createdAt: later } }),
-    otherBody: (api, who) => api.executeTurn(who, { ...turn, state: { step: 1 } }),
-    otherId: (api, who) => api.executeTurn(who, { ...turn, executionId: "id-2" }),
   },
 ];
 
@@ -181,8 +174,7 @@ describe.each(databaseKinds)("replay protection on %s", (databaseKind) => {
         const { api, store, effects } = await protect();
         const who = context({ namespaceId: newTenant() });
         await ask(api, who);
-        for (const of of ["turns", "reads", "writes"] as const)
-          await store.forgetResults(of, "2999-01-01T00:00:00.000Z", 500);
+        for (const of of ["reads", "writes"] as const) await store.forgetResults(of, "2999-01-01T00:00:00.000Z", 500);
         await expect(ask(api, who)).rejects.toMatchObject({ status: 409, code: "replay_interrupted" });
         expect(effects).toHaveLength(1);
       });
@@ -205,12 +197,6 @@ describe.each(databaseKinds)("replay protection on %s", (databaseKind) => {
     { kind: "message", status: "denied", code: "no_matching_grant", isFree: true },
     { kind: "message", status: "failed", code: "message_transport_not_configured", isFree: true },
     { kind: "message", status: "failed", code: "message_delivery_failed", isFree: false },
-    { kind: "turn", status: "denied", code: "no_matching_grant", isFree: true },
-    { kind: "turn", status: "denied", code: "actor_mismatch", isFree: true },
-    { kind: "turn", status: "denied", code: "credential_revoked", isFree: false },
-    { kind: "turn", status: "failed", code: "audit_unavailable", isFree: false },
-    { kind: "turn", status: "cancelled", code: "turn_cancelled", isFree: false },
-    { kind: "turn", status: "escalated", code: "no_matching_grant", isFree: false },
   ] as const) {
     const fate = row.isFree ? "leaves its id free: once it is allowed it works" : "is kept and repeated";
     test(`a ${row.kind} that is ${row.status} with ${row.code} ${fate}`, async () => {
@@ -224,7 +210,6 @@ describe.each(databaseKinds)("replay protection on %s", (databaseKind) => {
         invokeTool: answer(() => counting.api.invokeTool(who, call)),
         invokeResource: answer(() => counting.api.invokeResource(who, operation)),
         sendMessage: answer(() => counting.api.sendMessage(who, envelope)),
-        executeTurn: answer(() => counting.api.executeTurn(who, turn)),
       } as unknown as ServiceApi;
       const { api: protecting } = await protect({ api, effects: counting.effects });
       const asked = kinds.find(({ kind }) => kind === row.kind);
@@ -240,7 +225,7 @@ describe.each(databaseKinds)("replay protection on %s", (databaseKind) => {
     const { api, effects } = await protect();
     const who = context({ namespaceId: newTenant() });
     for (const { ask } of kinds) await ask(api, who);
-    expect(effects).toEqual(["tool id-1", "resource id-1", "message id-1", "turn id-1"]);
+    expect(effects).toEqual(["tool id-1", "resource id-1", "message id-1"]);
   });
 
   for (const row of [
@@ -261,16 +246,6 @@ describe.each(databaseKinds)("replay protection on %s", (databaseKind) => {
       expect(effects).toHaveLength(row.count);
     });
   }
-
-  test("a turn that is replayed shows its events again, in order, and a fresh one shows them once", async () => {
-    const { api } = await protect();
-    const who = context({ namespaceId: newTenant() });
-    const [first, second]: [unknown[], unknown[]] = [[], []];
-    await api.executeTurn(who, turn, { onEvent: (event) => void first.push(event) });
-    await api.executeTurn(who, turn, { onEvent: (event) => void second.push(event) });
-    expect(first).toEqual(events);
-    expect(second).toEqual(events);
-  });
 
   test("however many ask for the same at once, the effect happens once and all others are told to wait", async () => {
     await fc.assert(

@@ -1,4 +1,4 @@
-import { principalKey, saysNothingRan, type AccessContext, type TurnResult } from "turnpike/contracts";
+import { principalKey, saysNothingRan, type AccessContext, type TurnRequest } from "turnpike/contracts";
 import { ServiceHttpError, type ServiceApi, type ServiceApiCallOptions } from "turnpike/http";
 import { KernelError } from "turnpike/kernel";
 import { canonicalJson, sha256 } from "../base/index.ts";
@@ -21,7 +21,7 @@ export interface ReplayOptions {
 
 /**
  * Makes every effect of an api happen at most once under its id, across processes and restarts. An id belongs to the
- * actor who chose it, and what was refused before anything happened leaves it free.
+ * actor who chose it, and what was refused before anything happened leaves it free. Turns have their journal for that.
  */
 export function protectFromReplay(api: ServiceApi, options: ReplayOptions): ServiceApi {
   const once = <Result extends { status: string }>(
@@ -51,25 +51,10 @@ export function protectFromReplay(api: ServiceApi, options: ReplayOptions): Serv
       const key = { kind: "message", scope: "", id: envelope.id } as const;
       return once(context, key, body, callOptions, (watched) => api.sendMessage(context, envelope, watched));
     },
-    async executeTurn(context, request, callOptions) {
-      const { createdAt: _observed, ...message } = request.message;
-      const key = { kind: "turn", scope: "", id: request.executionId } as const;
-      let hasRun = false;
-      const result = await once(context, key, { ...request, message }, callOptions, () => {
-        hasRun = true;
-        return api.executeTurn(context, request, callOptions);
-      });
-      if (!hasRun) showAgain(result, callOptions?.onEvent);
-      return result;
-    },
   };
 }
 
-function showAgain({ events }: TurnResult, onEvent: ((event: TurnResult["events"][number]) => void) | undefined): void {
-  for (const event of events) onEvent?.(event);
-}
-
-/** Runs an effect unless its key is taken. A turn is never without its key, because it takes a slot before it keeps anything. */
+/** Runs an effect unless its key is taken. */
 async function runOnce<Result extends { status: string }>(
   options: ReplayOptions,
   key: ReplayKey,
@@ -80,8 +65,7 @@ async function runOnce<Result extends { status: string }>(
   for (;;) {
     const opened = await orUnavailable(options.store.open(key, fingerprint));
     if (opened.kind !== "open") return replayed(options, key, callOptions, opened);
-    const isClaimedLater = options.isClaimKeptByApi === true && key.kind !== "turn";
-    const isMine = isClaimedLater || (await opened.claim.make()).kind === "made";
+    const isMine = options.isClaimKeptByApi === true || (await opened.claim.make()).kind === "made";
     const ran = isMine ? await tryToRun(callOptions, opened.claim, run) : undefined;
     const state = await orUnavailable(opened.settle());
     // Somebody had the key and gave it back meanwhile: nothing ran here.
@@ -130,7 +114,7 @@ async function end<Result extends { status: string }>(
     return keep(isFree ? store.release(key, entries) : store.interrupt(key, entries));
   }
   // A tool may answer, after its effect, with a code that says that nothing ran.
-  const isFree = ran.begun === undefined && isRefused(key, ran.result);
+  const isFree = ran.begun === undefined && isRefused(ran.result);
   return keep(isFree ? store.release(key, entries) : store.finish(key, ran.result, ran.begun, entries));
 }
 
@@ -155,14 +139,9 @@ function isBeforeEffect(error: unknown, signal: AbortSignal | undefined): boolea
   return (error instanceof ServiceHttpError || error instanceof KernelError) && saysNothingRan(error.code);
 }
 
-/**
- * Whether a result says that nothing happened. A turn that failed may have called tools before it did, whatever its code;
- * a turn that was denied ran nothing if it was denied for a reason of its admission.
- */
-function isRefused({ kind }: ReplayKey, result: { status: string; error?: { code: string } }): boolean {
-  const { status, error } = result;
-  const isRefusal = status === "denied" || (status === "failed" && kind !== "turn");
-  return isRefusal && error !== undefined && saysNothingRan(error.code);
+/** Whether a result says that nothing happened. */
+function isRefused({ status, error }: { status: string; error?: { code: string } }): boolean {
+  return (status === "denied" || status === "failed") && error !== undefined && saysNothingRan(error.code);
 }
 
 async function orUnavailable<T>(answer: Promise<T>): Promise<T> {
@@ -188,6 +167,17 @@ function refusal({ kind }: { kind: "running" | "interrupted" | "conflict" }): Se
     case "conflict":
       return new ServiceHttpError(409, "replay_conflict", "This id was used for another request.");
   }
+}
+
+/** What of a turn's request tells it from others: when its message was made does not. */
+function bodyOf(request: TurnRequest): unknown {
+  const { createdAt: _observed, ...message } = request.message;
+  return { ...request, message };
+}
+
+/** The fingerprint of a turn. */
+export function turnFingerprint(context: AccessContext, request: TurnRequest): string {
+  return fingerprintOf(context, bodyOf(request));
 }
 
 /**

@@ -74,13 +74,12 @@ interface UnkeptEnding extends UnkeptWrite {
   outcome: Ending["outcome"];
 }
 
-/** Which results: those of turns, of tools that only read, and of everything else. */
-type ResultKind = "turns" | "reads" | "writes";
+/** Which results: those of tools that only read, and of everything else. */
+type ResultKind = "reads" | "writes";
 
 const resultKinds: Record<ResultKind, { isRead: 0 | 1; kinds: readonly ReplayKey["kind"][] }> = {
-  turns: { isRead: 0, kinds: ["turn"] },
   reads: { isRead: 1, kinds: ["tool"] },
-  writes: { isRead: 0, kinds: ["tool", "resource", "message"] },
+  writes: { isRead: 0, kinds: ["tool", "resource", "message", "turn"] },
 };
 
 /** The bytes of a result that are kept. */

@@ -1,6 +1,8 @@
 import { NothingChangedError, type Database, type RunSteps, type Schema, type Step } from "../storage/index.ts";
 import type { TenantHead } from "./chain.ts";
+import { beginSql, beginValues, runSql, turnSteps } from "./sqlite-turns.ts";
 import {
+  nameOfRun,
   nameOfUse,
   type Claim,
   type Ending,
@@ -37,10 +39,12 @@ const releaseSql = `delete from replay where namespace_id = ? and actor = ? and 
 export function sqliteTables({ transact, hostId }: Pick<Database, "transact" | "hostId">): LedgerTables {
   const claimRow = ({ key, fingerprint, nonce }: Claim): unknown[] => [...keyOf(key), fingerprint, hostId, nonce];
   return {
-    async commitGuess({ claims, writes, before }) {
-      const { givenBack, rows, heads, endings } = writes;
+    async commitGuess({ claims, begins, writes, before }) {
+      const { givenBack, rows, heads, endings, turns } = writes;
       const steps: Step[] = [
         { sql: claimSql, rows: [...claims, ...givenBack].map(claimRow), mustChange: true },
+        { sql: beginSql, rows: begins.map((turn) => beginValues(turn, hostId)), mustChange: true },
+        ...turnSteps(turns),
         // Before the rows: a head that somebody moved is what is wrong then, not the place of a row.
         { sql: moveHeadSql, rows: heads.map((head) => moveOf(head, before.get(head.namespaceId))), mustChange: true },
         { sql: rowSql, rows: rows.map(valuesOf) },
@@ -64,17 +68,21 @@ export function sqliteTables({ transact, hostId }: Pick<Database, "transact" | "
       transact((run) => work({ begin: (wanted) => begin(run, wanted), commit: (writes) => commit(run, writes) })),
   };
 
-  async function begin(run: RunSteps, { claims, uses, tenants, strand }: Wanted): Promise<Found> {
-    const [claimed, used, heads] = await run([
+  async function begin(run: RunSteps, { claims, begins, runs, uses, tenants, strand }: Wanted): Promise<Found> {
+    const [claimed, begun, used, heads, ...owned] = await run([
       { sql: claimSql, rows: claims.map(claimRow) },
+      { sql: beginSql, rows: begins.map((turn) => beginValues(turn, hostId)) },
       { sql: usedSql, rows: uses.map(({ namespaceId, grantId }) => [namespaceId, grantId]) },
       { sql: headSql, rows: tenants.map((tenant) => [tenant, strand]) },
+      ...runs.map(({ id, run: number }) => ({ sql: runSql, rows: [[id, number]] })),
     ]);
     const refused = claims.filter((_claim, place) => claimed?.changes[place] === 0);
     const taken =
       refused.length === 0 ? [] : await run(refused.map(({ key }) => ({ sql: takenSql, rows: [keyOf(key)] })));
     return {
       taken: new Map(refused.map(({ nonce }, place) => [nonce, taken[place]?.rows[0] as unknown as ReplayRow])),
+      known: new Set(begins.flatMap(({ id }, place) => (begun?.changes[place] === 0 ? [id] : []))),
+      lost: new Set(runs.flatMap((each, place) => (owned[place]?.rows.length === 0 ? [nameOfRun(each)] : []))),
       used: new Map(
         ((used?.rows ?? []) as unknown as Schema["uses"][]).map((row) => [
           nameOfUse({ namespaceId: row.namespace_id, grantId: row.grant_id }),
@@ -86,8 +94,9 @@ export function sqliteTables({ transact, hostId }: Pick<Database, "transact" | "
   }
 }
 
-async function commit(run: RunSteps, { givenBack, uses, rows, heads, endings }: Writes): Promise<void> {
+async function commit(run: RunSteps, { givenBack, uses, rows, heads, endings, turns }: Writes): Promise<void> {
   const steps: Step[] = [
+    ...turnSteps(turns),
     { sql: countSql, rows: uses.map(({ namespaceId, grantId, used }) => [namespaceId, grantId, used]) },
     { sql: rowSql, rows: rows.map(valuesOf) },
     {

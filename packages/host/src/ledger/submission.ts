@@ -44,10 +44,50 @@ export interface Alternative {
   isRefusal?: boolean;
 }
 
+/** A turn that is to begin, run by this host. Its key has to be free. */
+export type NewTurn = Pick<
+  Schema["turns"],
+  | "id"
+  | "namespace_id"
+  | "actor"
+  | "execution_id"
+  | "fingerprint"
+  | "is_async"
+  | "heading"
+  | "content"
+  | "started_at"
+  | "updated_at"
+>;
+
+/** How far a turn has come. */
+type TurnProgressColumns = Pick<
+  Schema["turns"],
+  "steps" | "tool_calls" | "ran_ms" | "updated_at" | "entries" | "events"
+>;
+
+/** That a turn runs no further here: it waits, or it has ended. */
+export type TurnStopColumns = Pick<
+  Schema["turns"],
+  "status" | "question_id" | "question_expires_at" | "waiting" | "result" | "completed_at"
+> & { is_refused: 0 | 1 };
+
+/** What a run of a turn keeps. INVARIANT: nothing is written of it when the turn is another run's, or nobody's. */
+export interface TurnWrite {
+  id: string;
+  run: number;
+  entries: readonly Schema["turn_entries"][];
+  progress: TurnProgressColumns;
+  stop?: TurnStopColumns | undefined;
+}
+
 /** What has to be durable together: all of it is, or nothing. */
 export interface Submission {
   /** When its key is taken already, nothing else of the submission is written. */
   claim?: Claim;
+  /** When its key is taken already, nothing else of the submission is written. */
+  begins?: NewTurn;
+  /** When the turn is lost to another run, nothing else of the submission is written. Entries are not kept with a refusal. */
+  turn?: TurnWrite;
   /** The first whose use is left is written; the others are not. */
   alternatives?: readonly Alternative[];
   ending?: Ending;
@@ -58,11 +98,20 @@ export type Outcome =
   /** `alternative` is -1 when none of them could be taken. */
   | { kind: "kept"; alternative: number }
   /** Undefined when the row by which it was taken is gone again. */
-  | { kind: "taken"; by: ReplayRow | undefined };
+  | { kind: "taken"; by: ReplayRow | undefined }
+  /** The key of the turn that was to begin is taken. */
+  | { kind: "known" }
+  /** The turn is another run's by now, or nobody's. */
+  | { kind: "lost" };
+
+/** A run that has to be the one that may write. */
+export type TurnRun = Pick<TurnWrite, "id" | "run">;
 
 /** What a batch has to know before it can be decided. */
 export interface Wanted {
   claims: readonly Claim[];
+  begins: readonly NewTurn[];
+  runs: readonly TurnRun[];
   uses: readonly Omit<Use, "maxUses">[];
   tenants: readonly string[];
   /** The strand of the tenants' chains that the batch goes on with. */
@@ -73,6 +122,10 @@ export interface Wanted {
 export interface Found {
   /** The rows by which claims could not be made, by the nonces of the claims. */
   taken: ReadonlyMap<string, ReplayRow | undefined>;
+  /** The ids of turns that could not begin, because their keys are taken. */
+  known: ReadonlySet<string>;
+  /** Runs that may not write any more, by `nameOfRun`. */
+  lost: ReadonlySet<string>;
   /** Uses by `nameOfUse`; none for a grant that was not used yet. */
   used: ReadonlyMap<string, number>;
   heads: ReadonlyMap<string, TenantHead>;
@@ -86,6 +139,8 @@ export interface Writes {
   rows: Schema["audit"][];
   heads: TenantHead[];
   endings: Ending[];
+  /** Each turn once. */
+  turns: TurnWrite[];
 }
 
 /** One transaction of a batch. */
@@ -99,6 +154,9 @@ interface LedgerTransaction {
 export interface Guess {
   /** Those that are kept; each key has to be free, as those of `writes.givenBack` have to be. */
   claims: readonly Claim[];
+  /** The key of each has to be free. */
+  begins: readonly NewTurn[];
+  /** Each turn of them has to be the run's. */
   writes: Omit<Writes, "uses">;
   /** The heads that its rows go on from. */
   before: ReadonlyMap<string, TenantHead>;
@@ -113,4 +171,8 @@ export interface LedgerTables {
 
 export function nameOfUse({ namespaceId, grantId }: Omit<Use, "maxUses">): string {
   return JSON.stringify([namespaceId, grantId]);
+}
+
+export function nameOfRun({ id, run }: TurnRun): string {
+  return `${id} ${run}`;
 }

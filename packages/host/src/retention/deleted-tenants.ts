@@ -83,7 +83,7 @@ export function createDeletedTenants({ db }: Database, cache: ReadCache, revisio
       return revisions.write(async (transaction) => {
         const tenant = columnText(namespaceId);
         // A call that was under way may have written after everything was removed. Whoever has files is an owner.
-        for (const table of [...rowTables, "owners"] as const) {
+        for (const table of [...rowTables, "turns", "owners"] as const) {
           const left = transaction.selectFrom(table).select("namespace_id").where("namespace_id", "=", tenant).limit(1);
           if ((await left.executeTakeFirst()) !== undefined) return false;
         }

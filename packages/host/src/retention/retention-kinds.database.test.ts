@@ -4,6 +4,15 @@ import { databaseKinds, openFresh, openPair } from "../../test/databases.ts";
 import { askIn, escalation } from "../../test/office.ts";
 import { recordingLog } from "../../test/recording-log.ts";
 import { alice, auditEvent } from "../../test/records.ts";
+import {
+  beginTurn,
+  endedEntry,
+  eventEntries,
+  progress,
+  turnKey,
+  turnToBegin,
+  waitingEntry,
+} from "../../test/turn-journals.ts";
 import { openStores } from "../compose/stores.ts";
 import { createReplayStore } from "../ledger/index.ts";
 import type { Database } from "../storage/index.ts";
@@ -34,12 +43,54 @@ async function hostsIn({ db, hostId }: Database): Promise<number[]> {
 }
 
 describe.each(databaseKinds)("on %s", (kind) => {
-  test("results of turns are kept as long as other results unless a setting says otherwise", async () => {
+  test("journals of turns are kept for thirty days unless a setting says otherwise", async () => {
     const database = await openFresh(kind);
     const daysOf = (settings: object) =>
       Object.fromEntries(kindsOf(database, settings).map(({ name, keepMs }) => [name, keepMs / 86_400_000]));
-    expect(daysOf({})).toMatchObject({ "results of turns": 7, results: 7, "results of reads": 1 / 24 });
-    expect(daysOf({ turnsDays: 2 })).toMatchObject({ "results of turns": 2, results: 7 });
+    expect(daysOf({})).toMatchObject({ "journals of turns": 30, results: 7, "results of reads": 1 / 24 });
+    expect(daysOf({ turnsDays: 2 })).toMatchObject({ "journals of turns": 2, results: 7 });
+  });
+
+  test("the journal of a turn goes after it ended, and its state stays; those that go on keep theirs", async () => {
+    const database = await openFresh(kind);
+    const { turns } = openStores(database);
+    const endedAt = (completedAt: string) => endedEntry("turn", { completedAt });
+    for (const [id, ...end] of [
+      ["old", endedAt("2026-01-01T00:00:00.000Z")],
+      ["new", endedAt("2026-01-05T00:00:00.000Z")],
+      ["running"],
+      ["waiting", waitingEntry("question", "2026-01-01T00:00:00.000Z")],
+    ] as const)
+      await (await beginTurn(turns, turnToBegin("acme", id))).write([...eventEntries(0, 2), ...end], progress);
+    const statesBefore = await turns.listAll({ limit: 9 });
+    expect(await remove(database, "journals of turns", "2026-01-04T00:00:00.000Z")).toBe(3);
+    const left = await database.db.selectFrom("turn_entries").select("turn").distinct().execute();
+    expect(left).toHaveLength(3);
+    const old = await turns.find(turnKey("acme", "old"));
+    expect(old).toMatchObject({ status: "succeeded", steps: 1, result: { output: "done", events: [] } });
+    expect(await turns.events(turnKey("acme", "old"), -1)).toEqual([]);
+    expect(await turns.begin(turnToBegin("acme", "old"), {})).toMatchObject({ kind: "known", isSame: true });
+    // What was asked is not part of the state.
+    const contents = database.db.selectFrom("turns").select("execution_id").where("content", "is", null);
+    expect(await contents.execute()).toEqual([{ execution_id: "old" }]);
+    const others = (of: typeof statesBefore) => of.turns.filter(({ state }) => state.executionId !== "old");
+    expect(others(await turns.listAll({ limit: 9 }))).toEqual(others(statesBefore));
+    expect(await remove(database, "journals of turns", "2026-01-04T00:00:00.000Z")).toBe(0);
+  });
+
+  test("journals go a few entries and a few turns at a time, until none is left", async () => {
+    const database = await openFresh(kind);
+    const { turns } = openStores(database);
+    const many = Array.from({ length: 45 }, (_, place) => `turn-${place}`);
+    for (const id of many)
+      await (await beginTurn(turns, turnToBegin("acme", id))).write([...eventEntries(0, 2), endedEntry(id)], progress);
+    const counts: number[] = [];
+    const journals = kindsOf(database).find(({ name }) => name === "journals of turns");
+    do counts.push((await journals?.removeSome(future, 50)) ?? 0);
+    while (counts.at(-1) === 50);
+    expect(counts.length).toBeGreaterThan(2);
+    expect(await database.db.selectFrom("turn_entries").selectAll().execute()).toEqual([]);
+    expect((await turns.listAll({ limit: 99 })).turns).toHaveLength(45);
   });
 
   test("a message goes after it was acknowledged, and one that waits stays", async () => {
@@ -123,8 +174,11 @@ describe.each(databaseKinds)("on %s", (kind) => {
     const database = await openFresh(kind);
     const { db, hostId } = database;
     const startedAt = { started_at: "2026-01-01T00:00:00.000Z" };
-    await db.insertInto("hosts").values([startedAt, startedAt, startedAt]).execute();
-    const [claiming = 0, running = 0, unneeded = 0] = await hostsIn(database);
+    await db.insertInto("hosts").values([startedAt, startedAt, startedAt, startedAt]).execute();
+    const [claiming = 0, running = 0, unneeded = 0, interrupted = 0] = await hostsIn(database);
+    const { turns } = openStores(database);
+    await beginTurn(turns, turnToBegin("acme", "turn"));
+    await db.updateTable("turns").set({ host_id: interrupted }).execute();
     const claim = { namespace_id: "acme", actor: "", kind: "tool", scope: "", fingerprint: "one" };
     await db
       .insertInto("replay")
@@ -138,12 +192,13 @@ describe.each(databaseKinds)("on %s", (kind) => {
       .values({ id: "turn", host_id: running, namespace_id: "acme", credential_id: "one" })
       .execute();
     expect(await remove(database, "hosts")).toBe(1);
-    expect(await hostsIn(database)).toEqual([claiming, running]);
+    expect(await hostsIn(database)).toEqual([claiming, running, interrupted]);
     // Its claim is known to be interrupted for as long as it is kept.
     const key = { namespaceId: "acme", actor: "", kind: "tool", scope: "", id: "open" } as const;
     expect(await createReplayStore(database).begin(key, "one")).toEqual({ kind: "interrupted" });
     await db.deleteFrom("replay").execute();
     await db.deleteFrom("running_turns").execute();
+    await db.deleteFrom("turns").execute();
     await remove(database, "hosts");
     expect(await hostsIn(database)).toEqual([]);
     expect(await db.selectFrom("hosts").select("id").execute()).toEqual([{ id: hostId }]);

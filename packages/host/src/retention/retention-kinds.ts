@@ -2,12 +2,11 @@ import { sql, type RawBuilder } from "kysely";
 import { z } from "zod";
 import { positive } from "../base/index.ts";
 import type { ReplayStore } from "../ledger/index.ts";
+import { forgetEndedTurns } from "./old-turns.ts";
 import { fewRows, freePages, livingHosts, type Database, type Schema } from "../storage/index.ts";
 
 export const RetentionSettingsSchema = z.strictObject({
-  turnsDays: positive
-    .optional()
-    .describe("days for which results of turns are kept; replay.keepResultsDays unless set"),
+  turnsDays: positive.default(30).describe("days for which the journal of a turn is kept after it ended"),
   auditDays: positive
     .optional()
     .describe("days for which audit rows are kept before they are exported; for ever unless set"),
@@ -52,9 +51,9 @@ export function retentionKinds(
       removeSome: (before, most) => forgetResults("reads", before, most),
     },
     {
-      name: "results of turns",
-      keepMs: (retention.turnsDays ?? replay.keepResultsDays) * dayMs,
-      removeSome: (before, most) => forgetResults("turns", before, most),
+      name: "journals of turns",
+      keepMs: retention.turnsDays * dayMs,
+      removeSome: (before, most) => forgetEndedTurns(database, before, most),
     },
     {
       name: "results",
@@ -87,6 +86,7 @@ export function retentionKinds(
 function isGone({ kind, hostId }: Database): RawBuilder<boolean> {
   const living = kind === "postgres" ? sql`id in ${livingHosts}` : sql`false`;
   return sql`id <> ${hostId} and not ${living}
+    and not exists (select 1 from turns where turns.host_id = hosts.id and turns.status = 'running')
     and not exists (select 1 from running_turns where running_turns.host_id = hosts.id)
     and not exists (select 1 from replay where replay.host_id = hosts.id and replay.finished_at is null)`;
 }

@@ -5,6 +5,7 @@ import { removeSomeFiles } from "../files/index.ts";
 import { fewRows, type Database, type Schema } from "../storage/index.ts";
 import { exportAndRemove, type AuditRetentionParts } from "./audit-retention.ts";
 import { rowTables, type DeletedTenant, type DeletedTenants } from "./deleted-tenants.ts";
+import { removeSomeTurns } from "./old-turns.ts";
 import type { RetentionTask, RunStep } from "./retention.ts";
 
 /** What deleting tenants uses. */
@@ -53,6 +54,7 @@ async function removeTenant(parts: DeletionParts, tenant: string, step: RunStep)
       return (await left.limit(1).executeTakeFirst()) === undefined ? 0 : 1;
     });
   }
+  await removeAll((transaction) => removeSomeTurns(parts.database, transaction, tenant, rowsAtOnce));
   await removeAll((transaction) => removeSomeFiles(parts.database, transaction, tenant, filesAtOnce));
   return removed;
 }

@@ -63,6 +63,56 @@ export interface Schema {
     /** 1 for the result of a tool that only reads. */
     is_read: Generated<number>;
   };
+  /** One row for each turn: where it is, and what is needed to go on with it. */
+  turns: {
+    /** Sorts by age. */
+    id: string;
+    namespace_id: string;
+    /** Empty in rows from before actors were kept: the execution id is taken, whoever asks. */
+    actor: string;
+    execution_id: string;
+    fingerprint: string;
+    is_async: number;
+    status: string;
+    /** The host that runs the turn; null when nobody does. */
+    host_id: number | null;
+    /** The number of the run that may write. */
+    run: number;
+    is_cancelled: Generated<number>;
+    /** 1 for a turn that was refused at its admission: its execution id is free. */
+    is_refused: Generated<number>;
+    /** 1 when the entries are gone, because they are too old. */
+    is_forgotten: Generated<number>;
+    question_id: string | null;
+    question_expires_at: string | null;
+    /** What the state says of the turn, wherever it is. */
+    heading: string;
+    /** What a run needs; null when there is none any more. */
+    content: string | null;
+    /** The call and the escalation that the turn waits for. */
+    waiting: string | null;
+    /** Without its events. */
+    result: string | null;
+    steps: number;
+    tool_calls: number;
+    ran_ms: number;
+    /** The position of the next entry. */
+    entries: number;
+    /** How many of the entries are events. */
+    events: number;
+    started_at: string;
+    updated_at: string;
+    completed_at: string | null;
+  };
+  /** What was kept of turns. */
+  turn_entries: {
+    turn: string;
+    position: number;
+    kind: string;
+    /** Of an event. */
+    sequence: number | null;
+    content: string;
+  };
   escalations: {
     namespace_id: string;
     id: string;

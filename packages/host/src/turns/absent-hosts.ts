@@ -6,42 +6,56 @@ import { type Database, livingHosts } from "../storage/index.ts";
  */
 const graceMs = 10_000;
 
+/** What a look at hosts finds: those that were absent at every look for longer than the grace period, and the others. */
+export interface Absence {
+  gone: number[];
+  others: number[];
+}
+
+/**
+ * Makes a function that looks at hosts, given those that seem to be absent. `now` is a monotonic clock in milliseconds.
+ * Where one process has the database at a time, every other host is gone.
+ */
+export function createAbsence(
+  database: Pick<Database, "isAlive" | "isShared">,
+  now: () => number,
+  grace: number,
+): (candidates: () => Promise<readonly number[]>) => Promise<Absence> {
+  let absentSince = new Map<number, number>();
+  return async (candidates) => {
+    const seen = absentSince;
+    // If this look fails, hosts have to be found absent anew.
+    absentSince = new Map();
+    const still = new Map<number, number>();
+    const absence: Absence = { gone: [], others: [] };
+    for (const id of await candidates()) {
+      // After an outage of the database, every host is absent for a moment.
+      const isAlive = await database.isAlive(id);
+      const since = seen.get(id) ?? now();
+      if (!isAlive) still.set(id, since);
+      const isGone = !isAlive && (!database.isShared || now() - since > grace);
+      absence[isGone ? "gone" : "others"].push(id);
+    }
+    absentSince = still;
+    return absence;
+  };
+}
+
 /**
  * Makes a function that removes the rows of hosts that it found absent at every look for longer than the grace period. It
  * returns whether rows of absent hosts are left. While there are, it has to be called again soon.
  */
 export function createAbsentHostRemoval(database: Database, now: () => number): () => Promise<boolean> {
   const { db, hostId } = database;
-  let absentSince = new Map<number, number>();
+  const look = createAbsence(database, now, graceMs);
   return async () => {
-    const seen = absentSince;
-    // If this look fails, hosts have to be found absent anew.
-    absentSince = new Map();
-    const absent = await db
-      .selectFrom("running_turns")
-      .select("host_id as id")
-      .distinct()
-      .where("host_id", "!=", hostId)
-      .where("host_id", "not in", livingHosts)
-      .execute();
-    const still = new Map<number, number>();
-    let areLeft = false;
-    for (const { id } of absent) {
-      // After an outage of the database, every host is absent for a moment.
-      const isAlive = await database.isAlive(id);
-      const since = seen.get(id) ?? now();
-      if (!isAlive && now() - since > graceMs) {
-        await db
-          .deleteFrom("running_turns")
-          .where("host_id", "=", id)
-          .where("host_id", "not in", livingHosts)
-          .execute();
-      } else {
-        areLeft = true;
-        if (!isAlive) still.set(id, since);
-      }
-    }
-    absentSince = still;
-    return areLeft;
+    const { gone, others } = await look(async () => {
+      const absent = db.selectFrom("running_turns").select("host_id as id").distinct();
+      const rows = await absent.where("host_id", "!=", hostId).where("host_id", "not in", livingHosts).execute();
+      return rows.map(({ id }) => id);
+    });
+    for (const id of gone)
+      await db.deleteFrom("running_turns").where("host_id", "=", id).where("host_id", "not in", livingHosts).execute();
+    return others.length > 0;
   };
 }

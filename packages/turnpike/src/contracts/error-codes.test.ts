@@ -40,6 +40,8 @@ const rows = [
   { code: "tool_execution_failed", families: ["tool"] },
   { code: "invalid_tool_result", families: ["tool"] },
   { code: "tool_interrupted", families: ["tool"] },
+  { code: "escalation_denied", families: ["tool"] },
+  { code: "escalation_expired", families: ["tool"] },
 
   { code: "resource_provider_not_found", families: ["resource"] },
   { code: "resource_execution_failed", families: ["resource"] },

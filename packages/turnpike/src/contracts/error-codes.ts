@@ -126,6 +126,8 @@ export const errorCodes = {
     meaning: "The process ended while the tool ran; it may have had its effect.",
     retry: false,
   },
+  escalation_denied: { families: ["tool"], meaning: "The question was answered with no.", retry: false },
+  escalation_expired: { families: ["tool"], meaning: "Nobody answered the question in time.", retry: false },
   invalid_tool_result: {
     families: ["tool"],
     meaning: "The tool answered with something that is no result.",

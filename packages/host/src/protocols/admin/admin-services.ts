@@ -30,6 +30,8 @@ export interface AdminServices {
   clock: () => Date;
   /** Goes on with removing what is left of deleted tenants, in the background. */
   removeDeletedTenants(): void;
+  /** Goes on at once with turns whose question was answered. */
+  wakeTurns(): void;
 }
 
 /** One operation. Refusals are thrown as a `ServiceHttpError`. */

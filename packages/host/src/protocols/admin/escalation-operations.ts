@@ -7,6 +7,7 @@ import { conflict, invalid, notFound, paginate, type AdminOperations, type Admin
 export function escalationOperations({
   stores: { escalations },
   clock,
+  wakeTurns,
 }: AdminServices): AdminOperations<"listEscalations" | "approveEscalation" | "denyEscalation"> {
   const find = async (namespaceId: string, id: string, ask: string, at: string): Promise<EscalationRecord> => {
     const escalation = await escalations.find(namespaceId, id, at);
@@ -44,15 +45,19 @@ export function escalationOperations({
         const answered = await escalations
           .approve({ namespaceId, id, ask, by: operator.id, at }, grant)
           .catch(refuseTakenId);
-        return { escalation: done(answered), grant };
+        const approved = { escalation: done(answered), grant };
+        wakeTurns();
+        return approved;
       });
     },
     async denyEscalation({ namespaceId, id, ask, reason }, operator) {
       const at = clock().toISOString();
       const escalation = await find(namespaceId, id, ask, at);
-      return operator.change(changeOf("escalation.deny", escalation), async () => ({
-        escalation: done(await escalations.deny({ namespaceId, id, ask, by: operator.id, at }, reason)),
-      }));
+      return operator.change(changeOf("escalation.deny", escalation), async () => {
+        const denied = done(await escalations.deny({ namespaceId, id, ask, by: operator.id, at }, reason));
+        wakeTurns();
+        return { escalation: denied };
+      });
     },
   };
 }

@@ -7,6 +7,7 @@ import { envelope } from "../../../test/counting-api.ts";
 import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../../test/databases.ts";
 import { askIn, oona, openOffice, type Office, type Refusal } from "../../../test/office.ts";
 import { access, alice, context, grant, neverAborted } from "../../../test/records.ts";
+import { beginTurn, endedEntry, eventEntries, progress, turnToBegin } from "../../../test/turn-journals.ts";
 import { verifyExport } from "../../audit/index.ts";
 import { openStores } from "../../compose/stores.ts";
 import type { Database } from "../../storage/database.ts";
@@ -33,6 +34,10 @@ async function fill({ stores }: Office, namespaceId: string): Promise<string> {
   const key = { namespaceId, actor: "agent:assistant", kind: "tool", scope: "trace-1" } as const;
   for (const id of ["running", "finished"]) await stores.replay.begin({ ...key, id }, "one");
   await stores.replay.finish({ ...key, id: "finished" }, { status: "succeeded" });
+  for (const id of ["running", "ended"]) {
+    const pen = await beginTurn(stores.turns, turnToBegin(namespaceId, id));
+    await pen.write([...eventEntries(), ...(id === "ended" ? [endedEntry(id)] : [])], progress);
+  }
   return (await stores.credentials.create({ namespaceId, access })).token;
 }
 
@@ -56,6 +61,10 @@ async function countRows({ db }: Database, namespaceId: string): Promise<Record<
     if (count > 0) counts[name] = count;
   }
   return counts;
+}
+
+async function countEntries({ db }: Database): Promise<number> {
+  return (await db.selectFrom("turn_entries").select("turn").execute()).length;
 }
 
 async function countWords({ db }: Database): Promise<number> {
@@ -83,6 +92,7 @@ describe.each(databaseKinds)("deleting a tenant on %s", (kind) => {
     const token = await fill(office, "gone");
     await fill(office, beside);
     const [others, words] = [await countRows(database, beside), await countWords(database)];
+    const entries = await countEntries(database);
     expect(Object.keys(others).toSorted()).toEqual(await tablesToFill(database));
 
     expect(await deleteTenant(office, "gone")).toBe(false);
@@ -100,6 +110,7 @@ describe.each(databaseKinds)("deleting a tenant on %s", (kind) => {
     });
     expect(await countRows(database, beside)).toEqual(others);
     expect(await countWords(database)).toBe(words / 2);
+    expect(await countEntries(database)).toBe(entries / 2);
   });
 
   test("is on its trail: what came before is exported, and the last row says who deleted it", async () => {

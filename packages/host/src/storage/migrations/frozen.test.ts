@@ -19,6 +19,7 @@ const frozen = {
     "0009-audit-strands d63192e9970efe09",
     "0010-read-indexes 25f4c6323b8cd33a",
     "0011-retention 5c4e3f922a22a2de",
+    "0012-turns b3848153ccd949c7",
   ],
   postgres: [
     "0001-kernel-stores ed0a4198b2c7b8da",
@@ -32,6 +33,7 @@ const frozen = {
     "0009-audit-strands 324afcaf19766f2d",
     "0010-read-indexes 75e81bbf5be75541",
     "0011-retention 5c4e3f922a22a2de",
+    "0012-turns b3848153ccd949c7",
   ],
 };
 
@@ -59,6 +61,7 @@ test("migrations import nothing from the rooms of the host or from the library",
     "sqlite.ts",
     "postgres.ts",
     "move-files.ts",
+    "move-turns.ts",
   ]) {
     const source = readFileSync(new URL(file, import.meta.url), "utf8");
     const imported = [...source.matchAll(/ from "(.*)"/g)].map(([, from]) => from);

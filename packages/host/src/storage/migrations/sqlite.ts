@@ -2,6 +2,7 @@ import { fillParents } from "./fill-parents.ts";
 import { markRevoked } from "./mark-revoked.ts";
 import type { Migration } from "./migration.ts";
 import { indexOnSqlite, moveFiles } from "./move-files.ts";
+import { moveTurns } from "./move-turns.ts";
 
 /**
  * An earlier version ran 0001 to 0005 statement by statement. A file that it left in the middle of one has some of its
@@ -170,6 +171,33 @@ export const sqliteMigrations: readonly Migration[] = [
       `create table audit_anchors (namespace_id text not null, strand integer not null, content text not null,
          primary key (namespace_id, strand))`,
       "create table deleted_tenants (namespace_id text primary key, content text not null, finished_at text)",
+    ],
+  },
+  {
+    name: "0012-turns",
+    // A list has an index for each of its filters that also has its order. What runs, what waits and what ended without being
+    // forgotten is few of what there is: those indexes are partial.
+    statements: [
+      `create table turns (id text primary key, namespace_id text not null, actor text not null, execution_id text not null,
+         fingerprint text not null, is_async integer not null, status text not null, host_id integer,
+         run integer not null, is_cancelled integer not null default 0, is_refused integer not null default 0,
+         is_forgotten integer not null default 0, question_id text, question_expires_at text, heading text not null,
+         content text, waiting text, result text, steps integer not null, tool_calls integer not null,
+         ran_ms bigint not null, entries integer not null, events integer not null, started_at text not null,
+         updated_at text not null, completed_at text)`,
+      "create unique index turns_by_key on turns (namespace_id, execution_id, actor)",
+      "create index turns_of_actor on turns (namespace_id, actor, id)",
+      "create index turns_of_actor_by_status on turns (namespace_id, actor, status, id)",
+      "create index turns_of_tenant on turns (namespace_id, id)",
+      "create index turns_of_tenant_by_status on turns (namespace_id, status, id)",
+      "create index turns_by_status on turns (status, id)",
+      "create index turns_running on turns (host_id) where status = 'running'",
+      "create index turns_waiting on turns (namespace_id, question_id) where question_id is not null",
+      "create index turns_by_expiry on turns (question_expires_at) where question_expires_at is not null",
+      "create index turns_ended on turns (completed_at) where completed_at is not null and is_forgotten = 0",
+      `create table turn_entries (turn text not null, position integer not null, kind text not null, sequence integer,
+         content text not null, primary key (turn, position))`,
+      moveTurns,
     ],
   },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.

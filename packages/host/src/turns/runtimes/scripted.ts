@@ -9,17 +9,21 @@ import {
 
 /**
  * The demo's driver, which needs no model. It reads the file that the message names (`{ "read": "notes/todo.md" }`) and
- * returns the result. When reading is denied, it escalates if it may.
+ * returns the result. When reading is denied, it escalates if it may, and reads again when somebody said yes.
  */
 const driver: TurnDriver = {
   manifest: { id: "scripted", version: "1" },
+  resumes: (version) => version === "1",
   open(turn) {
     const path = pathOf(turn);
     const mayEscalate = turn.tools.some(({ name }) => name === escalationToolName);
     return Promise.resolve({
       next(input) {
-        if (input.type === "start") return Promise.resolve({ type: "tools", calls: [readCall(turn, path)] });
-        const isDenied = input.results.some(({ status }) => status === "denied");
+        if (input.type === "start") return Promise.resolve({ type: "tools", calls: [readCall(turn, path, "read")] });
+        const [result] = input.results;
+        if (result?.tool === escalationToolName && result.status === "succeeded")
+          return Promise.resolve({ type: "tools", calls: [readCall(turn, path, "read-again")] });
+        const isDenied = result?.status === "denied" && result.callId === `${turn.executionId}-read`;
         if (!isDenied || !mayEscalate) return Promise.resolve({ type: "complete", output: input.results.map(summary) });
         const requestedAuthority = { capabilities: [toRead(path)] };
         return Promise.resolve({ type: "escalate", reason: `I was asked to read ${path}.`, requestedAuthority });
@@ -36,9 +40,9 @@ function pathOf({ message: { payload } }: RuntimeTurn): string {
   return typeof path === "string" ? path : "notes/todo.md";
 }
 
-function readCall({ message, executionId }: RuntimeTurn, path: string): ToolCall {
+function readCall({ message, executionId }: RuntimeTurn, path: string, name: string): ToolCall {
   return {
-    id: `${executionId}-read`,
+    id: `${executionId}-${name}`,
     tool: "files.read",
     arguments: { path },
     requestedAt: message.createdAt,

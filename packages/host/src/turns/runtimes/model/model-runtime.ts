@@ -1,5 +1,5 @@
 import type { ModelMessage } from "ai";
-import type { JsonObject, ToolResult } from "turnpike/contracts";
+import type { JsonObject, JsonValue, ToolResult } from "turnpike/contracts";
 import { errorObject } from "turnpike/kernel";
 import {
   escalationToolName,
@@ -40,6 +40,7 @@ export function modelRuntime(config: ModelConfig, apiKey: string | undefined, is
 function modelDriver(config: ModelConfig, model: Model, isSenderVerified = false): TurnDriver {
   return {
     manifest: { id: "model", version: "1" },
+    resumes: (version) => version === "1",
     open(turn, host) {
       const earlier = readConversation(turn.state);
       const session =
@@ -52,6 +53,21 @@ function modelDriver(config: ModelConfig, model: Model, isSenderVerified = false
 const refusing: TurnSession = {
   next: () => Promise.resolve({ type: "fail", error: errorObject("invalid_turn_state") }),
 };
+
+/** A reply that called tools. */
+interface Reply {
+  parts: ReplyPart[];
+  planned: PlannedCall[];
+}
+
+/** What a session has to know of a decision to go on behind it. The results of its calls come with the next one. */
+interface Memory {
+  replies: Reply[];
+  requests: number;
+  replyCharacters: number;
+  usage: JsonObject;
+  state: JsonObject | undefined;
+}
 
 interface Opening {
   turn: RuntimeTurn;
@@ -68,7 +84,9 @@ function openSession(config: ModelConfig, model: Model, opening: Opening): TurnS
   const modelUsage = openModelUsage();
   const conversation: Entry[] = [...earlier, { role: "user", text: textOf(turn.message.payload) }];
   const messages: ModelMessage[] = messagesOf(conversation);
-  let pending: { parts: ReplyPart[]; planned: PlannedCall[] } = { parts: [], planned: [] };
+  let pending: Reply = { parts: [], planned: [] };
+  /** The replies of this decision: the last one waits for its results. */
+  let replies: Reply[] = [];
   let requests = 0;
   let denials = 0;
   let replyCharacters = 0;
@@ -110,6 +128,7 @@ function openSession(config: ModelConfig, model: Model, opening: Opening): TurnS
       }
       const room = maxDenials - denials;
       pending = { parts, planned: planCalls(made, { turn, names, step: requests - 1, room }) };
+      replies.push(pending);
       const calls = pending.planned.flatMap((plan) => (plan.kind === "planned" ? [plan.call] : []));
       const escalation = calls.find(({ tool }) => tool === escalationToolName);
       if (escalation !== undefined) conclude(text || String(escalation.arguments["reason"]));
@@ -122,8 +141,23 @@ function openSession(config: ModelConfig, model: Model, opening: Opening): TurnS
 
   return {
     next(input, signal) {
+      replies = [];
       if (input.type === "tool_results") learn(input.results);
       return decide(signal);
+    },
+    memory() {
+      const memory: Memory = { replies, requests, replyCharacters, usage: modelUsage.total(), state };
+      return JSON.parse(JSON.stringify(memory)) as JsonValue;
+    },
+    recall(input, memory) {
+      const kept = memory as unknown as Memory;
+      if (input.type === "tool_results") learn(input.results);
+      kept.replies.forEach((reply, place) => {
+        pending = reply;
+        if (place < kept.replies.length - 1) learn([]);
+      });
+      ({ requests, replyCharacters, state } = kept);
+      modelUsage.restore(kept.usage);
     },
     metadata() {
       const { provider, model: id } = config;

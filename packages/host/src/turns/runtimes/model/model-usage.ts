@@ -7,14 +7,16 @@ export interface ModelUsage {
   add(finish: Finish): JsonObject;
   /** The total so far, for the metadata of the result. */
   total(): JsonObject;
+  /** Goes on from an earlier total. */
+  restore(total: JsonObject): void;
 }
 
 const counted = ["inputTokens", "outputTokens", "totalTokens"] as const;
 
 /** Opens the count of a turn. Numbers that a provider does not report are left out. */
 export function openModelUsage(): ModelUsage {
-  const finishReasons: string[] = [];
-  const usage: Record<string, number> = {};
+  let finishReasons: string[] = [];
+  let usage: Record<string, number> = {};
   return {
     add({ reason, usage: spent }) {
       finishReasons.push(reason);
@@ -23,6 +25,11 @@ export function openModelUsage(): ModelUsage {
       return Object.fromEntries(known.map((key) => [key, spent[key] ?? 0]));
     },
     total: () => ({ finishReasons: [...finishReasons], usage: { ...usage } }),
+    restore(total) {
+      const { finishReasons: reasons, usage: spent } = total as { finishReasons: string[]; usage: typeof usage };
+      finishReasons = [...reasons];
+      usage = { ...spent };
+    },
   };
 }
 

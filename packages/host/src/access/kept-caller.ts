@@ -1,0 +1,33 @@
+import type { JsonObject } from "turnpike/contracts";
+import type { ServiceApiCallOptions } from "turnpike/http";
+import type { AuthenticationPorts, Caller } from "./authenticate.ts";
+import { openRecord, recordOf } from "./request-record.ts";
+
+/** What is kept of the caller of a turn, to know them again without their token; undefined for a call without a request. */
+export function keptCaller(call: ServiceApiCallOptions | undefined): JsonObject | undefined {
+  const { caller } = recordOf(call) ?? {};
+  if (caller === undefined) return undefined;
+  const { credential, foreign } = caller;
+  return JSON.parse(JSON.stringify({ credential, foreign })) as JsonObject;
+}
+
+/**
+ * The call options of a turn that goes on, in which its caller is who they were. A credential of this host stands as long as it
+ * is valid, a token of somebody else until it ends. A turn of nobody may call nothing.
+ */
+export function callOfKeptCaller(
+  { credentials, isDeleted }: Pick<AuthenticationPorts, "credentials" | "isDeleted">,
+  kept: JsonObject | undefined,
+): ServiceApiCallOptions {
+  const record = openRecord("going-on");
+  if (kept === undefined) return { host: record };
+  const { credential, foreign } = kept as unknown as Pick<Caller, "credential" | "foreign">;
+  const { id, namespaceId } = credential;
+  const isValid = async (now: Date): Promise<boolean> =>
+    foreign === undefined ? credentials.stands(id, now) : (foreign.lastsUntil ?? "9") > now.toISOString();
+  const caller: Caller = {
+    credential,
+    stands: async (now) => (await isDeleted?.(namespaceId)) !== true && isValid(now),
+  };
+  return { host: { ...record, caller, facts: { tenant: namespaceId, credentialId: id } } };
+}

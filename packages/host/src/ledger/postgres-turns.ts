@@ -1,0 +1,55 @@
+import type { NewTurn, TurnWrite } from "./submission.ts";
+
+const beginColumns = `id text, namespace_id text, actor text, execution_id text, fingerprint text, is_async integer,
+  heading text, content text, started_at text, updated_at text`;
+const updateColumns = `id text, run integer, steps integer, tool_calls integer, ran_ms bigint, updated_at text,
+  entries integer, events integer, is_stop boolean, status text, question_id text, question_expires_at text,
+  waiting text, result text, completed_at text, is_refused integer`;
+
+/**
+ * A row whose actor is empty is from before actors were kept: its id is taken, whoever asks. In the order that is asked
+ * for, hosts do not wait for each other in a circle, and the first of a batch wins.
+ */
+export const beginTurns = (rows: string, count: string, hostId: string): string =>
+  `insert into turns (id, namespace_id, actor, execution_id, fingerprint, is_async, status, host_id, run, heading, content,
+    steps, tool_calls, ran_ms, entries, events, started_at, updated_at)
+  select id, namespace_id, actor, execution_id, fingerprint, is_async, 'running', ${hostId}::integer, 1, heading, content,
+    0, 0, 0, 0, 0, started_at, updated_at
+  from (select * from json_to_recordset(${rows}::json) as given(${beginColumns}, place integer)
+    limit ${count}::integer) as new
+  where not exists (select 1 from turns as old where old.namespace_id = new.namespace_id
+    and old.execution_id = new.execution_id and old.actor = '')
+  order by place on conflict do nothing returning id`;
+
+/** The runs of a batch that may write, locked. */
+export const ownRunsSql = `select id, run from turns where id = any($1::text[]) and host_id is not null
+  order by id for update`;
+
+/**
+ * INVARIANT: each turn has to be its run's still, which is looked at by the statement that writes. One that somebody
+ * cancelled meanwhile does not wait: whoever takes it ends it.
+ */
+export const updateTurns = (rows: string, count: string): string =>
+  `update turns set steps = new.steps, tool_calls = new.tool_calls, ran_ms = new.ran_ms, updated_at = new.updated_at,
+    entries = new.entries, events = new.events,
+    status = case when not new.is_stop or (new.status = 'waiting' and turns.is_cancelled = 1) then 'running'
+      else new.status end,
+    host_id = case when new.is_stop then null else turns.host_id end,
+    question_id = case when turns.is_cancelled = 0 then new.question_id end,
+    question_expires_at = case when turns.is_cancelled = 0 then new.question_expires_at end,
+    waiting = case when turns.is_cancelled = 0 then new.waiting end, result = new.result,
+    completed_at = new.completed_at, is_refused = new.is_refused
+  from (select * from json_to_recordset(${rows}::json) as given(${updateColumns}) limit ${count}::integer) as new
+  where turns.id = new.id and turns.run = new.run and turns.host_id is not null returning 1`;
+
+export const insertEntries = (rows: string): string =>
+  `insert into turn_entries (turn, position, kind, sequence, content) select turn, position, kind, sequence, content
+  from json_to_recordset(${rows}::json) as new(turn text, position integer, kind text, sequence integer, content text)`;
+
+export function beginRow(turn: NewTurn, place: number): object {
+  return { ...turn, place };
+}
+
+export function updateRow({ id, run, progress, stop }: TurnWrite): object {
+  return { id, run, ...progress, is_refused: 0, ...stop, is_stop: stop !== undefined };
+}

@@ -1,0 +1,155 @@
+import { describe, expect, test } from "vitest";
+import { databaseKinds, newTenant, sharedDatabase } from "../../test/databases.ts";
+import { auditEvent } from "../../test/records.ts";
+import { recordStatements } from "../../test/watched-database.ts";
+import type { Database } from "../storage/index.ts";
+import { entryOf } from "./chain.ts";
+import { openLedger, type Ledger } from "./ledger.ts";
+import type { NewTurn, Submission, TurnWrite } from "./submission.ts";
+
+function newTurn(tenant: string, id: string, changes: Partial<NewTurn> = {}): NewTurn {
+  const key = { namespace_id: tenant, actor: "agent:a", execution_id: id };
+  const times = { started_at: "2026-01-01T12:00:00.000Z", updated_at: "2026-01-01T12:00:00.000Z" };
+  const texts = { fingerprint: "print", heading: "{}", content: "{}" };
+  return { id: `${tenant} ${id}`, ...key, ...texts, is_async: 1, ...times, ...changes };
+}
+
+/** What a run keeps: one entry, and an event on the tenant's trail. */
+function writeOf(tenant: string, id: string, run: number, position: number): Submission & { turn: TurnWrite } {
+  const turn = `${tenant} ${id}`;
+  const counts = { steps: position, tool_calls: 0, ran_ms: 1, entries: position + 1, events: 0 };
+  return {
+    turn: {
+      id: turn,
+      run,
+      entries: [{ turn, position, kind: "step", sequence: null, content: `run ${run}` }],
+      progress: { ...counts, updated_at: "2026-01-01T12:00:01.000Z" },
+    },
+    alternatives: [{ entries: [entryOf(auditEvent(`${id} ${run} ${position}`, { namespaceId: tenant }))] }],
+  };
+}
+
+async function entriesOf({ db }: Database, tenant: string, id: string): Promise<string[]> {
+  const entries = db.selectFrom("turn_entries").select("content").where("turn", "=", `${tenant} ${id}`);
+  return (await entries.orderBy("position").execute()).map(({ content }) => content);
+}
+
+async function trailOf({ db }: Database, tenant: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom("audit")
+    .select("id")
+    .where("namespace_id", "=", tenant)
+    .orderBy("sequence")
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+const kindsOf = async (outcomes: readonly Promise<{ kind: string }>[]): Promise<string[]> =>
+  (await Promise.all(outcomes)).map(({ kind }) => kind);
+
+describe.each(databaseKinds)("the ledger on %s", (kind) => {
+  const open = sharedDatabase(kind);
+  const begin = async (ledger: Ledger, tenant: string, ...ids: string[]): Promise<void> => {
+    for (const id of ids) await ledger.submit({ begins: newTurn(tenant, id) });
+  };
+
+  for (const [path, isKnown] of [
+    ["in one go", true],
+    ["after a look", false],
+  ] as const) {
+    test(`keeps what a run writes, and nothing of a run that lost its turn, which fails alone (${path})`, async () => {
+      const database = await open();
+      const tenant = newTenant();
+      const first = openLedger(database);
+      await begin(first, tenant, "mine", "taken", "left");
+      await first.submit({ alternatives: writeOf(tenant, "mine", 1, 0).alternatives ?? [] });
+      await database.db.updateTable("turns").set({ run: 2 }).where("id", "=", `${tenant} taken`).execute();
+      await database.db.updateTable("turns").set({ host_id: null }).where("id", "=", `${tenant} left`).execute();
+      // A ledger that knows the head of the tenant's chain guesses; a new one has to look first.
+      const ledger = isKnown ? first : openLedger(database);
+      // One by one a batch is what was guessed or nothing; together the others of the batch have to be kept.
+      for (const id of ["taken", "left"])
+        expect(await ledger.submit(writeOf(tenant, id, 1, 0))).toEqual({ kind: "lost" });
+      const outcomes = await kindsOf([
+        ledger.submit(writeOf(tenant, "taken", 1, 0)),
+        ledger.submit(writeOf(tenant, "mine", 1, 0)),
+        ledger.submit(writeOf(tenant, "left", 1, 0)),
+      ]);
+      expect(outcomes).toEqual(["lost", "kept", "lost"]);
+      expect(await entriesOf(database, tenant, "mine")).toEqual(["run 1"]);
+      expect([...(await entriesOf(database, tenant, "taken")), ...(await entriesOf(database, tenant, "left"))]).toEqual(
+        [],
+      );
+      expect(await trailOf(database, tenant)).toEqual(["mine 1 0", "mine 1 0"]);
+    });
+  }
+
+  test("two runs of a turn in one batch: the one that lost it writes nothing, wherever it stands", async () => {
+    const database = await open();
+    for (const order of [
+      [1, 2],
+      [2, 1],
+    ]) {
+      const tenant = newTenant();
+      const ledger = openLedger(database);
+      await begin(ledger, tenant, "turn");
+      await ledger.submit(writeOf(tenant, "turn", 1, 0));
+      await database.db.updateTable("turns").set({ run: 2 }).where("id", "=", `${tenant} turn`).execute();
+      const outcomes = await kindsOf(order.map((run) => ledger.submit(writeOf(tenant, "turn", run, run))));
+      expect(outcomes).toEqual(order.map((run) => (run === 1 ? "lost" : "kept")));
+      expect(await entriesOf(database, tenant, "turn")).toEqual(["run 1", "run 2"]);
+    }
+  });
+
+  test("what one run keeps in several submissions of a batch is kept in its order, with the last of its counts", async () => {
+    const { database, statements } = recordStatements(await open());
+    const tenant = newTenant();
+    const ledger = openLedger(database);
+    await begin(ledger, tenant, "turn");
+    await ledger.submit(writeOf(tenant, "turn", 1, 0));
+    statements.length = 0;
+    await Promise.all([1, 2, 3].map((position) => ledger.submit(writeOf(tenant, "turn", 1, position))));
+    expect(statements.filter((text) => text === "commit")).toHaveLength(1);
+    expect(await entriesOf(database, tenant, "turn")).toHaveLength(4);
+    const row = database.db.selectFrom("turns").select(["steps", "entries"]).where("namespace_id", "=", tenant);
+    expect(await row.execute()).toEqual([{ steps: 3, entries: 4 }]);
+  });
+
+  test("of many that begin one turn in a batch the first does; an id from before actors were kept is nobody's", async () => {
+    const database = await open();
+    const tenant = newTenant();
+    const ledger = openLedger(database);
+    const begins = [0, 1, 2].map((place) =>
+      ledger.submit({ begins: newTurn(tenant, "turn", { id: `${tenant} ${place}` }) }),
+    );
+    expect(await kindsOf(begins)).toEqual(["kept", "known", "known"]);
+    const rows = database.db.selectFrom("turns").select(["id", "run", "host_id", "status"]);
+    const { hostId } = database;
+    expect(await rows.where("namespace_id", "=", tenant).execute()).toEqual([
+      { id: `${tenant} 0`, run: 1, host_id: hostId, status: "running" },
+    ]);
+    await ledger.submit({ begins: newTurn(tenant, "old", { actor: "" }) });
+    const other = newTurn(tenant, "old", { id: `${tenant} other` });
+    expect(await ledger.submit({ begins: other })).toEqual({ kind: "known" });
+  });
+
+  test("a turn's entry that cannot be written takes the decision with it, and nothing else of the batch", async () => {
+    const database = await open();
+    const tenant = newTenant();
+    const ledger = openLedger(database);
+    await begin(ledger, tenant, "bad", "good");
+    const bad = writeOf(tenant, "bad", 1, 0);
+    const unwritable = { ...bad.turn, entries: bad.turn.entries.map((entry) => ({ ...entry, kind: null as never })) };
+    const [refused, kept] = await Promise.allSettled([
+      ledger.submit({ ...bad, turn: unwritable }),
+      ledger.submit(writeOf(tenant, "good", 1, 0)),
+    ]);
+    expect([refused.status, kept.status]).toEqual(["rejected", "fulfilled"]);
+    expect(await trailOf(database, tenant)).toEqual(["good 1 0"]);
+    const rows = database.db.selectFrom("turns").select(["execution_id", "entries"]).where("namespace_id", "=", tenant);
+    expect(await rows.orderBy("execution_id").execute()).toEqual([
+      { execution_id: "bad", entries: 0 },
+      { execution_id: "good", entries: 1 },
+    ]);
+  });
+});

@@ -1,0 +1,64 @@
+import { sql, type Transaction } from "kysely";
+import { fewRows, type Database, type Schema } from "../storage/index.ts";
+
+/** A turn has tens of entries and may have thousands. */
+const turnsAtOnce = 20;
+
+/**
+ * Removes the journals of turns that ended before an instant, at most so many entries; their states stay. Returns how many
+ * entries went, and `most` when there may be more.
+ */
+export function forgetEndedTurns(database: Database, before: string, most: number): Promise<number> {
+  return database.db.transaction().execute(async (transaction) => {
+    const ended = await transaction
+      .selectFrom("turns")
+      .select("id")
+      .where(sql<boolean>`completed_at is not null and is_forgotten = 0`)
+      .where("completed_at", "<", before)
+      .orderBy("completed_at")
+      .limit(turnsAtOnce)
+      .execute();
+    const ids = ended.map(({ id }) => id);
+    const removed = await removeEntries(database, transaction, ids, most);
+    if (ids.length === 0 || removed === most) return removed;
+    await transaction
+      .updateTable("turns")
+      .set({ is_forgotten: 1, events: 0, content: null })
+      .where("id", "in", ids)
+      .execute();
+    return ids.length === turnsAtOnce ? most : removed;
+  });
+}
+
+/** Removes turns of a tenant with all that is kept of them, at most so many entries; returns how many rows went. */
+export async function removeSomeTurns(
+  database: Database,
+  transaction: Transaction<Schema>,
+  namespaceId: string,
+  most: number,
+): Promise<number> {
+  const turns = transaction
+    .selectFrom("turns")
+    .select("id")
+    .where("namespace_id", "=", namespaceId)
+    .orderBy("id")
+    .limit(turnsAtOnce);
+  // A run that is writing to one of them is waited for: what it keeps goes too.
+  const rows = await (database.kind === "postgres" ? turns.forUpdate() : turns).execute();
+  const ids = rows.map(({ id }) => id);
+  const removed = await removeEntries(database, transaction, ids, most);
+  if (ids.length === 0 || removed === most) return removed;
+  await transaction.deleteFrom("turns").where("id", "in", ids).execute();
+  return removed + ids.length;
+}
+
+async function removeEntries(
+  database: Database,
+  transaction: Transaction<Schema>,
+  ids: readonly string[],
+  most: number,
+): Promise<number> {
+  if (ids.length === 0) return 0;
+  const few = fewRows(database, "turn_entries", sql`turn in (${sql.join(ids)})`, most);
+  return Number((await transaction.deleteFrom("turn_entries").where(few).executeTakeFirst()).numDeletedRows);
+}

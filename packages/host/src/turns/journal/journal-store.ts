@@ -1,0 +1,217 @@
+import type { Transaction } from "kysely";
+import {
+  principalKey,
+  type AccessContext,
+  type JsonObject,
+  type TurnEvent,
+  type TurnRequest,
+  type TurnStatus,
+} from "turnpike/contracts";
+import type { CallOptions } from "turnpike/kernel";
+import { TurnPause, type KnownTurn, type TurnJournal, type TurnPen } from "turnpike/runtime";
+import { turnFingerprint, type Ledger } from "../../ledger/index.ts";
+import type { Database, Schema } from "../../storage/index.ts";
+import { createTurnNews, followTurn } from "./follow.ts";
+import { JournalPen, type PenListener, type RunStart } from "./pen.ts";
+import { createTurnReader } from "./read-turns.ts";
+import { createTurnTaking, isRunning } from "./take-turns.ts";
+import { newTurnRow, operatedTurn, stateOf, type OperatedTurn, type TurnId, type TurnRow } from "./turn-rows.ts";
+import type { QuestionAnswer } from "./question-answer.ts";
+import { createTurnWaking } from "./wake-turns.ts";
+
+/** Which turns operators list. */
+interface OperatorTurnFilter {
+  /** Of one tenant. */
+  namespaceId?: string | undefined;
+  /** Of these tenants; of all of them when neither is given. */
+  namespaces?: readonly string[] | undefined;
+  statuses?: readonly TurnStatus[] | undefined;
+  limit: number;
+  before?: string | undefined;
+}
+
+/** The journal of turns of a host, for their callers, for operators, and for whoever goes on with turns. */
+export interface TurnJournalStore extends TurnJournal {
+  /** What is known under the id of a turn that is about to begin; undefined when the id is free. */
+  known(context: AccessContext, request: TurnRequest): Promise<KnownTurn | undefined>;
+  /** The pen of the next run of a turn, unless somebody who lives runs it, it waits, or it has ended. */
+  take(id: TurnId): Promise<JournalPen | undefined>;
+  /** Turns that should run and that nobody runs, at most so many. Has to be asked often: a dead host is noticed by it. */
+  unattended(limit: number): Promise<TurnId[]>;
+  /** Leaves a turn without an end, so that it is taken again, by anybody. */
+  leave(pen: TurnPen): Promise<void>;
+  wakeAnswered(transaction: Transaction<Schema>, answer: QuestionAnswer): Promise<TurnId[]>;
+  wakeExpired(now: string, limit: number): Promise<TurnId[]>;
+  wakeMissed(limit: number): Promise<TurnId[]>;
+  /** Turns that this process runs and that were cancelled; their pens are told by this. */
+  cancelled(): Promise<TurnId[]>;
+  /** Lets the runs of this process stop before their next call or step, and ends every `follow`: the host stops soon. */
+  pauseAll(): void;
+  /** Stops all runs of this process: a `TurnPause` says that the turns go on later. */
+  stopAll(reason: Error): void;
+  /** The newest first; a page ends early when it has read very many events. */
+  listAll(filter: OperatorTurnFilter): Promise<{ turns: OperatedTurn[]; next?: string }>;
+  /** The turn under an execution id; of any actor's, the newest, unless the actor is given. */
+  findBy(namespaceId: string, executionId: string, actor?: OperatedTurn["actor"]): Promise<OperatedTurn | undefined>;
+}
+
+export interface TurnJournalOptions {
+  /** What is kept of the caller's credential, to know it again when the turn goes on. */
+  credentialOf?(call: CallOptions): JsonObject | undefined;
+  /** A monotonic clock in milliseconds. */
+  now?(): number;
+}
+
+/** Opens the journal. Whatever runs write goes through the ledger. */
+export function createTurnJournal(
+  database: Database,
+  ledger: Ledger,
+  { credentialOf = () => undefined, now = () => performance.now() }: TurnJournalOptions = {},
+): TurnJournalStore {
+  const { db, hostId } = database;
+  const reader = createTurnReader(database);
+  const news = createTurnNews();
+  /** The runs of this process; undefined for one that is about to begin. */
+  const pens = new Map<TurnId, JournalPen | undefined>();
+  const listener: PenListener = {
+    onKept: news.tell,
+    onOver(pen) {
+      if (pens.get(pen.id) === pen) pens.delete(pen.id);
+      news.tell(pen.id);
+    },
+  };
+  const pausing = new AbortController();
+  const openPen = (start: Omit<RunStart, "pauses">): JournalPen => {
+    // A run that lost its turn to another host and has not noticed it yet.
+    pens.get(start.id)?.halt(new TurnPause("Another run has this turn by now."));
+    const pen = new JournalPen(ledger, { ...start, pauses: pausing.signal }, listener);
+    pens.set(pen.id, pen);
+    return pen;
+  };
+  const stateWithEvents = async (row: TurnRow) => stateOf(row, await reader.eventsOfResult(row));
+  const knownTurn = async (row: TurnRow, fingerprint: string): Promise<KnownTurn> => ({
+    state: await stateWithEvents(row),
+    isAsync: row.is_async === 1,
+    isSame: row.fingerprint === fingerprint,
+  });
+
+  return {
+    ...createTurnWaking(database, news.tell),
+    ...createTurnTaking(database, reader, { pens, openPen, now }),
+    async begin(turn, call) {
+      const row = newTurnRow(turn, credentialOf(call));
+      const { namespaceId, actor } = turn.context;
+      const key = { namespaceId, actor, executionId: turn.request.executionId };
+      for (;;) {
+        // Before the answer comes: whoever looks for turns that nobody runs must not find this one.
+        pens.set(row.id, undefined);
+        const isBegun = await ledger.submit({ begins: row }).then(
+          ({ kind }) => kind === "kept",
+          (error: unknown) => {
+            pens.delete(row.id);
+            throw error;
+          },
+        );
+        if (isBegun) {
+          const progress = { at: turn.startedAt, steps: 0, toolCalls: 0, ranMs: 0 };
+          const start = { id: row.id, run: 1, turn, credential: credentialOf(call), kept: [], progress };
+          return { kind: "begun", pen: openPen({ ...start, entries: 0, events: 0 }) };
+        }
+        pens.delete(row.id);
+        const known = await reader.byTakenKey(key);
+        if (known === undefined) continue;
+        if (known.is_refused === 1) {
+          await removeRefused(database, known.id);
+          continue;
+        }
+        return { kind: "known", ...(await knownTurn(known, row.fingerprint)) };
+      }
+    },
+    async known(context, request) {
+      const { namespaceId, actor } = context;
+      const row = await reader.byTakenKey({ namespaceId, actor, executionId: request.executionId });
+      if (row === undefined || row.is_refused === 1) return undefined;
+      return knownTurn(row, turnFingerprint(context, request));
+    },
+    async find(key) {
+      const row = await reader.byKey(key);
+      return row && stateWithEvents(row);
+    },
+    async list({ namespaceId, actor }, filter) {
+      const page = await reader.page({ ...filter, namespaces: [namespaceId], actor: principalKey(actor) });
+      return { ...page, turns: page.turns.map(({ row, events }) => stateOf(row, events)) };
+    },
+    async events(key, after) {
+      const row = await reader.byKey(key);
+      return row === undefined ? [] : reader.eventsOf(row, after);
+    },
+    async *follow(key, after, signal): AsyncGenerator<TurnEvent> {
+      const row = await reader.byKey(key);
+      if (row !== undefined)
+        yield* followTurn({ reader, news, isHere: (id) => pens.has(id), closes: pausing.signal }, row, after, signal);
+    },
+    async cancel(key) {
+      const row = await reader.byKey(key);
+      if (row === undefined || row.completed_at !== null) return row && stateWithEvents(row);
+      // One that waits runs again, for whoever takes it to end it.
+      await db
+        .updateTable("turns")
+        .set(({ ref, eb }) => ({
+          is_cancelled: 1,
+          updated_at: new Date().toISOString(),
+          host_id: eb.case().when("status", "=", "waiting").then(null).else(ref("host_id")).end(),
+          status: "running",
+          question_id: null,
+          question_expires_at: null,
+          waiting: null,
+        }))
+        .where("id", "=", row.id)
+        .where("completed_at", "is", null)
+        .execute();
+      pens.get(row.id)?.halt(cancellation());
+      news.tell(row.id);
+      const changed = await reader.byId(row.id);
+      return changed && stateWithEvents(changed);
+    },
+    async leave(pen) {
+      const { id, run } = pen as JournalPen;
+      (pen as JournalPen).close(new TurnPause("This run has left the turn."));
+      const own = db.updateTable("turns").set({ host_id: null }).where("id", "=", id).where("run", "=", run);
+      await own.where("host_id", "=", hostId).execute();
+      news.tell(id);
+    },
+    async cancelled() {
+      const own = db.selectFrom("turns").select("id").where(isRunning).where("host_id", "=", hostId);
+      const ids = (await own.where("is_cancelled", "=", 1).execute()).map(({ id }) => id);
+      for (const id of ids) pens.get(id)?.halt(cancellation());
+      return ids.filter((id) => pens.has(id));
+    },
+    pauseAll: () => pausing.abort(new TurnPause("The host stops.")),
+    stopAll(reason) {
+      for (const pen of pens.values()) pen?.halt(reason);
+    },
+    async listAll({ namespaceId, namespaces, ...filter }) {
+      const tenants = namespaceId === undefined ? namespaces : [namespaceId];
+      const page = await reader.page({ ...filter, namespaces: tenants });
+      return { ...page, turns: page.turns.map(({ row, events }) => operatedTurn(row, events)) };
+    },
+    async findBy(namespaceId, executionId, actor) {
+      const row = await (actor === undefined
+        ? reader.newest(namespaceId, executionId)
+        : reader.byKey({ namespaceId, executionId, actor }));
+      return row && operatedTurn(row, await reader.eventsOfResult(row));
+    },
+  };
+}
+
+function cancellation(): Error {
+  return new Error("The turn was cancelled.");
+}
+
+/** Frees the key of a turn that was refused at its admission, so that it can be begun again. */
+async function removeRefused({ db }: Database, id: TurnId): Promise<void> {
+  await db.transaction().execute(async (transaction) => {
+    await transaction.deleteFrom("turns").where("id", "=", id).execute();
+    await transaction.deleteFrom("turn_entries").where("turn", "=", id).execute();
+  });
+}

@@ -1,0 +1,218 @@
+import { describe, expect, test } from "vitest";
+import type { AuditEvent, ToolCall } from "turnpike/contracts";
+import { TurnPause, type JournalEntry } from "turnpike/runtime";
+import { databaseKinds, newTenant, sharedDatabase } from "../../../test/databases.ts";
+import { auditEvent, now } from "../../../test/records.ts";
+import {
+  beginTurn,
+  endedEntry,
+  eventEntries,
+  openJournal,
+  progress,
+  takeElsewhere,
+  turnKey,
+  turnToBegin,
+} from "../../../test/turn-journals.ts";
+import { failingAt, recordStatements } from "../../../test/watched-database.ts";
+import { createDecisionLedger, openLedger, recordEvent } from "../../ledger/index.ts";
+import type { Database } from "../../storage/index.ts";
+
+const call: ToolCall = { id: "call-1", tool: "bank.pay", arguments: {}, requestedAt: now, traceId: "trace-1" };
+const callEntry: JournalEntry = { kind: "call", call, step: 0, repeatable: false };
+const done = { status: "succeeded", callId: "call-1", tool: "bank.pay", completedAt: now, output: 1 } as const;
+const resultEntry: JournalEntry = { kind: "result", callId: "call-1", result: done };
+const paused = expect.any(TurnPause) as Error;
+
+async function keptOf({ db }: Database, tenant: string) {
+  const entries = db
+    .selectFrom("turn_entries")
+    .innerJoin("turns", "turns.id", "turn_entries.turn")
+    .select("kind")
+    .where("namespace_id", "=", tenant)
+    .orderBy("position");
+  const trail = db.selectFrom("audit").select("id").where("namespace_id", "=", tenant).orderBy("sequence");
+  const used = db.selectFrom("uses").select("used").where("namespace_id", "=", tenant);
+  return {
+    entries: (await entries.execute()).map(({ kind }) => kind),
+    trail: (await trail.execute()).map(({ id }) => id),
+    used: (await used.executeTakeFirst())?.used ?? 0,
+  };
+}
+
+describe.each(databaseKinds)("the pen of a run on %s", (kind) => {
+  const open = sharedDatabase(kind);
+  /** A turn that runs, and the kernel's side of its calls. */
+  const start = async (database: Database) => {
+    const tenant = newTenant();
+    const journal = openJournal(database);
+    const pen = await beginTurn(journal, turnToBegin(tenant, "turn"));
+    const eventOf = (id: string, outcome: AuditEvent["outcome"]) => auditEvent(id, { namespaceId: tenant, outcome });
+    const use = { namespaceId: tenant, grantId: "g", maxUses: 5 };
+    return {
+      tenant,
+      journal,
+      pen,
+      decide: (claim: unknown) =>
+        createDecisionLedger(journal.ledger).decide(
+          [{ use, event: eventOf("allowed", "allowed") }, { event: eventOf("exhausted", "denied") }],
+          { claim },
+        ),
+      refuse: (claim: unknown) =>
+        createDecisionLedger(journal.ledger).decide([{ event: eventOf("refused", "denied") }], { claim }),
+      record: (claim: unknown, id = "outcome") => recordEvent(journal.ledger, eventOf(id, "succeeded"), { claim }),
+    };
+  };
+
+  test("keeps a call with its decision and its use, and its result with its outcome: two commits", async () => {
+    const { database, statements } = recordStatements(await open());
+    const { pen, tenant, decide, record } = await start(database);
+    const claim = pen.claimFor([callEntry], progress);
+    statements.length = 0;
+    expect(await decide(claim)).toBe(0);
+    expect(await keptOf(database, tenant)).toEqual({ entries: ["call"], trail: ["allowed"], used: 1 });
+    await record(claim);
+    expect(await keptOf(database, tenant)).toMatchObject({ entries: ["call"], trail: ["allowed"] });
+    await pen.write([resultEntry, ...eventEntries()], progress, claim);
+    expect(statements.filter((text) => text === "commit")).toHaveLength(2);
+    const entries = ["call", "result", "event"];
+    expect(await keptOf(database, tenant)).toEqual({ entries, trail: ["allowed", "outcome"], used: 1 });
+  });
+
+  test("keeps a call that is refused, its decision and its result in one commit", async () => {
+    const { database, statements } = recordStatements(await open());
+    const { pen, tenant, refuse, record } = await start(database);
+    const claim = pen.claimFor([callEntry], progress);
+    statements.length = 0;
+    expect(await refuse(claim)).toBe(0);
+    await record(claim);
+    await pen.write([resultEntry], progress, [claim]);
+    expect(statements.filter((text) => text === "commit")).toHaveLength(1);
+    expect(await keptOf(database, tenant)).toMatchObject({
+      entries: ["call", "result"],
+      trail: ["refused", "outcome"],
+    });
+  });
+
+  test("keeps no entry with a decision that came to a refusal, but with what follows it", async () => {
+    const database = await open();
+    const { pen, tenant, decide } = await start(database);
+    for (let use = 0; use < 5; use += 1) await decide(undefined);
+    const claim = pen.claimFor({ kind: "admitting" }, progress);
+    expect(await decide(claim)).toBe(1);
+    expect(await keptOf(database, tenant)).toMatchObject({ entries: [], used: 5 });
+    await pen.write(eventEntries(), progress, [claim]);
+    expect((await keptOf(database, tenant)).entries[0]).toBe("admitting");
+  });
+
+  test("keeps the calls of a step in one write, and the entry of one that kept nothing before", async () => {
+    const database = await open();
+    const { pen, tenant, decide, record } = await start(database);
+    const [one, other] = [pen.claimFor(callEntry, progress), pen.claimFor(undefined, progress)];
+    await record(one, "one");
+    expect(await decide(other)).toBe(0);
+    await record(other, "other");
+    await pen.write([resultEntry], progress, [one, other]);
+    const trail = ["allowed", "one", "other"];
+    expect(await keptOf(database, tenant)).toEqual({ entries: ["call", "result"], trail, used: 1 });
+  });
+
+  test("lets no call of a run that lost its turn happen: no decision, no use, and a pause", async () => {
+    const database = await open();
+    const { pen, tenant, decide } = await start(database);
+    await takeElsewhere(database, turnKey(tenant, "turn"));
+    const claim = pen.claimFor([callEntry], progress);
+    await expect(decide(claim)).rejects.toEqual(paused);
+    expect(pen.stop.reason).toEqual(paused);
+    expect(await keptOf(database, tenant)).toEqual({ entries: [], trail: [], used: 0 });
+    await expect(pen.write([resultEntry], progress, claim)).rejects.toEqual(paused);
+    expect(await keptOf(database, tenant)).toEqual({ entries: [], trail: [], used: 0 });
+  });
+
+  test("lets no further decision of a call be made when its turn was lost meanwhile", async () => {
+    const database = await open();
+    const { pen, tenant, decide } = await start(database);
+    const claim = pen.claimFor([callEntry], progress);
+    await decide(claim);
+    await takeElsewhere(database, turnKey(tenant, "turn"));
+    await expect(decide(claim)).rejects.toEqual(paused);
+    expect(await keptOf(database, tenant)).toMatchObject({ trail: ["allowed"], used: 1 });
+  });
+
+  test("keeps what a call came to on the trail when its turn was lost meanwhile", async () => {
+    const database = await open();
+    const { pen, tenant, journal, decide, record } = await start(database);
+    const claim = pen.claimFor([callEntry], progress);
+    await decide(claim);
+    await takeElsewhere(database, turnKey(tenant, "turn"));
+    await record(claim);
+    await expect(pen.write([...eventEntries()], progress)).rejects.toEqual(paused);
+    await journal.ledger.flush();
+    expect(await keptOf(database, tenant)).toMatchObject({ entries: ["call"], trail: ["allowed", "outcome"] });
+  });
+
+  test("keeps what a call came to with the end of its turn, and after it", async () => {
+    const database = await open();
+    const { pen, tenant, decide, record } = await start(database);
+    const [first, second] = [pen.claimFor([callEntry], progress), pen.claimFor([callEntry], progress)];
+    await decide(first);
+    await decide(second);
+    await record(first, "before");
+    await pen.write([endedEntry("turn")], progress);
+    expect((await keptOf(database, tenant)).trail).toEqual(["allowed", "allowed", "before"]);
+    await record(second, "after");
+    expect((await keptOf(database, tenant)).trail).toEqual(["allowed", "allowed", "before", "after"]);
+  });
+
+  test("writes nothing any more after a write that failed, and its turn is left for somebody to take", async () => {
+    const shared = await open();
+    const { pen, tenant, journal } = await start(failingAt(shared, 2, "before", { of: "commit" }));
+    await expect(pen.write(eventEntries(), progress)).rejects.toThrow("injected");
+    expect(pen.stop.reason).toEqual(paused);
+    await expect(pen.write(eventEntries(1, 2), progress)).rejects.toThrow("injected");
+    expect((await keptOf(shared, tenant)).entries).toEqual([]);
+    expect(await journal.unattended(999)).toContain(pen.id);
+    const next = await journal.take(pen.id);
+    await next?.write(eventEntries(), progress);
+    expect((await keptOf(shared, tenant)).entries).toEqual(["event"]);
+  });
+
+  test("keeps the id of a turn free that was denied before it was admitted, and of no other", async () => {
+    const database = await open();
+    const tenant = newTenant();
+    const journal = openJournal(database);
+    const denied = { status: "denied", output: undefined, error: { code: "no_matching_grant", message: "No." } };
+    const first = await beginTurn(journal, turnToBegin(tenant, "turn"));
+    await first.write([...eventEntries(), endedEntry("turn", denied)], progress);
+    const second = await beginTurn(journal, turnToBegin(tenant, "turn"));
+    expect((await keptOf(database, tenant)).entries).toEqual([]);
+    await second.write(
+      [{ kind: "admitted", admission: { at: now, grantId: "run", grants: [], namespaces: [] } }],
+      progress,
+    );
+    await second.write([endedEntry("turn", denied)], progress);
+    expect(await journal.begin(turnToBegin(tenant, "turn"), {})).toMatchObject({ kind: "known", isSame: true });
+    const gone = await database.db.selectFrom("turn_entries").select("turn").where("turn", "=", first.id).execute();
+    expect(gone).toEqual([]);
+  });
+
+  test("of forty that begin a turn again that was denied, one does", async () => {
+    const database = await open();
+    const tenant = newTenant();
+    const journals = [openJournal(database), openJournal(database)] as const;
+    const denied = { status: "denied", output: undefined, error: { code: "no_matching_grant", message: "No." } };
+    await (await beginTurn(journals[0], turnToBegin(tenant, "turn"))).write([endedEntry("turn", denied)], progress);
+    const begun = await Promise.all(
+      Array.from({ length: 40 }, (_, place) =>
+        journals[place % 2 === 0 ? 0 : 1].begin(turnToBegin(tenant, "turn"), {}),
+      ),
+    );
+    expect(begun.filter(({ kind: how }) => how === "begun")).toHaveLength(1);
+  });
+
+  test("a plain event of a call is kept as ever beside the journal", async () => {
+    const database = await open();
+    const tenant = newTenant();
+    await recordEvent(openLedger(database), auditEvent("plain", { namespaceId: tenant }), {});
+    expect((await keptOf(database, tenant)).trail).toEqual(["plain"]);
+  });
+});

@@ -1,0 +1,193 @@
+import { saysNothingRan, type JsonObject } from "turnpike/contracts";
+import { TurnPause, type JournalEntry, type TurnPen, type TurnProgress, type TurnToBegin } from "turnpike/runtime";
+import type { Alternative, AuditEntry, Ledger, TurnStopColumns } from "../../ledger/index.ts";
+import { TurnCallCompanion } from "./call-companion.ts";
+import { entryRow, type TurnId, type Waiting } from "./turn-rows.ts";
+
+/** Where a run of a turn begins. */
+export interface RunStart {
+  id: TurnId;
+  /** Its number. */
+  run: number;
+  turn: TurnToBegin;
+  credential: JsonObject | undefined;
+  kept: readonly JournalEntry[];
+  progress: TurnProgress;
+  /** The position of the next entry. */
+  entries: number;
+  events: number;
+  /** Fires when the host is about to stop. */
+  pauses: AbortSignal;
+}
+
+/** Told by a pen. */
+export interface PenListener {
+  /** Something was kept that others may want to read. */
+  onKept(id: TurnId): void;
+  /** Nothing is written with the pen any more. */
+  onOver(pen: JournalPen): void;
+}
+
+/** The pen of one run of a turn, by which everything goes through the ledger. INVARIANT: after a write that failed, none is made. */
+export class JournalPen implements TurnPen {
+  readonly id: TurnId;
+  readonly run: number;
+  readonly turn: TurnToBegin;
+  readonly credential: JsonObject | undefined;
+  readonly kept: readonly JournalEntry[];
+  readonly #ledger: Ledger;
+  readonly #listener: PenListener;
+  readonly #stop = new AbortController();
+  readonly pauses: AbortSignal;
+  /** Calls whose end is not written yet. */
+  readonly #calls = new Set<TurnCallCompanion>();
+  #progress: TurnProgress;
+  #position: number;
+  #events: number;
+  #isAdmitted: boolean;
+  /** Why nothing is written any more. */
+  #over: Error | undefined;
+
+  constructor(ledger: Ledger, start: RunStart, listener: PenListener) {
+    this.#ledger = ledger;
+    this.#listener = listener;
+    this.pauses = start.pauses;
+    this.id = start.id;
+    this.run = start.run;
+    this.turn = start.turn;
+    this.credential = start.credential;
+    this.kept = start.kept;
+    this.#progress = start.progress;
+    this.#position = start.entries;
+    this.#events = start.events;
+    this.#isAdmitted = start.kept.some(({ kind }) => kind === "admitted");
+  }
+
+  get progress(): TurnProgress {
+    return this.#progress;
+  }
+
+  get stop(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /** Stops the run: it goes on later if the reason is a `TurnPause`, and ends otherwise. */
+  halt(reason: Error): void {
+    if (!this.#stop.signal.aborted) this.#stop.abort(reason);
+  }
+
+  async write(entries: readonly JournalEntry[], progress: TurnProgress, claims?: unknown): Promise<void> {
+    const calls = [claims].flat().filter((claim) => claim instanceof TurnCallCompanion);
+    const begun: JournalEntry[] = [];
+    const events: AuditEntry[] = [];
+    for (const call of calls) {
+      begun.push(...(await call.end()));
+      this.#calls.delete(call);
+      events.push(...call.takeWaiting());
+    }
+    await this.submit([...begun, ...entries], progress, events.length === 0 ? [] : [{ entries: events }]);
+  }
+
+  claimFor(entries: readonly JournalEntry[] | JournalEntry | undefined, progress: TurnProgress): TurnCallCompanion {
+    const begun = [entries ?? []].flat() as JournalEntry[];
+    const call = new TurnCallCompanion(this, this.#ledger, begun, progress);
+    this.#calls.add(call);
+    return call;
+  }
+
+  /** Nothing is written with this pen any more; what its calls wait to record is recorded nevertheless. */
+  close(reason: Error): void {
+    if (this.#over === undefined) this.#end(reason);
+    const events = this.#takeWaiting();
+    // It happened, whoever runs the turn by now. An outage that loses it has lost the turn's own writes too.
+    if (events.length > 0) this.#ledger.submit({ alternatives: [{ entries: events }] }).catch(() => {});
+  }
+
+  /** Keeps entries together with the first alternative that can be taken, and says which. */
+  async submit(
+    entries: readonly JournalEntry[],
+    progress: TurnProgress | undefined,
+    alternatives: readonly Alternative[],
+  ): Promise<number> {
+    if (this.#over !== undefined) throw this.#over;
+    const stop = this.#stopOf(entries);
+    const last = stop && this.#takeWaiting();
+    if (stop !== undefined) this.#over = new TurnPause("This run of the turn is over.");
+    if (progress !== undefined) this.#progress = progress;
+    const rows = entries.map((entry) => this.#rowOf(entry));
+    const turn = { id: this.id, run: this.run, entries: rows, progress: this.#columns(), stop };
+    try {
+      const kept = await this.#ledger.submit({ turn, alternatives: withEntries(alternatives, last ?? []) });
+      if (kept.kind !== "kept") throw new TurnPause("Another run has this turn by now.");
+      if (stop !== undefined) this.#listener.onOver(this);
+      if (entries.length > 0) this.#listener.onKept(this.id);
+      return kept.alternative;
+    } catch (error) {
+      this.#fail(error as Error);
+      throw error;
+    }
+  }
+
+  #fail(error: Error): void {
+    this.#over = error;
+    this.halt(
+      error instanceof TurnPause ? error : new TurnPause("The journal could not be written.", { cause: error }),
+    );
+    this.close(error);
+    this.#listener.onOver(this);
+  }
+
+  #end(reason: Error): void {
+    this.#over = reason;
+    this.#listener.onOver(this);
+  }
+
+  #takeWaiting(): AuditEntry[] {
+    const events = [...this.#calls].flatMap((call) => call.takeWaiting());
+    this.#calls.clear();
+    return events;
+  }
+
+  #rowOf(entry: JournalEntry) {
+    if (entry.kind === "event") this.#events += 1;
+    if (entry.kind === "admitted") this.#isAdmitted = true;
+    const row = entryRow(this.id, this.#position, entry);
+    this.#position += 1;
+    return row;
+  }
+
+  #columns() {
+    const { at, steps, toolCalls, ranMs } = this.#progress;
+    const counts = { entries: this.#position, events: this.#events };
+    return { updated_at: at, steps, tool_calls: toolCalls, ran_ms: Math.round(ranMs), ...counts };
+  }
+
+  /** What becomes of the turn by these entries, if it does not go on. */
+  #stopOf(entries: readonly JournalEntry[]): TurnStopColumns | undefined {
+    const nothing = { question_id: null, question_expires_at: null, waiting: null, result: null, completed_at: null };
+    const last = entries.findLast(({ kind }) => kind === "ended" || kind === "waiting");
+    if (last?.kind === "waiting") {
+      const { callId, escalation, question } = last;
+      const waiting = JSON.stringify({ callId, escalation } satisfies Waiting);
+      const asked = { question_id: question?.id ?? null, question_expires_at: question?.expiresAt ?? null };
+      return { ...nothing, ...asked, status: "waiting", waiting, is_refused: 0 };
+    }
+    if (last?.kind !== "ended") return undefined;
+    const { result } = last;
+    const isAdmitted = this.#isAdmitted || entries.some(({ kind }) => kind === "admitted");
+    const isRefused = result.status === "denied" && saysNothingRan(codeOf(result)) && !isAdmitted;
+    const ended = { result: JSON.stringify(result), completed_at: result.completedAt };
+    return { ...nothing, ...ended, status: result.status, is_refused: isRefused ? 1 : 0 };
+  }
+}
+
+function codeOf(result: object): string {
+  return (result as { error?: { code: string } }).error?.code ?? "";
+}
+
+/** Events that are kept whichever alternative is taken. */
+function withEntries(alternatives: readonly Alternative[], events: readonly AuditEntry[]): readonly Alternative[] {
+  if (events.length === 0) return alternatives;
+  if (alternatives.length === 0) return [{ entries: events }];
+  return alternatives.map((each) => ({ ...each, entries: [...each.entries, ...events] }));
+}

@@ -1,0 +1,182 @@
+import { describe, expect, test } from "vitest";
+import type { PrincipalRef, TurnEvent } from "turnpike/contracts";
+import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../../test/databases.ts";
+import { assistant, context, neverAborted } from "../../../test/records.ts";
+import {
+  beginTurn,
+  endedEntry,
+  eventEntries,
+  openJournal,
+  progress,
+  turnKey,
+  turnToBegin,
+  waitingEntry,
+} from "../../../test/turn-journals.ts";
+import { recordStatements } from "../../../test/watched-database.ts";
+import type { TurnJournalStore } from "./journal-store.ts";
+
+const bob: PrincipalRef = { kind: "human", userId: "bob" };
+
+const idsOf = async (page: ReturnType<TurnJournalStore["listAll"]>): Promise<string[]> =>
+  (await page).turns.map(({ state }) => state.executionId);
+
+async function collect(events: AsyncIterable<TurnEvent>): Promise<number[]> {
+  const sequences: number[] = [];
+  for await (const { sequence } of events) sequences.push(sequence);
+  return sequences;
+}
+
+describe.each(databaseKinds)("what is read of turns on %s", (kind) => {
+  const open = sharedDatabase(kind);
+
+  test("operators see turns of one tenant, of some or of all, by their states, page by page", async () => {
+    const journal = openJournal(await openFresh(kind));
+    for (const [tenant, id] of [
+      ["a", "one"],
+      ["b", "two"],
+      ["c", "three"],
+      ["a", "four"],
+    ] as const) {
+      const pen = await beginTurn(journal, turnToBegin(tenant, id));
+      if (id === "two") await pen.write([endedEntry(id)], progress);
+      if (id === "four") await pen.write([waitingEntry("q", "2999-01-01T00:00:00.000Z")], progress);
+    }
+    expect(await idsOf(journal.listAll({ limit: 9 }))).toEqual(["four", "three", "two", "one"]);
+    expect(await idsOf(journal.listAll({ namespaceId: "a", limit: 9 }))).toEqual(["four", "one"]);
+    expect(await idsOf(journal.listAll({ namespaces: ["a", "b"], limit: 9 }))).toEqual(["four", "two", "one"]);
+    expect(await idsOf(journal.listAll({ namespaces: [], limit: 9 }))).toEqual([]);
+    expect(await idsOf(journal.listAll({ statuses: ["waiting", "succeeded"], limit: 9 }))).toEqual(["four", "two"]);
+    expect(await idsOf(journal.listAll({ statuses: [], limit: 9 }))).toEqual([]);
+    const filter = { namespaces: ["a", "c"], statuses: ["running", "waiting"], limit: 2 } as const;
+    const first = await journal.listAll(filter);
+    expect(first.turns.map(({ namespaceId }) => namespaceId)).toEqual(["a", "c"]);
+    const second = await journal.listAll({ ...filter, before: first.next });
+    expect([second.turns.length, second.turns[0]?.state.executionId, second.next]).toEqual([1, "one", undefined]);
+  });
+
+  test("operators see who began a turn, which host runs it, and the newest of those with one id", async () => {
+    const database = await open();
+    const journal = openJournal(database);
+    const tenant = newTenant();
+    await beginTurn(journal, turnToBegin(tenant, "turn", { isAsync: false }));
+    const later = { context: context({ namespaceId: tenant, executionId: "turn", actor: bob }) };
+    await (
+      await beginTurn(journal, turnToBegin(tenant, "turn", later))
+    ).write([...eventEntries(), endedEntry("turn")], progress);
+    expect(await journal.findBy(tenant, "turn")).toMatchObject({
+      actor: bob,
+      isAsync: true,
+      namespaceId: tenant,
+      state: { status: "succeeded", result: { events: [{ sequence: 0 }] } },
+    });
+    expect((await journal.findBy(tenant, "turn"))?.hostId).toBeUndefined();
+    expect(await journal.findBy(tenant, "turn", assistant)).toMatchObject({
+      actor: assistant,
+      isAsync: false,
+      hostId: database.hostId,
+      state: { status: "running" },
+    });
+    expect(await journal.findBy(tenant, "another")).toBeUndefined();
+    expect(await journal.findBy(newTenant(), "turn")).toBeUndefined();
+  });
+
+  test("a page ends before it has read more than 20,000 events, and never before its first turn", async () => {
+    const database = await open();
+    const journal = openJournal(database);
+    const tenant = newTenant();
+    const ids: string[] = [];
+    for (const id of ["one", "two", "three", "four"]) {
+      const pen = await beginTurn(journal, turnToBegin(tenant, id));
+      await pen.write([...eventEntries(), ...(id === "three" ? [] : [endedEntry(id)])], progress);
+      ids.unshift(pen.id);
+    }
+    const setEvents = (id: string | undefined, events: number) =>
+      database.db
+        .updateTable("turns")
+        .set({ events })
+        .where("id", "=", id ?? "")
+        .execute();
+    const [four, three, two, one] = ids;
+    await setEvents(four, 30_000);
+    await setEvents(three, 90_000);
+    await setEvents(two, 20_000);
+    await setEvents(one, 1);
+    const own = { namespaceId: tenant, actor: assistant };
+    const pages: string[][] = [];
+    let before: string | undefined;
+    do {
+      const page = await journal.list(own, { limit: 9, before });
+      pages.push(page.turns.map(({ executionId }) => executionId));
+      before = page.next;
+    } while (before !== undefined);
+    // The one that runs shows no events, so they do not count.
+    expect(pages).toEqual([["four"], ["three", "two"], ["one"]]);
+  });
+
+  test("ids and names that no column can hold are kept, and found again", async () => {
+    const journal = openJournal(await open());
+    const tenant = `${newTenant()}\0`;
+    const id = "nul\0 \ud800";
+    const actor: PrincipalRef = { kind: "human", userId: "\ud801" };
+    const request = { ...turnToBegin(tenant, id).request, metadata: { text: "\0 \ud800" } };
+    const begins = turnToBegin(tenant, id, {
+      request,
+      context: context({ namespaceId: tenant, executionId: id, actor }),
+    });
+    const pen = await beginTurn(journal, begins);
+    const key = { namespaceId: tenant, actor, executionId: id };
+    await pen.write([{ kind: "step", name: "s", value: "\0 \ud800" }], progress);
+    expect(await journal.find(key)).toMatchObject({ executionId: id });
+    expect(await journal.findBy(tenant, id)).toMatchObject({ actor, state: { executionId: id } });
+    await journal.leave(pen);
+    const next = await journal.take(pen.id);
+    expect(next?.turn).toEqual(begins);
+    expect(next?.kept).toEqual([{ kind: "step", name: "s", value: "\0 \ud800" }]);
+  });
+
+  test("who follows a turn that runs elsewhere sees its events, and nobody looks when nobody follows", async () => {
+    const { database, statements } = recordStatements(await open());
+    const [here, there] = [openJournal(database), openJournal(await open())];
+    const key = turnKey(newTenant(), "turn");
+    const pen = await beginTurn(there, turnToBegin(key.namespaceId, "turn"));
+    await pen.write(eventEntries(0, 2), progress);
+    const followed = here.follow(key, 0, neverAborted)[Symbol.asyncIterator]();
+    expect((await followed.next()).value).toMatchObject({ sequence: 1 });
+    const next = followed.next();
+    await pen.write([...eventEntries(2, 3), endedEntry("turn")], progress);
+    expect((await next).value).toMatchObject({ sequence: 2 });
+    expect((await followed.next()).done).toBe(true);
+    const looks = statements.length;
+    await new Promise(setImmediate);
+    expect(statements).toHaveLength(looks);
+  });
+
+  test("who follows a turn that runs here is told at once, without a look in between", async () => {
+    const { database, statements } = recordStatements(await open());
+    const journal = openJournal(database);
+    const key = turnKey(newTenant(), "turn");
+    const pen = await beginTurn(journal, turnToBegin(key.namespaceId, "turn"));
+    const followed = collect(journal.follow(key, -1, neverAborted));
+    for (const place of [0, 1]) await pen.write(eventEntries(place, place + 1), progress);
+    await pen.write([...eventEntries(2, 3), endedEntry("turn")], progress);
+    expect(await followed).toEqual([0, 1, 2]);
+    // A look is two reads; there are as many as there were writes, the one at the start, and one that may be late.
+    expect(statements.filter((text) => text.includes("from turn_entries")).length).toBeLessThanOrEqual(5);
+  });
+});
+
+test("who follows on one host sees what another one keeps, across runs and without a gap", async () => {
+  const [here, there] = await openPair();
+  const [journal, other] = [openJournal(here), openJournal(there)];
+  const key = turnKey("tenant-1", "turn");
+  const first = await beginTurn(other, turnToBegin("tenant-1", "turn"));
+  const followed = collect(journal.follow(key, -1, neverAborted));
+  await first.write(eventEntries(0, 1), progress);
+  await other.leave(first);
+  const second = await journal.take(first.id);
+  await second?.write(eventEntries(1, 2), progress);
+  if (second !== undefined) await journal.leave(second);
+  const third = await other.take(first.id);
+  await third?.write([...eventEntries(2, 3), endedEntry("turn")], progress);
+  expect(await followed).toEqual([0, 1, 2]);
+});

@@ -1,0 +1,142 @@
+import { principalKey, type TurnEvent, type TurnStatus } from "turnpike/contracts";
+import type { TurnKey } from "turnpike/runtime";
+import { columnText } from "../../base/index.ts";
+import type { Database } from "../../storage/index.ts";
+import type { TurnId, TurnRow } from "./turn-rows.ts";
+
+/** Which turns to list: of one tenant or of some, of one actor or of all. */
+export interface TurnSelection {
+  /** Of every tenant when absent. */
+  namespaces?: readonly string[] | undefined;
+  /** Only together with one tenant. */
+  actor?: string | undefined;
+  /** In any state when absent. */
+  statuses?: readonly TurnStatus[] | undefined;
+  limit: number;
+  /** The `next` of the page before. */
+  before?: string | undefined;
+}
+
+/** A page of turns with the events of those that have ended. */
+export interface TurnPage {
+  turns: { row: TurnRow; events: readonly TurnEvent[] }[];
+  next?: string;
+}
+
+/** An event, and where it stands in its turn. */
+export interface PlacedEvent {
+  position: number;
+  event: TurnEvent;
+}
+
+/** So many events are read for one page. */
+const maxPageEvents = 20_000;
+
+const keySql = "select * from turns where namespace_id = $1 and execution_id = $2 and actor = $3";
+const takenSql = "select * from turns where namespace_id = $1 and execution_id = $2 and actor in ($3, '')";
+const idSql = "select * from turns where id = $1";
+/** An event stands at its sequence or further on, so nothing before `after` is looked at. */
+const eventsSql = `select position, content from turn_entries where turn = $1 and position > $2 and sequence > $3
+  order by position limit $4`;
+
+/** Reads turns of all tenants. */
+export function createTurnReader({ read, reports }: Pick<Database, "read" | "reports">) {
+  const keyOf = ({ namespaceId, actor, executionId }: TurnKey): string[] => [
+    columnText(namespaceId),
+    columnText(executionId),
+    columnText(principalKey(actor)),
+  ];
+  const eventsAfter = async (
+    turn: TurnId,
+    { position, sequence }: { position: number; sequence: number },
+    most: number,
+  ): Promise<PlacedEvent[]> => {
+    const rows = await read<{ position: number; content: string }>(eventsSql, [turn, position, sequence, most]);
+    return rows.map((row) => ({ position: row.position, event: JSON.parse(row.content) as TurnEvent }));
+  };
+  const eventsOf = async (row: Pick<TurnRow, "id">, after = -1): Promise<TurnEvent[]> => {
+    const placed = await eventsAfter(row.id, { position: after, sequence: after }, 1_000_000);
+    return placed.map(({ event }) => event);
+  };
+
+  /** The newest rows of one tenant and state, or of all. */
+  const rowsOf = async (
+    { actor, limit, before }: TurnSelection,
+    namespaceId: string | undefined,
+    status: TurnStatus | undefined,
+  ): Promise<TurnRow[]> => {
+    let rows = reports.selectFrom("turns").selectAll().orderBy("id", "desc").limit(limit);
+    if (namespaceId !== undefined) rows = rows.where("namespace_id", "=", columnText(namespaceId));
+    if (actor !== undefined) rows = rows.where("actor", "=", columnText(actor));
+    if (status !== undefined) rows = rows.where("status", "=", status);
+    if (before !== undefined) rows = rows.where("id", "<", columnText(before));
+    return rows.execute();
+  };
+  const eventsOfAll = async (rows: readonly TurnRow[]): Promise<Map<TurnId, TurnEvent[]>> => {
+    const found = new Map<TurnId, TurnEvent[]>();
+    const ids = rows.filter(({ events, result }) => events > 0 && result !== null).map(({ id }) => id);
+    if (ids.length === 0) return found;
+    const entries = reports.selectFrom("turn_entries").select(["turn", "content"]).where("turn", "in", ids);
+    for (const { turn, content } of await entries
+      .where("kind", "=", "event")
+      .orderBy("turn")
+      .orderBy("position")
+      .execute()) {
+      const events = found.get(turn) ?? [];
+      found.set(turn, events);
+      events.push(JSON.parse(content) as TurnEvent);
+    }
+    return found;
+  };
+
+  return {
+    byId: async (id: TurnId): Promise<TurnRow | undefined> => (await read<TurnRow>(idSql, [id]))[0],
+    byKey: async (key: TurnKey): Promise<TurnRow | undefined> => (await read<TurnRow>(keySql, keyOf(key)))[0],
+    /** The turn that has a key; also one from before actors were kept, which has it for everybody. */
+    byTakenKey: async (key: TurnKey): Promise<TurnRow | undefined> => (await read<TurnRow>(takenSql, keyOf(key)))[0],
+    /** The newest turn of any actor under an execution id. */
+    async newest(namespaceId: string, executionId: string): Promise<TurnRow | undefined> {
+      const rows = await reports
+        .selectFrom("turns")
+        .selectAll()
+        .where("namespace_id", "=", columnText(namespaceId))
+        .where("execution_id", "=", columnText(executionId))
+        .execute();
+      return rows.toSorted(newestFirst)[0];
+    },
+    eventsAfter,
+    eventsOf,
+    /** The events of a turn's result, if it has one. */
+    eventsOfResult: async (row: TurnRow): Promise<TurnEvent[]> => (row.result === null ? [] : eventsOf(row)),
+    /** One page. Each tenant and each state has its own place in an index, so each is asked for by itself. */
+    async page(selection: TurnSelection): Promise<TurnPage> {
+      const { namespaces = [undefined], statuses = [undefined], limit } = selection;
+      const wanted = { ...selection, limit: limit + 1 };
+      const asked = namespaces.flatMap((namespaceId) => statuses.map((status) => rowsOf(wanted, namespaceId, status)));
+      const found = (await Promise.all(asked)).flat().toSorted(newestFirst);
+      const rows = found.slice(0, pageLength(found, limit));
+      const events = await eventsOfAll(rows);
+      const last = rows.at(-1);
+      return {
+        turns: rows.map((row) => ({ row, events: events.get(row.id) ?? [] })),
+        ...(found.length > rows.length && last !== undefined && { next: last.id }),
+      };
+    },
+  };
+}
+
+export type TurnReader = ReturnType<typeof createTurnReader>;
+
+function newestFirst(one: TurnRow, other: TurnRow): number {
+  return one.id < other.id ? 1 : -1;
+}
+
+/** A page is a page's work: it ends early when its turns have very many events, though never before the first. */
+function pageLength(rows: readonly TurnRow[], limit: number): number {
+  let events = 0;
+  for (const [place, row] of rows.slice(0, limit).entries()) {
+    events += row.result === null ? 0 : row.events;
+    if (events > maxPageEvents && place > 0) return place;
+  }
+  return Math.min(rows.length, limit);
+}

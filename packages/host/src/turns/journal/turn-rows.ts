@@ -1,0 +1,142 @@
+import { randomBytes } from "node:crypto";
+import type { Selectable } from "kysely";
+import {
+  parsePrincipal,
+  principalKey,
+  type AgentRef,
+  type Escalation,
+  type JsonObject,
+  type PrincipalRef,
+  type TurnEvent,
+  type TurnResult,
+  type TurnState,
+  type TurnStatus,
+} from "turnpike/contracts";
+import type { JournalEntry, TurnToBegin } from "turnpike/runtime";
+import { columnText } from "../../base/index.ts";
+import { turnFingerprint, type NewTurn } from "../../ledger/index.ts";
+import type { Schema } from "../../storage/index.ts";
+
+export type TurnRow = Selectable<Schema["turns"]>;
+
+/** The id of a turn within the host; it sorts by age. */
+export type TurnId = string;
+
+/** What the state says of a turn, wherever it is. */
+interface Heading {
+  executionId: string;
+  traceId: string;
+  agent: AgentRef;
+  /** As `principalKey` writes it. */
+  actor: string;
+}
+
+/** What a run of a turn needs. */
+interface TurnContent extends Pick<TurnToBegin, "request" | "context" | "runtime" | "limits"> {
+  /** The credential of the caller. */
+  credential?: JsonObject | undefined;
+}
+
+/** What a turn waits for. */
+export interface Waiting {
+  callId: string;
+  escalation: Escalation;
+}
+
+/** What operators see of a turn besides its state. */
+export interface OperatedTurn {
+  state: TurnState;
+  namespaceId: string;
+  actor: PrincipalRef;
+  isAsync: boolean;
+  /** The host that runs it. */
+  hostId?: number;
+}
+
+let lastStamp = 0;
+
+/** Microseconds in base 36 have ten digits until the year 2085. No two of one process are the same. */
+function freshTurnId(): TurnId {
+  lastStamp = Math.max(lastStamp + 1, Date.now() * 1000);
+  return `t${lastStamp.toString(36).padStart(10, "0")}${randomBytes(3).toString("hex")}`;
+}
+
+/** The row of a turn that is to begin. */
+export function newTurnRow(turn: TurnToBegin, credential: JsonObject | undefined): NewTurn {
+  const { request, context, isAsync, runtime, limits, startedAt } = turn;
+  const { executionId, agent } = request;
+  const actor = principalKey(context.actor);
+  const heading: Heading = { executionId, traceId: context.traceId, agent, actor };
+  const content: TurnContent = { request, context, runtime, limits, credential };
+  return {
+    id: freshTurnId(),
+    namespace_id: columnText(context.namespaceId),
+    actor: columnText(actor),
+    execution_id: columnText(executionId),
+    fingerprint: turnFingerprint(context, request),
+    is_async: isAsync ? 1 : 0,
+    heading: JSON.stringify(heading),
+    content: JSON.stringify(content),
+    started_at: startedAt,
+    updated_at: startedAt,
+  };
+}
+
+/** What a row says of the turn that was begun, and its caller's credential; undefined when it can go on no more. */
+export function beginningOf(row: TurnRow): { turn: TurnToBegin; credential: JsonObject | undefined } | undefined {
+  if (row.content === null) return undefined;
+  const { credential, ...rest } = JSON.parse(row.content) as TurnContent;
+  return { turn: { ...rest, isAsync: row.is_async === 1, startedAt: row.started_at }, credential };
+}
+
+/** The state of a turn. Its events are those of its result, and are not asked for before it has ended. */
+export function stateOf(row: TurnRow, events: readonly TurnEvent[]): TurnState {
+  const { executionId, traceId, agent } = JSON.parse(row.heading) as Heading;
+  const { escalation } = row.waiting === null ? {} : (JSON.parse(row.waiting) as Waiting);
+  const result = row.result === null ? undefined : (JSON.parse(row.result) as Omit<TurnResult, "events">);
+  return {
+    version: 1,
+    executionId,
+    traceId,
+    agent,
+    status: row.status as TurnStatus,
+    startedAt: row.started_at,
+    updatedAt: row.updated_at,
+    ...(row.completed_at !== null && { completedAt: row.completed_at }),
+    steps: row.steps,
+    toolCalls: row.tool_calls,
+    ...(escalation !== undefined && { escalation }),
+    ...(result !== undefined && { result: withEvents(result, events) }),
+  };
+}
+
+/** The result as its turn answered it, key by key. */
+function withEvents(result: Omit<TurnResult, "events">, events: readonly TurnEvent[]): TurnResult {
+  const { version, executionId, traceId, startedAt, completedAt, ...ending } = result;
+  return { version, executionId, traceId, startedAt, completedAt, events, ...ending } as TurnResult;
+}
+
+/** A turn as operators see it. */
+export function operatedTurn(row: TurnRow, events: readonly TurnEvent[]): OperatedTurn {
+  const { actor } = JSON.parse(row.heading) as Heading;
+  const unknown: PrincipalRef = { kind: "agent", agentId: "unknown" };
+  return {
+    state: stateOf(row, events),
+    namespaceId: row.namespace_id,
+    actor: parsePrincipal(actor) ?? unknown,
+    isAsync: row.is_async === 1,
+    ...(row.host_id !== null && { hostId: row.host_id }),
+  };
+}
+
+/** An event is kept as it is shown; everything else as the entry that it is. */
+export function entryRow(turn: TurnId, position: number, entry: JournalEntry): Schema["turn_entries"] {
+  const { kind } = entry;
+  if (kind !== "event") return { turn, position, kind, sequence: null, content: JSON.stringify(entry) };
+  return { turn, position, kind, sequence: entry.event.sequence, content: JSON.stringify(entry.event) };
+}
+
+export function entryOfRow({ kind, content }: Pick<Schema["turn_entries"], "kind" | "content">): JournalEntry {
+  const parsed = JSON.parse(content) as unknown;
+  return kind === "event" ? { kind, event: parsed as TurnEvent } : (parsed as JournalEntry);
+}

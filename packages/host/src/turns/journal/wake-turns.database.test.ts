@@ -1,0 +1,189 @@
+import { describe, expect, test } from "vitest";
+import { ToolResultSchema } from "turnpike/contracts";
+import { databaseKinds, newTenant, openFresh, openPair } from "../../../test/databases.ts";
+import { askIn, escalation, officeTime } from "../../../test/office.ts";
+import { grant } from "../../../test/records.ts";
+import {
+  beginTurn,
+  endedEntry,
+  eventEntries,
+  progress,
+  turnKey,
+  turnToBegin,
+  waitingEntry,
+} from "../../../test/turn-journals.ts";
+import { openStores, type Stores } from "../../compose/stores.ts";
+import type { EscalationRecord } from "../../management/index.ts";
+import { TurnPause } from "turnpike/runtime";
+
+const tomorrow = "2026-01-02T12:00:00.000Z";
+
+/** Turns that wait for a question. */
+async function waitFor({ turns }: Stores, { namespaceId, id, expiresAt }: EscalationRecord, names: readonly string[]) {
+  const ids: string[] = [];
+  for (const name of names) {
+    const pen = await beginTurn(turns, turnToBegin(namespaceId, name));
+    await pen.write([waitingEntry(id, expiresAt)], progress);
+    ids.push(pen.id);
+  }
+  return ids;
+}
+
+function answerTo({ namespaceId, id, ask }: EscalationRecord) {
+  return { namespaceId, id, ask, by: "operator-1", at: officeTime };
+}
+
+function approval(record: EscalationRecord) {
+  const constraints = { expiresAt: tomorrow };
+  return grant(`approved-${record.id}`, { namespaceId: record.namespaceId, constraints });
+}
+
+/** What a turn that was woken finds as its answer. */
+async function answerOf({ turns }: Stores, id: string) {
+  const pen = await turns.take(id);
+  const last = pen?.kept.at(-1);
+  await pen?.write(eventEntries(), progress);
+  if (last?.kind !== "answered") return last?.kind;
+  expect(ToolResultSchema.parse(last.result)).toEqual(last.result);
+  expect([last.callId, last.result.callId, last.result.tool]).toEqual(["call-1", "call-1", "service.escalate"]);
+  return "output" in last.result ? last.result.output : last.result.error.code;
+}
+
+describe.each(databaseKinds)("a turn that waits for an escalation on %s", (kind) => {
+  const open = async () => {
+    const database = await openFresh(kind);
+    const stores = openStores(database);
+    const namespaceId = newTenant();
+    return { database, stores, namespaceId, record: await askIn(stores, namespaceId) };
+  };
+
+  test("goes on with the approval of it, as do all that wait for the same one, and nobody else", async () => {
+    const { stores, record } = await open();
+    const ids = await waitFor(stores, record, ["one", "two"]);
+    const other = await waitFor(stores, { ...record, id: "another" }, ["other"]);
+    const elsewhere = await waitFor(stores, { ...record, namespaceId: "elsewhere" }, ["namesake"]);
+    expect(await stores.turns.unattended(9)).toEqual([]);
+    await stores.escalations.approve(answerTo(record), approval(record));
+    expect(await stores.turns.unattended(9)).toEqual(ids);
+    for (const id of [...other, ...elsewhere]) expect(await stores.turns.take(id)).toBeUndefined();
+    const output = { answer: "approved", grantId: approval(record).id, expiresAt: tomorrow };
+    for (const id of ids) expect(await answerOf(stores, id)).toEqual(output);
+    // Once answered, a turn waits for nothing, and goes on behind its answer.
+    expect(await stores.turns.wakeMissed(9)).toEqual([]);
+    expect(await stores.turns.wakeExpired(record.expiresAt, 9)).toEqual([...other, ...elsewhere]);
+    const state = await stores.turns.find(turnKey(record.namespaceId, "one"));
+    expect(state).toMatchObject({ status: "running" });
+    expect(state?.escalation).toBeUndefined();
+  });
+
+  test("goes on with the denial of it", async () => {
+    const { stores, record } = await open();
+    const [id = ""] = await waitFor(stores, record, ["one"]);
+    await stores.escalations.deny(answerTo(record), "No.");
+    expect(await answerOf(stores, id)).toBe("escalation_denied");
+  });
+
+  test("still waits when the answer is undone", async () => {
+    const { database, stores, record } = await open();
+    await waitFor(stores, record, ["one"]);
+    const undone = database.db.transaction().execute(async (transaction) => {
+      const { namespaceId, id } = record;
+      const woken = await stores.turns.wakeAnswered(transaction, {
+        namespaceId,
+        id,
+        status: "denied",
+        now: officeTime,
+      });
+      expect(woken).toHaveLength(1);
+      throw new Error("undone");
+    });
+    await expect(undone).rejects.toThrow("undone");
+    expect(await stores.turns.find(turnKey(record.namespaceId, "one"))).toMatchObject({ status: "waiting" });
+    expect(await stores.turns.unattended(9)).toEqual([]);
+  });
+
+  test("goes on when nobody answered in time, and not a moment before", async () => {
+    const { stores, record } = await open();
+    const [id = ""] = await waitFor(stores, record, ["one"]);
+    const moment = new Date(Date.parse(record.expiresAt) - 1).toISOString();
+    expect(await stores.turns.wakeExpired(moment, 9)).toEqual([]);
+    expect(await stores.turns.wakeExpired(record.expiresAt, 9)).toEqual([id]);
+    expect(await stores.turns.wakeExpired(record.expiresAt, 9)).toEqual([]);
+    expect(await answerOf(stores, id)).toBe("escalation_expired");
+  });
+
+  for (const row of [
+    {
+      name: "approval",
+      answer: ({ escalations }: Stores, record: EscalationRecord) =>
+        escalations.approve(answerTo(record), approval(record)),
+      output: { answer: "approved", grantId: expect.stringContaining("approved-") as string, expiresAt: tomorrow },
+    },
+    {
+      name: "denial",
+      answer: ({ escalations }: Stores, record: EscalationRecord) => escalations.deny(answerTo(record), "No."),
+      output: "escalation_denied",
+    },
+  ]) {
+    for (const how of ["wakeMissed", "wakeExpired"] as const) {
+      test(`goes on with the ${row.name} that came before it waited, by ${how}`, async () => {
+        const { stores, record } = await open();
+        await row.answer(stores, record);
+        const [id = ""] = await waitFor(stores, record, ["one"]);
+        const another = await askIn(
+          stores,
+          record.namespaceId,
+          escalation({ reason: "And this?", requestedAt: tomorrow }),
+        );
+        const [pending = ""] = await waitFor(stores, another, ["pending"]);
+        const { turns } = stores;
+        const woken = how === "wakeMissed" ? turns.wakeMissed(9) : turns.wakeExpired(record.expiresAt, 9);
+        expect(await woken).toEqual([id]);
+        expect(await turns.take(pending)).toBeUndefined();
+        expect(await answerOf(stores, id)).toEqual(row.output);
+      });
+    }
+  }
+
+  test("goes on to be ended when it is cancelled", async () => {
+    const { stores, record } = await open();
+    const [id = ""] = await waitFor(stores, record, ["one"]);
+    const state = await stores.turns.cancel(turnKey(record.namespaceId, "one"));
+    expect(state).toMatchObject({ status: "running" });
+    expect(state?.escalation).toBeUndefined();
+    expect(await stores.turns.unattended(9)).toEqual([id]);
+    const pen = await stores.turns.take(id);
+    expect([pen?.stop.aborted, pen?.stop.reason instanceof TurnPause]).toEqual([true, false]);
+    // The answer comes too late for it.
+    await stores.escalations.approve(answerTo(record), approval(record));
+    await pen?.write([endedEntry("one", { status: "cancelled", output: undefined })], progress);
+    expect(await stores.turns.find(turnKey(record.namespaceId, "one"))).toMatchObject({ status: "cancelled" });
+  });
+
+  test("does not begin to wait when it was cancelled meanwhile: it goes on to be ended", async () => {
+    const { database, stores, record } = await open();
+    const pen = await beginTurn(stores.turns, turnToBegin(record.namespaceId, "one"));
+    await openStores(database).turns.cancel(turnKey(record.namespaceId, "one"));
+    await pen.write([waitingEntry(record.id, record.expiresAt)], progress);
+    expect(await stores.turns.find(turnKey(record.namespaceId, "one"))).toMatchObject({ status: "running" });
+    expect(await stores.turns.unattended(9)).toEqual([pen.id]);
+    expect((await stores.turns.take(pen.id))?.stop.aborted).toBe(true);
+  });
+
+  test("writes nothing between its waiting and its waking", async () => {
+    const { stores, record } = await open();
+    const pen = await beginTurn(stores.turns, turnToBegin(record.namespaceId, "one"));
+    await pen.write([waitingEntry(record.id, record.expiresAt)], progress);
+    await expect(pen.write([endedEntry("one")], progress)).rejects.toBeInstanceOf(TurnPause);
+  });
+});
+
+test("an answer on one host wakes a turn that another one began", async () => {
+  const [here, there] = await openPair();
+  const [stores, others] = [openStores(here), openStores(there)];
+  const record = await askIn(stores, "tenant-1");
+  const [id = ""] = await waitFor(stores, record, ["one"]);
+  await others.escalations.approve(answerTo(record), approval(record));
+  expect(await others.turns.unattended(9)).toEqual([id]);
+  expect(await answerOf(others, id)).toMatchObject({ answer: "approved" });
+});

@@ -1,0 +1,72 @@
+import { describe, expect, test } from "vitest";
+import { callsTools, modelWorldOf, providers, says } from "../../../../test/model-server.ts";
+import { agent, capability, grantOf, noteTool, runAgent } from "../../../../../turnpike/test/deployment.ts";
+import { dataOf } from "../../../../../turnpike/test/turns.ts";
+import { TurnPause, type TurnJournal } from "../../../../../turnpike/src/runtime/index.ts";
+import { memoryTurnJournal } from "../../../../../turnpike/src/testing/index.ts";
+
+const key = { namespaceId: "demo", actor: agent, executionId: "turn-1" };
+const grants = [
+  grantOf("run", { capabilities: [runAgent] }),
+  grantOf("today", { capabilities: [capability("files", ["notes", "today"], "read")] }),
+];
+const script = [
+  // Nothing of the first reply reaches the gate: one decision takes two requests.
+  callsTools({ id: "zero", name: "files_read", arguments: "no object" as never }),
+  {
+    ...callsTools(
+      { id: "one", name: "files_read", arguments: { note: "today" } },
+      { id: "two", name: "files_read", arguments: { note: "diary" } },
+    ),
+    text: ["Let me look."],
+  },
+  callsTools({ id: "three", name: "files_read", arguments: { note: "today" } }),
+  says("Bread and tea."),
+];
+
+/** A journal whose n-th write and everything behind it fails, as if the process had ended there. */
+function endingAt(journal: TurnJournal, nth: number): TurnJournal {
+  let writes = 0;
+  return {
+    ...journal,
+    async begin(turn, call) {
+      const begun = await journal.begin(turn, call);
+      if (begun.kind === "known") return begun;
+      const { pen } = begun;
+      const write: typeof pen.write = (...args) =>
+        (writes += 1) < nth ? pen.write(...args) : Promise.reject(new TurnPause("The process has ended."));
+      return { kind: "begun", pen: { ...pen, write } };
+    },
+  };
+}
+
+describe.each(providers)("a turn with a model of %s whose process ends", (provider) => {
+  test("goes on wherever it ended: the model is asked nothing twice that is kept, and told the same", async () => {
+    const whole = await modelWorldOf(provider, script, { world: { grants, tools: [noteTool()] } });
+    const expected = await whole.run();
+    expect(expected).toMatchObject({ status: "succeeded", output: "Bread and tea." });
+
+    for (let nth = 2, isOver = false; !isOver; nth += 1) {
+      const journal = memoryTurnJournal();
+      const open = (through: TurnJournal, from = 0) =>
+        modelWorldOf(provider, script.slice(from), {
+          world: { grants, tools: [noteTool()], executor: { journal: through, createId: () => crypto.randomUUID() } },
+        });
+      const first = await open(endingAt(journal, nth));
+      const ran = await first.run({}, { isAsync: true }).catch((error: unknown) => error);
+      isOver = !(ran instanceof TurnPause);
+      const pen = isOver ? undefined : journal.take(key);
+      const decided = pen?.kept.filter(({ kind }) => kind === "step").length ?? 3;
+      // The first decision takes two requests.
+      const asked = decided === 0 ? 0 : decided + 1;
+      const next = await open(journal, asked);
+      if (pen !== undefined) await next.run({}, { isAsync: true, pen });
+
+      const { result } = (await journal.find(key)) ?? {};
+      expect(result).toMatchObject({ status: "succeeded", output: "Bread and tea.", metadata: expected.metadata });
+      const later = next.server.requests.map(({ messages }) => messages);
+      expect(later).toStrictEqual(whole.server.requests.slice(asked).map(({ messages }) => messages));
+      expect(dataOf(result ?? { events: [] }, "tool.requested")).toHaveLength(3);
+    }
+  });
+});

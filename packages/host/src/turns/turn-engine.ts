@@ -1,0 +1,131 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { AccessContext, JsonObject } from "turnpike/contracts";
+import { ServiceHttpError, type ServiceApi, type ServiceApiCallOptions } from "turnpike/http";
+import { TurnPause } from "turnpike/runtime";
+import type { TurnJournalStore } from "./journal/journal-store.ts";
+import type { JournalPen } from "./journal/pen.ts";
+import type { TurnId } from "./journal/turn-rows.ts";
+
+/** What the engine uses. */
+export interface TurnEngineOptions {
+  journal: TurnJournalStore;
+  /** Runs a turn, or goes on with one, inside every limit. */
+  runs: ServiceApi;
+  /** The context in which a turn goes on: that of its beginning, as it is now. */
+  contextNow(context: AccessContext): Promise<AccessContext>;
+  /** The call options of somebody whose credential was kept. */
+  callOf(credential: JsonObject | undefined): ServiceApiCallOptions;
+  clock(): Date;
+  /** Told what kept a turn from going on. It is tried again. */
+  onError(error: unknown, executionId?: string): void;
+}
+
+/** Goes on with turns that nobody runs: of processes that ended, and those whose question was answered. */
+export interface TurnEngine {
+  /** The same api, whose asynchronous turns end before the engine is closed. */
+  watch(api: ServiceApi): ServiceApi;
+  start(): void;
+  /** Looks for turns at once, instead of within a second. */
+  nudge(): void;
+  /** Stops every asynchronous turn, to go on at the next start or on another host. */
+  close(): Promise<void>;
+}
+
+const lookMs = 1_000;
+/** How many turns one look begins with, and how many wait at most to be told something. */
+const atOnce = 32;
+/** Answers that came between a question and its waiting are rare, and looked for less often. */
+const missedEvery = 5;
+const longestPauseMs = 60_000;
+/** How long the calls of turns may take to end when the host stops. */
+const graceMs = 10_000;
+
+/** Makes the engine of a host. There is one for each process. */
+export function createTurnEngine(options: TurnEngineOptions): TurnEngine {
+  const { journal, runs, clock, onError } = options;
+  const running = new Set<Promise<unknown>>();
+  /** Turns that could not go on, and when they are tried again. */
+  const paused = new Map<TurnId, { until: number; ms: number }>();
+  let timer: NodeJS.Timeout | undefined;
+  let looking: Promise<void> | undefined;
+  let isWanted = false;
+  let isClosed = false;
+  let looks = 0;
+
+  const track = <T>(run: Promise<T>): Promise<T> => {
+    running.add(run);
+    const forget = (): void => void running.delete(run);
+    run.then(forget, forget);
+    return run;
+  };
+
+  const goOn = async (pen: JournalPen): Promise<void> => {
+    const { request, context, isAsync } = pen.turn;
+    try {
+      const call = options.callOf(pen.credential);
+      await runs.executeTurn(await options.contextNow(context), request, { ...call, isAsync, pen });
+      paused.delete(pen.id);
+    } catch (error) {
+      const ms = Math.min(longestPauseMs, (paused.get(pen.id)?.ms ?? lookMs / 2) * 2);
+      paused.set(pen.id, { until: performance.now() + ms, ms });
+      if (!isExpected(error)) onError(error, request.executionId);
+      await journal.leave(pen).catch((cause: unknown) => onError(cause, request.executionId));
+    }
+  };
+
+  const look = async (): Promise<void> => {
+    const now = clock().toISOString();
+    await journal.cancelled();
+    await journal.wakeExpired(now, atOnce);
+    if ((looks += 1) % missedEvery === 0) await journal.wakeMissed(atOnce);
+    const ids = await journal.unattended(atOnce + paused.size);
+    for (const id of paused.keys()) if (!ids.includes(id)) paused.delete(id);
+    const due = ids.filter((id) => (paused.get(id)?.until ?? 0) <= performance.now());
+    for (const id of due.slice(0, atOnce)) {
+      // Whatever is taken while the host stops would have to be left again.
+      const pen = isClosed ? undefined : await journal.take(id);
+      if (pen !== undefined) void track(goOn(pen));
+    }
+  };
+  const lookAgain = async (): Promise<void> => {
+    isWanted = false;
+    await look().catch((error: unknown) => onError(error));
+    looking = undefined;
+    if (isClosed) return;
+    if (isWanted) nudge();
+    else timer = setTimeout(nudge, lookMs).unref();
+  };
+  const nudge = (): void => {
+    clearTimeout(timer);
+    isWanted = true;
+    if (!isClosed) looking ??= lookAgain();
+  };
+
+  return {
+    watch: (api) => ({
+      ...api,
+      executeTurn(context, request, call) {
+        const turn = api.executeTurn(context, request, call);
+        return call?.isAsync === true ? track(turn) : turn;
+      },
+    }),
+    start: nudge,
+    nudge,
+    async close() {
+      isClosed = true;
+      clearTimeout(timer);
+      await looking;
+      journal.pauseAll();
+      const isOver = Promise.allSettled(running).then(() => true);
+      // What is on its way may end; a call that was cut off would have to be told as interrupted.
+      if (!(await Promise.race([isOver, delay(graceMs, false, { ref: false })])))
+        journal.stopAll(new TurnPause("The host stops."));
+      await Promise.allSettled(running);
+    },
+  };
+}
+
+/** A turn that was stopped, or that finds no slot, goes on later: that is no error. */
+function isExpected(error: unknown): boolean {
+  return error instanceof TurnPause || (error instanceof ServiceHttpError && error.code === "overloaded");
+}

@@ -1,0 +1,214 @@
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { newLocation } from "../../packages/host/test/databases.ts";
+import { ask, eventually } from "../../packages/host/test/host-calls.ts";
+import {
+  answerAll,
+  durableClient,
+  followToEnd,
+  linesIn,
+  makeDurableTenant,
+  startDurableHost,
+  stepsTurn,
+} from "../support/durable-host.ts";
+import { makeFolder, type HostProcess } from "../support/host-process.ts";
+import { revokeCredential, revokeGrant } from "../support/host-stores.ts";
+
+const traced = { "x-trace-id": "t" };
+
+/** Waits until a turn has come so far that it has made a step. */
+const underWay = (folder: string, id: string): Promise<unknown> =>
+  eventually(() => expect(linesIn(folder, "asked.log")).toContain(`${id} decision-1`));
+
+describe("an asynchronous turn", () => {
+  const folder = makeFolder();
+  let host: HostProcess;
+  beforeAll(async () => {
+    host = await startDurableHost(folder);
+  });
+  const client = (token: string) => durableClient(token, () => host.url);
+
+  test("that is streamed survives its connection, and is picked up behind the last event", async () => {
+    const { token } = await makeDurableTenant(host, "streamed");
+    const left = new AbortController();
+    const headers = {
+      authorization: `Bearer ${token}`,
+      ...traced,
+      prefer: "respond-async",
+      accept: "text/event-stream",
+    };
+    const body = JSON.stringify(stepsTurn("stream", 20));
+    const response = await fetch(`${host.url}/v1/turns`, { method: "POST", headers, body, signal: left.signal });
+    expect([response.status, response.headers.get("preference-applied")]).toEqual([200, "respond-async"]);
+    await underWay(folder, "stream");
+    left.abort();
+    const events = await followToEnd(client(token), "stream");
+    expect(events.at(-1)?.type).toBe("turn.completed");
+    expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_event, place) => place));
+    const later = await ask(host.url, "/v1/turns/stream/events?after=3", { token });
+    expect(later.body).toEqual({ events: events.slice(4) });
+  });
+
+  test("is cancelled before its next step, and while it waits", async () => {
+    const { token } = await makeDurableTenant(host, "cancelled");
+    const caller = client(token);
+    await caller.startTurn(stepsTurn("long", 900));
+    await underWay(folder, "long");
+    await caller.cancelTurn("long");
+    const asked = linesIn(folder, "asked.log").length;
+    await eventually(async () => expect(await caller.turn("long")).toMatchObject({ status: "cancelled" }));
+    expect(linesIn(folder, "asked.log").length - asked).toBeLessThanOrEqual(1);
+    await caller.startTurn(stepsTurn("asks", 3, 1));
+    await eventually(async () => expect(await caller.turn("asks")).toMatchObject({ status: "waiting" }));
+    expect((await caller.cancelTurn("asks")).status).not.toBe("waiting");
+    await eventually(async () => expect(await caller.turn("asks")).toMatchObject({ status: "cancelled" }));
+    expect(await caller.cancelTurn("asks")).toMatchObject({ status: "cancelled" });
+  });
+
+  test("is nobody else's: not another tenant's, and no stranger learns that it exists", async () => {
+    const [{ token }, other] = [await makeDurableTenant(host, "mine"), await makeDurableTenant(host, "theirs")];
+    await client(token).startTurn(stepsTurn("secret", 1));
+    const answers = ["secret", "none"].map(async (id) => {
+      const { status, body } = await ask(host.url, `/v1/turns/${id}`, { token: other.token });
+      return { status, code: (body as { error: { code: string } }).error.code };
+    });
+    expect(await Promise.all(answers)).toEqual(answers.map(() => ({ status: 404, code: "not_found" })));
+  });
+
+  test("asked for again answers where it is, then its result, and another body is refused", async () => {
+    const { token } = await makeDurableTenant(host, "again");
+    const post = (body: unknown, headers: Record<string, string> = {}) =>
+      ask(host.url, "/v1/turns", { token, headers: { ...traced, ...headers }, body });
+    const prefer = { prefer: "respond-async" };
+    expect((await post(stepsTurn("twice", 30), prefer)).status).toBe(202);
+    expect((await post(stepsTurn("twice", 30))).status).toBe(202);
+    expect(await post(stepsTurn("twice", 31), prefer)).toMatchObject({
+      status: 409,
+      body: { error: { code: "replay_conflict" } },
+    });
+    await eventually(async () => expect((await post(stepsTurn("twice", 30))).status).toBe(200));
+    const plain = await post(stepsTurn("twice", 30));
+    expect([plain.headers.get("idempotency-replayed"), (plain.body as { status: string }).status]).toEqual([
+      "true",
+      "succeeded",
+    ]);
+    const state = await post(stepsTurn("twice", 30), prefer);
+    expect(state.body).toMatchObject({ status: "succeeded", result: plain.body });
+    expect(linesIn(folder, "asked.log").filter((line) => line === "twice decision-0")).toHaveLength(1);
+  });
+});
+
+describe("while the host is away", () => {
+  test("what is revoked is gone: a grant at the next call, a credential at once", async () => {
+    const folder = makeFolder();
+    const location = join(folder, ".turnpike", "turnpike.db");
+    let host = await startDurableHost(folder);
+    const caller = (token: string) => durableClient(token, () => host.url);
+    const granted = await makeDurableTenant(host, "grants");
+    const trusted = await makeDurableTenant(host, "credentials");
+    await caller(granted.token).startTurn(stepsTurn("granted", 900));
+    await caller(trusted.token).startTurn(stepsTurn("trusted", 900));
+    await underWay(folder, "granted");
+    await underWay(folder, "trusted");
+    await host.stop("SIGKILL");
+    await revokeGrant(location, "grants", "effects");
+    await revokeCredential(location, trusted.id);
+    const effects = linesIn(folder, "effects.log").length;
+    host = await startDurableHost(folder);
+    await eventually(async () =>
+      expect(linesIn(folder, "asked.log").filter((line) => line.startsWith("granted")).length).toBeGreaterThan(4),
+    );
+    expect(linesIn(folder, "effects.log")).toHaveLength(effects);
+    const listed = await ask(host.url, "/admin/v1/audit?namespaceId=credentials&type=turn.ended&limit=1", {
+      token: host.operatorToken(),
+    });
+    expect(listed.body).toMatchObject({ events: [{ event: { outcome: "denied", reason: "credential_revoked" } }] });
+    await host.stop("SIGKILL");
+  });
+
+  test("a turn with a caller ends as interrupted, which is answered when it is asked for again", async () => {
+    const folder = makeFolder();
+    let host = await startDurableHost(folder);
+    const { token } = await makeDurableTenant(host);
+    const body = stepsTurn("plain", 900);
+    const asked = ask(host.url, "/v1/turns", { token, headers: traced, body }).catch(() => "lost");
+    await underWay(folder, "plain");
+    await host.stop("SIGKILL");
+    expect(await asked).toBe("lost");
+    host = await startDurableHost(folder);
+    await eventually(async () => {
+      const { status, body: result } = await ask(host.url, "/v1/turns", { token, headers: traced, body });
+      expect({ status, result }).toMatchObject({
+        status: 200,
+        result: { status: "failed", error: { code: "turn_interrupted", retryable: false } },
+      });
+    });
+    await host.stop();
+  });
+
+  test("a turn pauses when the host stops in good order, and nothing of it is interrupted", async () => {
+    const folder = makeFolder();
+    let host = await startDurableHost(folder);
+    const { token } = await makeDurableTenant(host);
+    const caller = durableClient(token, () => host.url);
+    await caller.startTurn(stepsTurn("drained", 12));
+    const following = followToEnd(caller, "drained");
+    await underWay(folder, "drained");
+    expect(await host.stop("SIGTERM")).toEqual({ code: 0, signal: null });
+    expect(host.stderr()).toBe("");
+    host = await startDurableHost(folder);
+    await following;
+    const { result } = await caller.turn("drained");
+    expect(result).toMatchObject({ status: "succeeded", output: Array(24).fill("succeeded") });
+    const asked = linesIn(folder, "asked.log");
+    expect(new Set(asked).size).toBe(asked.length);
+    await host.stop();
+  });
+});
+
+describe("two hosts on one PostgreSQL", () => {
+  test("an answer given to one wakes a turn that was asked of the other, which is gone by then", async () => {
+    const folder = makeFolder();
+    const database = await newLocation("postgres");
+    const [one, other] = await Promise.all([
+      startDurableHost(folder, { database }),
+      startDurableHost(folder, { database }),
+    ]);
+    const { token } = await makeDurableTenant(one);
+    let url = one.url;
+    const caller = durableClient(token, () => url);
+    await caller.startTurn(stepsTurn("asks", 3, 1));
+    await eventually(async () => expect(await caller.turn("asks")).toMatchObject({ status: "waiting" }));
+    await one.stop("SIGKILL");
+    url = other.url;
+    const following = followToEnd(caller, "asks");
+    expect(await answerAll(other, "acme", "deny")).toBe(1);
+    const answeredAt = Date.now();
+    await following;
+    expect(Date.now() - answeredAt).toBeLessThan(10_000);
+    expect((await caller.turn("asks")).result).toMatchObject({ status: "succeeded" });
+    await other.stop();
+  });
+
+  test("the limit of turns holds for those that go on, too", async () => {
+    const folder = makeFolder();
+    const database = await newLocation("postgres");
+    const settings = {
+      database,
+      "limits.concurrentTurns": "2",
+      "limits.tenantTurns": "2",
+      "limits.credentialTurns": "2",
+    };
+    const [one, other] = await Promise.all([startDurableHost(folder, settings), startDurableHost(folder, settings)]);
+    const { token } = await makeDurableTenant(one);
+    let url = one.url;
+    const caller = durableClient(token, () => url);
+    for (const id of ["a", "b"]) await caller.startTurn(stepsTurn(id, 60));
+    await expect(caller.startTurn(stepsTurn("c", 1))).rejects.toMatchObject({ status: 503, code: "overloaded" });
+    await one.stop("SIGKILL");
+    url = other.url;
+    for (const id of ["a", "b"]) await followToEnd(caller, id);
+    for (const id of ["a", "b"]) expect((await caller.turn(id)).status).toBe("succeeded");
+    await other.stop();
+  });
+});

@@ -1,0 +1,92 @@
+// A host as an embedder would start it, whose turns take several steps that a test can count: run as a process of its own with
+// `key=value` settings as arguments. A payload is `{ "steps": n, "asks": k }`: in each step the driver wants a line written and
+// one looked at, and in step k it asks a person first. Each decision is a line in `asked.log`, each effect one in `effects.log`.
+import { appendFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { z } from "zod";
+import { defineTool } from "../../packages/turnpike/dist/kernel/index.js";
+import { standardRuntime } from "../../packages/turnpike/dist/runtime/index.js";
+import { loadConfig } from "../../packages/host/dist/compose/config.js";
+import { createLog } from "../../packages/host/dist/observe/log.js";
+import { startHost } from "../../packages/host/dist/compose/compose.js";
+
+const input = z.strictObject({ line: z.string() });
+const requires = { action: "append", resource: { namespace: "effects", path: [] } };
+const pause = () => delay(Math.random() * 4);
+
+const append = defineTool({
+  name: "effects.append",
+  description: "Appends a line to a file.",
+  namespace: "effects",
+  readWrite: "write",
+  input,
+  requires,
+  async run({ line }) {
+    await pause();
+    appendFileSync("effects.log", `${line}\n`);
+    await pause();
+    return line;
+  },
+});
+
+const look = defineTool({
+  name: "effects.look",
+  description: "Looks at nothing, which may be done again.",
+  namespace: "effects",
+  readWrite: "read",
+  input,
+  requires,
+  async run({ line }) {
+    await pause();
+    return line;
+  },
+});
+
+const driver = {
+  manifest: { id: "steps", version: "1" },
+  resumes: (version) => version === "1",
+  async open({ executionId, message }) {
+    const { steps, asks } = message.payload;
+    const said = [];
+    let place = 0;
+    const call = (name, tool, args) => ({
+      id: `${name}-${place}`,
+      tool,
+      arguments: args,
+      requestedAt: message.createdAt,
+      traceId: message.traceId,
+    });
+    const learn = (given) => {
+      if (given.type === "tool_results")
+        for (const { status, error } of given.results) said.push(error?.code ?? status);
+    };
+    return {
+      memory: () => place,
+      recall(given, memory) {
+        learn(given);
+        place = memory;
+      },
+      async next(given) {
+        appendFileSync("asked.log", `${executionId} decision-${place}\n`);
+        await pause();
+        learn(given);
+        if (place === steps) return { type: "complete", output: said };
+        const line = { line: `${executionId} ${place}` };
+        const calls = [call("append", "effects.append", line), call("look", "effects.look", line)];
+        if (place === asks) calls.push(call("ask", "service.escalate", { reason: `May ${executionId} go on?` }));
+        place += 1;
+        return { type: "tools", calls };
+      },
+    };
+  },
+};
+
+const flags = Object.fromEntries(process.argv.slice(2).map((setting) => setting.split(/=(.*)/s, 2)));
+const config = loadConfig({ env: {}, flags: { "listen.port": "0", ...flags } });
+const host = await startHost(config, {
+  log: createLog(config.log),
+  runtime: standardRuntime(driver),
+  tools: [append, look],
+});
+process.once("SIGTERM", () => void host.close().then(() => process.exit(0)));
+process.stdout.write(`Turnpike runs at ${host.url}\n`);

@@ -63,6 +63,8 @@ export interface Office {
   errors: unknown[];
   auditErrors: unknown[];
   handler: (request: Request) => Promise<Response | undefined>;
+  /** How often the engine of turns was nudged. */
+  wakes(): number;
   /** Removes what is left of deleted tenants. */
   removeDeletedTenants(): Promise<void>;
   /** Where their trails are exported. */
@@ -110,6 +112,7 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
   const tokens = { operator: operator.token, agent: agent.token };
   const errors: unknown[] = [];
   const auditErrors: unknown[] = [];
+  let wakes = 0;
   const protocol = serveProtocol(
     adminProtocol(
       {
@@ -120,7 +123,7 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
         clock,
         // Only when the test says so: what it looks at must not go meanwhile.
         removeDeletedTenants() {},
-        wakeTurns() {},
+        wakeTurns: () => void (wakes += 1),
       },
       {
         credentials: stores.credentials,
@@ -156,6 +159,7 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
     errors,
     auditErrors,
     handler,
+    wakes: () => wakes,
     removeDeletedTenants: deletion.run,
     exportFolder: trails.folder,
     send,
@@ -235,7 +239,7 @@ export async function askIn(
   return newest;
 }
 
-const tables = ["grants", "uses", "namespace_settings", "credentials", "escalations"] as const;
+const tables = ["grants", "uses", "namespace_settings", "credentials", "escalations", "turns"] as const;
 
 /** Everything that operators can change of a tenant, as the database has it. */
 export async function stateOf({ db }: Database, namespaceId: string): Promise<unknown[]> {

@@ -34,15 +34,10 @@ export class AdminClientError extends Error {
 export function createAdminClient({ url: host, token, fetch: send = fetch }: AdminClientOptions): AdminClient {
   return {
     async request<Name extends AdminRouteName>(name: Name, input: Readonly<Record<string, unknown>>) {
-      const { method, path, response: schema }: AdminRoute = adminRoutes[name];
+      const { method, path, request, response: schema }: AdminRoute = adminRoutes[name];
       const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-      const url = new URL(path, host);
-      if (method === "GET") {
-        for (const [key, value] of Object.entries(input)) {
-          if (value !== undefined) url.searchParams.set(key, String(value));
-        }
-      }
-      const body = method === "GET" ? {} : { body: JSON.stringify(input) };
+      const url = request === undefined ? urlOf(path, host, input) : new URL(path, host);
+      const body = request === undefined ? {} : { body: JSON.stringify(input) };
       const answer = await read(host, send(url, { method, headers, ...body }));
       const checked = schema.safeParse(answer);
       if (checked.success) return checked.data as AdminOutput<Name>;
@@ -50,6 +45,27 @@ export function createAdminClient({ url: host, token, fetch: send = fetch }: Adm
       throw new AdminClientError("invalid_response", message);
     },
   };
+}
+
+/** The URL of an operation without a body: what its path does not name is in the query. */
+function urlOf(path: string, host: string, input: Readonly<Record<string, unknown>>): URL {
+  const inPath = new Set<string>();
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    inPath.add(name);
+    return segmentOf(name, String(input[name]));
+  });
+  const url = new URL(filled, host);
+  for (const [key, value] of Object.entries(input)) {
+    if (value !== undefined && !inPath.has(key)) url.searchParams.set(key, String(value));
+  }
+  return url;
+}
+
+/** Half of a surrogate pair has no encoding, and URLs leave out segments of dots however they are encoded. */
+function segmentOf(name: string, text: string): string {
+  if (/^(|\.|\.\.)$/.test(text) || /\p{Surrogate}/u.test(text))
+    throw new AdminClientError("invalid_request", `/${name}: expected an id that a URL can name`);
+  return encodeURIComponent(text);
 }
 
 async function read(host: string, answering: Promise<Response>): Promise<unknown> {

@@ -26,6 +26,7 @@ import {
   HeadsVerdictSchema,
   InstantSchema,
   nextPage,
+  OperatedTurnSchema,
   page,
   PrincipalTextSchema,
   EscalationAnswerSchema,
@@ -34,16 +35,21 @@ import {
   tenant,
   trailPart,
   TrailVerdictSchema,
+  turnName,
+  turnPage,
+  TurnStatusesSchema,
+  TurnWithEventsSchema,
 } from "./admin-schemas.ts";
 
 /** One row of the operators' route table. */
 export interface AdminRoute {
   method: "GET" | "POST";
+  /** A segment in braces, such as `{executionId}`, is the value of that name in `query`. */
   path: `/admin/v1/${string}`;
   summary: string;
   /** 201 when something is made; 200 otherwise. */
   status?: 201;
-  /** What the query string of a GET may hold. */
+  /** What path and query string may hold, when there is no body. */
   query?: z.ZodObject;
   /** The body of a POST. */
   request?: z.ZodType;
@@ -148,6 +154,34 @@ export const adminRoutes = {
     summary: "Closes an escalation with a no and its reason.",
     request: EscalationAnswerSchema.extend({ reason: z.string().min(1).max(4096) }),
     response: z.strictObject({ escalation: EscalationRecordSchema }),
+  },
+  listAllTurns: {
+    method: "GET",
+    path: "/admin/v1/turns",
+    summary: "Lists the turns of all tenants, or of one, newest first.",
+    query: z.strictObject({
+      namespaceId: tenant.namespaceId.optional(),
+      status: TurnStatusesSchema.optional(),
+      ...turnPage,
+    }),
+    response: z.strictObject({
+      turns: z.array(OperatedTurnSchema),
+      next: z.string().optional().meta({ description: "asks for the next page as `before`; absent at the end" }),
+    }),
+  },
+  inspectTurn: {
+    method: "GET",
+    path: "/admin/v1/turns/{namespaceId}/{executionId}",
+    summary: "Reads where a turn is, and what has happened in it so far.",
+    query: z.strictObject(turnName),
+    response: TurnWithEventsSchema,
+  },
+  cancelAnyTurn: {
+    method: "POST",
+    path: "/admin/v1/turns/{namespaceId}/{executionId}/cancel",
+    summary: "Ends a turn before its next step. One that has ended stays as it is.",
+    query: z.strictObject(turnName),
+    response: OperatedTurnSchema,
   },
   listAudit: {
     method: "GET",

@@ -9,6 +9,9 @@ import {
   PrincipalRefSchema,
   PurposeSchema,
   TimestampSchema,
+  TurnEventSchema,
+  TurnStateSchema,
+  TurnStatusSchema,
 } from "turnpike/contracts";
 import { z } from "zod";
 
@@ -165,3 +168,44 @@ export const AuditKeySchema = z.strictObject({
   id: z.string(),
   publicKey: z.string().meta({ description: "Ed25519, PEM" }),
 });
+
+export const OperatedTurnSchema = z.strictObject({
+  ...tenant,
+  actor: PrincipalRefSchema.meta({ description: "who started it" }),
+  isAsync: z.boolean().meta({ description: "whether it goes on without its caller" }),
+  hostId: z.int().optional().meta({ description: "the host that runs it" }),
+  state: TurnStateSchema,
+});
+
+/** A turn as operators see it. */
+export type OperatedTurn = z.infer<typeof OperatedTurnSchema>;
+
+export const TurnWithEventsSchema = OperatedTurnSchema.extend({
+  events: z.array(TurnEventSchema).meta({ description: "what has happened in it so far" }),
+});
+
+/** One state, or several with commas between them. */
+export const TurnStatusesSchema = z
+  .string()
+  .transform((text, { addIssue }) => {
+    const statuses = z.array(TurnStatusSchema).safeParse(text.split(","));
+    const message = `expected ${TurnStatusSchema.options.join(", ")}, or several with commas`;
+    if (!statuses.success) addIssue({ code: "custom", message });
+    return statuses.data ?? z.NEVER;
+  })
+  .meta({ description: "only turns in this state, or in one of several with commas between them" });
+
+/** The newest turns first; `before` goes on behind a page. */
+export const turnPage = {
+  limit: z.coerce.number().int().min(1).max(200).default(50).meta({ description: "how many at most" }),
+  before: IdentifierSchema.optional().meta({ description: "`next` of the page before" }),
+};
+
+/** Which turn: ids belong to the actor who chose them. */
+export const turnName = {
+  ...tenant,
+  executionId: IdentifierSchema,
+  actor: PrincipalTextSchema.optional().meta({
+    description: "whose, as `kind:id`; the newest under this id unless given",
+  }),
+};

@@ -7,7 +7,7 @@ export {
   adminRoutes,
 } from "./admin-routes.ts";
 export { InstantSchema } from "./admin-schemas.ts";
-export type { AdminExplanation, GrantEntry, Settings } from "./admin-schemas.ts";
+export type { AdminExplanation, GrantEntry, OperatedTurn, Settings } from "./admin-schemas.ts";
 export {
   type CredentialAccess,
   CredentialAccessSchema,

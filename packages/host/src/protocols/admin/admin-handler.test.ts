@@ -15,6 +15,7 @@ import {
   type Refusal,
 } from "../../../test/office.ts";
 import { access, alice, assistant, auditEvent, grant } from "../../../test/records.ts";
+import { beginTurn, turnToBegin } from "../../../test/turn-journals.ts";
 import type { Database } from "../../storage/database.ts";
 import { openDatabase } from "../../storage/open-database.ts";
 import { createRateLimit } from "../../access/rate-limit.ts";
@@ -119,6 +120,32 @@ const rows: Readonly<Record<AdminRouteName, Row>> = {
       return { namespaceId, id, ask, reason: "The diary stays private." };
     },
   },
+  listAllTurns: {
+    method: "GET",
+    path: "/admin/v1/turns",
+    async input({ stores }, namespaceId) {
+      await beginTurn(stores.turns, turnToBegin(namespaceId, "turn-1"));
+      return { namespaceId, status: "running,waiting" };
+    },
+  },
+  inspectTurn: {
+    method: "GET",
+    path: "/admin/v1/turns/{namespaceId}/{executionId}",
+    async input({ stores }, namespaceId) {
+      await beginTurn(stores.turns, turnToBegin(namespaceId, "turn/1"));
+      return { namespaceId, executionId: "turn/1", actor: "agent:assistant" };
+    },
+  },
+  cancelAnyTurn: {
+    method: "POST",
+    path: "/admin/v1/turns/{namespaceId}/{executionId}/cancel",
+    status: 200,
+    action: "turn.cancel",
+    async input({ stores }, namespaceId) {
+      await beginTurn(stores.turns, turnToBegin(namespaceId, "turn-1"));
+      return { namespaceId, executionId: "turn-1" };
+    },
+  },
   listAudit: {
     method: "GET",
     path: "/admin/v1/audit",
@@ -201,8 +228,13 @@ const rows: Readonly<Record<AdminRouteName, Row>> = {
 
 const table = Object.entries(rows) as [AdminRouteName, Row][];
 const changing = table.filter(([, { action }]) => action !== undefined);
-const posts = table.filter(([, { method }]) => method === "POST");
-const gets = table.filter(([, { method }]) => method === "GET");
+const posts = table.filter(([name]) => hasBody(name));
+const queries = table.filter(([name]) => !hasBody(name));
+
+function hasBody(name: AdminRouteName): boolean {
+  const { request }: AdminRoute = adminRoutes[name];
+  return request !== undefined;
+}
 
 /** One database for all tests: each has an office and tenants of its own. */
 const shared = openDatabase(":memory:");
@@ -214,8 +246,22 @@ async function open(options?: OfficeOptions): Promise<{ office: Office; database
 }
 
 /** Sends an input as its route takes it. */
-function sendTo<Body = unknown>({ get, post }: Office, { method, path }: Row, input: Input) {
-  return method === "GET" ? get<Body>(path, input as Record<string, string>) : post<Body>(path, input);
+function sendTo<Body = unknown>(
+  office: Office,
+  row: Row,
+  input: Input,
+  as: "operator" | "agent" | "nobody" = "operator",
+) {
+  const { method } = row;
+  if (posts.some(([, post]) => post === row)) return office.send<Body>(as, method, row.path, input);
+  const { path, query } = placesOf(row, input as Record<string, string>);
+  return office.send<Body>(as, method, `${path}?${queryText(query)}`);
+}
+
+/** The path of a row with what belongs there, and what is left for the query. */
+function placesOf(row: Row, input: Readonly<Record<string, string>>) {
+  const path = row.path.replaceAll(/\{(\w+)\}/g, (_, key: string) => encodeURIComponent(input[key] ?? ""));
+  return { path, query: Object.fromEntries(Object.entries(input).filter(([key]) => !row.path.includes(`{${key}}`))) };
 }
 
 function fails(): Promise<never> {
@@ -278,8 +324,8 @@ describe("nobody else is let in", () => {
       const tenant = newTenant();
       const input = await row.input(office, tenant);
       const before = await stateOf(database, tenant);
-      expect((await office.send("agent", row.method, row.path, input)).status).toBe(403);
-      expect((await office.send("nobody", row.method, row.path, input)).status).toBe(401);
+      expect((await sendTo(office, row, input, "agent")).status).toBe(403);
+      expect((await sendTo(office, row, input, "nobody")).status).toBe(401);
       expect(await stateOf(database, tenant)).toEqual(before);
       expect(await changesIn(office, tenant)).toEqual([]);
     });
@@ -348,6 +394,9 @@ describe("a path knows its verbs alone", () => {
     "/admin/v1/escalations": "GET",
     "/admin/v1/escalations/approve": "POST",
     "/admin/v1/escalations/deny": "POST",
+    "/admin/v1/turns": "GET",
+    "/admin/v1/turns/{namespaceId}/{executionId}": "GET",
+    "/admin/v1/turns/{namespaceId}/{executionId}/cancel": "POST",
     "/admin/v1/audit": "GET",
     "/admin/v1/audit/verify": "GET, POST",
     "/admin/v1/audit/export": "POST",
@@ -442,7 +491,7 @@ describe("what an operator changes is on the trail of the tenant it concerns", (
   }
 
   for (const [name, row] of changing) {
-    const repeatable: readonly string[] = ["createCredential", "changeNamespaces", "deleteTenant"];
+    const repeatable: readonly string[] = ["createCredential", "changeNamespaces", "deleteTenant", "cancelAnyTurn"];
     if (repeatable.includes(name)) continue;
     test(`${name}: a second time is a conflict, and the trail does not say that it was done twice`, async () => {
       const { office } = await open();
@@ -521,36 +570,43 @@ function keysOf(name: AdminRouteName): string[] {
 
 describe("a query that does not fit is refused with its place, and its values are not repeated", () => {
   const secret = "do-not-repeat-me";
-  const refused = async ({ path }: Row, query: string): Promise<string> => {
+  const refused = async ({ method, path }: Pick<Row, "method" | "path">, query: string): Promise<string> => {
     const { office } = await open();
-    const { status, body } = await office.send("operator", "GET", `${path}?${query}`);
+    const { status, body } = await office.send("operator", method, `${path}?${query}`);
     expect([status, body.error.code]).toEqual([400, "invalid_request"]);
     expect(JSON.stringify(body)).not.toContain(secret);
     return body.error.message;
   };
-  const free = new Set(["namespaceId", "cursor", "id", "traceId", "resource"]);
-  for (const [name, row] of gets) {
-    const good = async (): Promise<Record<string, string>> => {
+  const free = new Set(["namespaceId", "cursor", "before", "id", "traceId", "resource"]);
+  for (const [name, row] of queries) {
+    const { method } = row;
+    const good = async (changes: Record<string, string> = {}) => {
       const { office } = await open();
-      return (await row.input(office, newTenant())) as Record<string, string>;
+      const input = (await row.input(office, newTenant())) as Record<string, string>;
+      return placesOf(row, { ...input, ...changes });
     };
     for (const key of keysOf(name)) {
+      const isInPath = row.path.includes(`{${key}}`);
       test(`${name}: ${key} that is none`, async () => {
-        const query = queryText({ ...(await good()), [key]: free.has(key) ? "" : secret });
-        expect(await refused(row, query)).toMatch(new RegExp(`^/${key}: expected`));
+        const none = isInPath ? secret.repeat(100) : free.has(key) ? "" : secret;
+        const { path, query } = await good({ [key]: none });
+        expect(await refused({ method, path }, queryText(query))).toMatch(new RegExp(`^/${key}: expected`));
       });
       test(`${name}: ${key} twice`, async () => {
-        const query = `${queryText({ ...(await good()), [key]: secret })}&${key}=${secret}`;
-        expect(await refused(row, query)).toBe(`/${key}: expected one value`);
+        const { path, query } = await good();
+        const sent = `${queryText({ ...query, [key]: secret })}${isInPath ? "" : `&${key}=${secret}`}`;
+        expect(await refused({ method, path }, sent)).toBe(`/${key}: expected one value`);
       });
     }
     test(`${name}: a key that nobody knows`, async () => {
-      expect(await refused(row, queryText({ ...(await good()), surprise: secret }))).toBe(
+      const { path, query } = await good();
+      expect(await refused({ method, path }, queryText({ ...query, surprise: secret }))).toBe(
         "/surprise: expected no such key",
       );
     });
     test(`${name}: a key that would change the prototype`, async () => {
-      expect(await refused(row, `${queryText(await good())}&__proto__=${secret}`)).toContain("__proto__");
+      const { path, query } = await good();
+      expect(await refused({ method, path }, `${queryText(query)}&__proto__=${secret}`)).toContain("__proto__");
     });
   }
 

@@ -1,5 +1,5 @@
 import { describeIssues } from "turnpike/contracts";
-import { jsonReply, readBody, ServiceHttpError } from "turnpike/http";
+import { jsonReply, pathParameters, readBody, ServiceHttpError } from "turnpike/http";
 import { requireOperator, type Operator, type OperatorPorts } from "../../access/index.ts";
 import type { IncomingRequest, Protocol, ProtocolRoute } from "../../front/index.ts";
 import { type AdminRoute, type AdminRouteName, adminRoutes } from "../../management/index.ts";
@@ -11,6 +11,7 @@ import { explainOperations } from "./explain-operations.ts";
 import { grantOperations } from "./grant-operations.ts";
 import { requireLivingTenant, tenantOperations } from "./tenant-operations.ts";
 import { namespaceOperations } from "./namespace-operations.ts";
+import { turnOperations } from "./turn-operations.ts";
 
 /** The management API, and further pages that only operators may read. Only an operator's credential is let in. */
 export function adminProtocol(
@@ -22,6 +23,7 @@ export function adminProtocol(
     ...credentialOperations(services),
     ...grantOperations(services),
     ...escalationOperations(services),
+    ...turnOperations(services),
     ...auditOperations(services),
     ...explainOperations(services),
     ...namespaceOperations(services),
@@ -51,9 +53,10 @@ export function adminProtocol(
 
 const onceOnly = { code: "custom", message: "expected one value", input: undefined } as const;
 
-async function readInput(route: AdminRoute, { request }: IncomingRequest): Promise<unknown> {
+async function readInput(route: AdminRoute, { request, path }: IncomingRequest): Promise<unknown> {
   if (route.request !== undefined) return readBody(request.body, route.request);
   const query = new URLSearchParams(queryOf(request.target));
+  for (const [name, value] of Object.entries(pathParameters(route.path, path) ?? {})) query.append(name, value);
   const repeated = [...query.keys()].find((name) => query.getAll(name).length > 1);
   if (repeated !== undefined) throw refuse(describeIssues([{ ...onceOnly, path: [repeated] }]));
   const checked = route.query?.safeParse(Object.fromEntries(query));

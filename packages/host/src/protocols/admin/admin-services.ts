@@ -7,6 +7,7 @@ import type { GrantStore } from "../../grants/index.ts";
 import type { HostUsageStore } from "../../ledger/index.ts";
 import type { DeletedTenants } from "../../retention/index.ts";
 import type { NamespaceSettingsStore } from "../../tool-namespaces/index.ts";
+import type { TurnJournalStore } from "../../turns/index.ts";
 import type { AdminInput, AdminOutput, AdminRouteName } from "../../management/index.ts";
 
 /** The stores that operators read and change. */
@@ -18,6 +19,7 @@ export interface AdminStores {
   settings: NamespaceSettingsStore;
   usage: HostUsageStore;
   tenants: DeletedTenants;
+  turns: Pick<TurnJournalStore, "listAll" | "findBy" | "cancel">;
 }
 
 /** What the operators' operations use. */
@@ -30,7 +32,7 @@ export interface AdminServices {
   clock: () => Date;
   /** Goes on with removing what is left of deleted tenants, in the background. */
   removeDeletedTenants(): void;
-  /** Goes on at once with turns whose question was answered. */
+  /** Goes on at once with turns whose question was answered, or that were cancelled. */
   wakeTurns(): void;
 }
 

@@ -53,6 +53,9 @@ test("the document has every route of the operators with its body, its answer an
     "get /admin/v1/escalations: listEscalations, nothing -> 200 ListEscalationsAnswer",
     "post /admin/v1/escalations/approve: approveEscalation, ApproveEscalationBody -> 200 ApproveEscalationAnswer",
     "post /admin/v1/escalations/deny: denyEscalation, DenyEscalationBody -> 200 DenyEscalationAnswer",
+    "get /admin/v1/turns: listAllTurns, nothing -> 200 ListAllTurnsAnswer",
+    "get /admin/v1/turns/{namespaceId}/{executionId}: inspectTurn, nothing -> 200 InspectTurnAnswer",
+    "post /admin/v1/turns/{namespaceId}/{executionId}/cancel: cancelAnyTurn, nothing -> 200 CancelAnyTurnAnswer",
     "get /admin/v1/audit: listAudit, nothing -> 200 ListAuditAnswer",
     "get /admin/v1/audit/verify: verifyAudit, nothing -> 200 VerifyAuditAnswer",
     "post /admin/v1/audit/verify: verifyAuditHeads, VerifyAuditHeadsBody -> 200 VerifyAuditHeadsAnswer",
@@ -69,7 +72,7 @@ test("the document has every route of the operators with its body, its answer an
 
 describe("each operation", () => {
   for (const name of names) {
-    const { summary, query, request }: AdminRoute = adminRoutes[name as keyof typeof adminRoutes];
+    const { path, summary, query, request }: AdminRoute = adminRoutes[name as keyof typeof adminRoutes];
 
     test(`${name} is the operators', in words, behind a credential, and with its errors`, () => {
       const operation = operationOf(document, name);
@@ -98,8 +101,10 @@ describe("each operation", () => {
           .filter(isNeeded)
           .map(([key]) => key),
       );
-      for (const parameter of parameters)
-        expect(parameter).toMatchObject({ in: "query", schema: { type: expect.any(String) } });
+      for (const parameter of parameters) {
+        const place = path.includes(`{${parameter.name}}`) ? "path" : "query";
+        expect(parameter).toMatchObject({ in: place, schema: { type: expect.any(String) } });
+      }
       expect(requestBody?.required).toBe(request === undefined ? undefined : true);
     });
   }

@@ -66,7 +66,7 @@ function operation(name: string, route: AdminRoute): JsonObject {
     operationId: name,
     tags: [tag.name],
     summary,
-    ...(query && { parameters: parametersOf(query) }),
+    ...(query && { parameters: parametersOf(route.path, query) }),
     ...(request && { requestBody: { required: true, content: json(schemaRef(name, "Body", request)) } }),
     responses: {
       [status]: answer("Done.", schemaRef(name, "Answer", response)),
@@ -91,12 +91,13 @@ function json(schema: JsonObject): JsonObject {
   return { "application/json": { schema } };
 }
 
-function parametersOf(query: z.ZodObject): JsonObject[] {
+function parametersOf(path: string, query: z.ZodObject): JsonObject[] {
   const { properties = {}, required = [] } = z.toJSONSchema(query, { io: "input" });
   return Object.entries(properties).map(([name, property]) => {
     const { description, ...schema } = JSON.parse(JSON.stringify(property)) as JsonObject;
+    const place = path.includes(`{${name}}`) ? "path" : "query";
     const isRequired = required.includes(name);
-    return { name, in: "query", required: isRequired, ...(description !== undefined && { description }), schema };
+    return { name, in: place, required: isRequired, ...(description !== undefined && { description }), schema };
   });
 }
 

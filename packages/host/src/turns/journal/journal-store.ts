@@ -51,8 +51,12 @@ export interface TurnJournalStore extends TurnJournal {
   stopAll(reason: Error): void;
   /** The newest first; a page ends early when it has read very many events. */
   listAll(filter: OperatorTurnFilter): Promise<{ turns: OperatedTurn[]; next?: string }>;
-  /** The turn under an execution id; of any actor's, the newest, unless the actor is given. */
-  findBy(namespaceId: string, executionId: string, actor?: OperatedTurn["actor"]): Promise<OperatedTurn | undefined>;
+  /** The turn under an execution id with its events so far; of any actor's, the newest, unless the actor is given. */
+  findBy(
+    namespaceId: string,
+    executionId: string,
+    actor?: OperatedTurn["actor"],
+  ): Promise<{ turn: OperatedTurn; events: readonly TurnEvent[] } | undefined>;
 }
 
 export interface TurnJournalOptions {
@@ -196,10 +200,8 @@ export function createTurnJournal(
       return { ...page, turns: page.turns.map(({ row, events }) => operatedTurn(row, events)) };
     },
     async findBy(namespaceId, executionId, actor) {
-      const row = await (actor === undefined
-        ? reader.newest(namespaceId, executionId)
-        : reader.byKey({ namespaceId, executionId, actor }));
-      return row && operatedTurn(row, await reader.eventsOfResult(row));
+      const found = await reader.newest(namespaceId, executionId, actor);
+      return found && { turn: operatedTurn(found.row, found.events), events: found.events };
     },
   };
 }

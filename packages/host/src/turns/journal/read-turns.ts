@@ -1,4 +1,4 @@
-import { principalKey, type TurnEvent, type TurnStatus } from "turnpike/contracts";
+import { principalKey, type PrincipalRef, type TurnEvent, type TurnStatus } from "turnpike/contracts";
 import type { TurnKey } from "turnpike/runtime";
 import { columnText } from "../../base/index.ts";
 import type { Database } from "../../storage/index.ts";
@@ -74,7 +74,7 @@ export function createTurnReader({ read, reports }: Pick<Database, "read" | "rep
   };
   const eventsOfAll = async (rows: readonly TurnRow[]): Promise<Map<TurnId, TurnEvent[]>> => {
     const found = new Map<TurnId, TurnEvent[]>();
-    const ids = rows.filter(({ events, result }) => events > 0 && result !== null).map(({ id }) => id);
+    const ids = rows.filter(({ events }) => events > 0).map(({ id }) => id);
     if (ids.length === 0) return found;
     const entries = reports.selectFrom("turn_entries").select(["turn", "content"]).where("turn", "in", ids);
     for (const { turn, content } of await entries
@@ -94,15 +94,20 @@ export function createTurnReader({ read, reports }: Pick<Database, "read" | "rep
     byKey: async (key: TurnKey): Promise<TurnRow | undefined> => (await read<TurnRow>(keySql, keyOf(key)))[0],
     /** The turn that has a key; also one from before actors were kept, which has it for everybody. */
     byTakenKey: async (key: TurnKey): Promise<TurnRow | undefined> => (await read<TurnRow>(takenSql, keyOf(key)))[0],
-    /** The newest turn of any actor under an execution id. */
-    async newest(namespaceId: string, executionId: string): Promise<TurnRow | undefined> {
-      const rows = await reports
+    /** For operators: the newest turn under an execution id, of one actor or of any, with its events so far. */
+    async newest(
+      namespaceId: string,
+      executionId: string,
+      actor?: PrincipalRef,
+    ): Promise<{ row: TurnRow; events: readonly TurnEvent[] } | undefined> {
+      let rows = reports
         .selectFrom("turns")
         .selectAll()
         .where("namespace_id", "=", columnText(namespaceId))
-        .where("execution_id", "=", columnText(executionId))
-        .execute();
-      return rows.toSorted(newestFirst)[0];
+        .where("execution_id", "=", columnText(executionId));
+      if (actor !== undefined) rows = rows.where("actor", "=", columnText(principalKey(actor)));
+      const [row] = (await rows.execute()).toSorted(newestFirst);
+      return row && { row, events: (await eventsOfAll([row])).get(row.id) ?? [] };
     },
     eventsAfter,
     eventsOf,
@@ -115,7 +120,7 @@ export function createTurnReader({ read, reports }: Pick<Database, "read" | "rep
       const asked = namespaces.flatMap((namespaceId) => statuses.map((status) => rowsOf(wanted, namespaceId, status)));
       const found = (await Promise.all(asked)).flat().toSorted(newestFirst);
       const rows = found.slice(0, pageLength(found, limit));
-      const events = await eventsOfAll(rows);
+      const events = await eventsOfAll(rows.filter(({ result }) => result !== null));
       const last = rows.at(-1);
       return {
         turns: rows.map((row) => ({ row, events: events.get(row.id) ?? [] })),

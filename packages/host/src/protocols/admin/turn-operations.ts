@@ -1,0 +1,35 @@
+import type { AdminInput } from "../../management/index.ts";
+import { notFound, type AdminOperations, type AdminServices } from "./admin-services.ts";
+
+/** Reading and cancelling the turns of any tenant. */
+export function turnOperations({
+  stores: { turns },
+  wakeTurns,
+}: AdminServices): AdminOperations<"listAllTurns" | "inspectTurn" | "cancelAnyTurn"> {
+  const find = async ({ namespaceId, executionId, actor }: AdminInput<"inspectTurn">) => {
+    const found = await turns.findBy(namespaceId, executionId, actor);
+    if (found === undefined) throw notFound("turn of this id in this tenant");
+    return found;
+  };
+  return {
+    listAllTurns: ({ status: statuses, ...filter }) => turns.listAll({ ...filter, statuses }),
+    async inspectTurn(name) {
+      const { turn, events } = await find(name);
+      return { ...turn, events: [...events] };
+    },
+    async cancelAnyTurn(name, operator) {
+      const { turn } = await find(name);
+      const { namespaceId, actor, state } = turn;
+      if (state.completedAt !== undefined) return turn;
+      const { executionId } = state;
+      const change = { namespaceId, action: "turn.cancel", receiver: actor, metadata: { turn: executionId } };
+      return operator.change(change, async () => {
+        const cancelled = await turns.cancel({ namespaceId, actor, executionId });
+        if (cancelled === undefined) throw notFound("turn of this id in this tenant");
+        // One that waited, or whose host is gone, is ended by whoever takes it next.
+        wakeTurns();
+        return { ...turn, state: cancelled };
+      });
+    },
+  };
+}

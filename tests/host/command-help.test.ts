@@ -13,6 +13,7 @@ const commands = [
   "why",
   "mcp",
   "turn",
+  ..."start show list follow cancel".split(" ").map((verb) => `turn ${verb}`),
   ..."create operator list revoke".split(" ").map((verb) => `credential ${verb}`),
   ..."create derive list revoke".split(" ").map((verb) => `grant ${verb}`),
   ..."list enable disable".split(" ").map((verb) => `namespace ${verb}`),
@@ -38,12 +39,12 @@ async function helpOf(args: readonly string[]): Promise<string> {
   return printed.stdout;
 }
 
-/** The commands below a command that only groups others; nothing for one that does something. */
+/** A command that does something, which shows an example of it, and the commands below it. */
 async function findCommands(group: readonly string[] = []): Promise<string[]> {
-  const [, list] = (await helpOf(group)).split("\nCommands:\n");
-  if (list === undefined) return [group.join(" ")];
+  const [help = "", example] = (await helpOf(group)).split("\n\nExample:\n");
+  const [, list = ""] = help.split("\nCommands:\n");
   const names = [...list.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name = ""]) => name).filter((name) => name !== "help");
-  const found: string[] = [];
+  const found = example === undefined ? [] : [group.join(" ")];
   for (const name of names) found.push(...(await findCommands([...group, name])));
   return found;
 }

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { databaseKinds } from "../../packages/host/test/databases.ts";
-import { ask } from "../../packages/host/test/host-calls.ts";
+import { ask, eventually } from "../../packages/host/test/host-calls.ts";
 import type { HostProcess } from "../support/host-process.ts";
 import { assistant, makeCredential, makeGrant } from "../support/host-world.ts";
 import { command, commandJson, paste, said, startAskingHost, words, type Printed } from "../support/terminal.ts";
@@ -55,7 +55,7 @@ describe.each(databaseKinds)("what others wrote is only shown, on %s", (kind) =>
     await command(host, turn(asking), token);
     const listed = await command(host, words`escalation list --tenant acme`);
     expect(listed.code).toBe(0);
-    expect(seen(listed)).toEqual({ lines: 5, ...harmless });
+    expect(seen(listed)).toEqual({ lines: 8, ...harmless });
     const line = listed.stdout.trimEnd().split("\n").at(-1) ?? "";
     const approved = await paste(host.folder, line);
     expect(approved.code).toBe(0);
@@ -76,6 +76,27 @@ describe.each(databaseKinds)("what others wrote is only shown, on %s", (kind) =>
     ]);
     expect([answered.code, followed.code, failed.code]).toEqual([0, 0, 1]);
     for (const printed of [answered, followed, failed]) expect(seen(printed)).toMatchObject(harmless);
+  });
+
+  test("the id, the events and the question of a turn that goes on alone", async () => {
+    const message = JSON.stringify({ ask: { reason: hostile, requestedAuthority: { capabilities: [capability] } } });
+    const start = words`turn start --id ${hostile} --agent assistant --from human:alice --purpose support --message ${message}`;
+    const started = await command(host, start, token);
+    expect(started.code).toBe(0);
+    expect(seen(started)).toEqual({ lines: 2, ...harmless });
+    await eventually(async () =>
+      expect((await command(host, words`turn show ${hostile}`, token)).stdout).toContain("It waits for"),
+    );
+    for (const printed of [
+      await command(host, words`turn show ${hostile}`, token),
+      await command(host, words`turn show ${hostile} --tenant acme`),
+      await command(host, words`turn list`, token),
+      await command(host, words`turn list --tenant acme`),
+      await command(host, words`escalation list --tenant acme`),
+      await command(host, words`turn cancel ${hostile} --tenant acme`),
+      await command(host, words`turn follow ${hostile}`, token),
+    ])
+      expect(seen(printed)).toMatchObject(harmless);
   });
 
   test("the id and the payload of a message, in an inbox", async () => {

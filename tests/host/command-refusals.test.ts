@@ -35,6 +35,10 @@ const operatorCommands = [
   words`escalation list --tenant acme`,
   words`escalation approve q0 --tenant acme`,
   words`escalation deny q0 --tenant acme --reason no`,
+  words`turn show t0 --tenant acme`,
+  words`turn list --tenant acme`,
+  words`turn list --all-tenants`,
+  words`turn cancel t0 --tenant acme`,
   words`audit list --tenant acme`,
   words`audit verify --tenant acme`,
   words`audit export --tenant acme --out export.jsonl`,
@@ -64,6 +68,11 @@ const callerCommands = [
   words`message send --to human:bob --payload 1`,
   words`message inbox`,
   words`turn --agent assistant --from human:alice --purpose support --message 1`,
+  words`turn start --agent assistant --from human:alice --purpose support --message 1`,
+  words`turn show t0`,
+  words`turn list`,
+  words`turn follow t0`,
+  words`turn cancel t0`,
 ];
 
 describe("where no host answers", () => {
@@ -189,6 +198,14 @@ describe("what is not there", () => {
       printed: refused("Refused (not_found): There is no grant of this id to derive from.", list),
     },
     {
+      args: words`turn show nothing --tenant acme`,
+      printed: refused("Refused (not_found): There is no turn of this id in this tenant.", list),
+    },
+    {
+      args: words`turn cancel .. --tenant acme`,
+      printed: refused("/executionId: expected an id that a URL can name"),
+    },
+    {
       args: words`why --tenant acme --trace nothing`,
       printed: refused("Refused (not_found): There is no denial on the trail of this trace.", list),
     },
@@ -286,6 +303,10 @@ describe("a value that its flag does not take is named, with what is expected, b
     { args: words`files replace a --content b`, flag: "--expected-version", value: "one" },
     { args: words`files create a`, flag: "--file", value: "/nothing/here" },
     { args: turn, flag: "--from", value: "bob" },
+    { args: words`turn start --agent a --purpose p --message 1`, flag: "--from", value: "bob" },
+    { args: words`turn list`, flag: "--status", value: "runing" },
+    { args: words`turn list`, flag: "--limit", value: "0" },
+    { args: words`turn show t0 --tenant acme`, flag: "--actor", value: "bob" },
     { args: words`credential list`, flag: "--url", value: "nonsense" },
     { args: words`tools list`, flag: "--url", value: "nonsense" },
   ]) {
@@ -314,6 +335,22 @@ describe("a value that its flag does not take is named, with what is expected, b
     {
       args: words`turn --agent a --from human:b --message 1`,
       says: "turn: expected --purpose, one of the credential's.",
+    },
+    {
+      args: words`turn start --agent a --from human:b --message 1`,
+      says: "turn start: expected --purpose, one of the credential's.",
+    },
+    {
+      args: words`turn show t0 --actor agent:a`,
+      says: "--actor: expected together with --tenant; without it, turns are your own.",
+    },
+    {
+      args: words`turn cancel t0 --tenant acme --token tp_x`,
+      says: "--token: with --tenant this acts as an operator. Set TURNPIKE_ADMIN_TOKEN instead.",
+    },
+    {
+      args: words`turn list --tenant acme --all-tenants`,
+      says: "--all-tenants: expected it or --tenant, not both.",
     },
     { args: words`files create a`, says: "expected --content or --file, and one of them only." },
     {
@@ -391,6 +428,10 @@ describe("what is no command", () => {
     { args: words`files snapshot restore`, says: /missing required argument 'snapshot'/ },
     { args: words`turn --agent a`, says: /required option '--from <kind:id>' not specified/ },
     { args: words`turn --agent a --from human:b --message`, says: /option '--message <json>' argument missing/ },
+    { args: words`turn`, says: /required option '--agent <id>' not specified/ },
+    { args: words`turn strat`, says: /unknown command 'strat'; turn knows start, show, list, follow, cancel/ },
+    { args: words`turn start --agent a`, says: /required option '--from <kind:id>' not specified/ },
+    { args: words`turn follow`, says: /missing required argument 'id'/ },
   ]) {
     test(`${args.join(" ")} ends with 2 and says what is wrong`, async () => {
       const printed = await commandWith(host.folder, args, { TURNPIKE_TOKEN: token });

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { databaseKinds } from "../../packages/host/test/databases.ts";
-import { ask } from "../../packages/host/test/host-calls.ts";
+import { ask, eventually } from "../../packages/host/test/host-calls.ts";
 import { runTurnpike, type HostProcess } from "../support/host-process.ts";
 import { alice, assistant, makeCredential, makeGrant } from "../support/host-world.ts";
 import {
@@ -22,6 +22,11 @@ const zeros = "0".repeat(64);
 const uuid = "00000000-0000-4000-8000-000000000000";
 const sometime = "2026-01-01T00:00:00.000Z";
 const bob = { kind: "human", userId: "bob" };
+
+/** What a timeline shows, as if everything happened at once. */
+function timeless({ code, stdout, stderr }: Printed): Printed {
+  return { code, stdout: stdout.replaceAll(/^ +\d+\.\d\ds(?= )/gm, "   0.00s"), stderr };
+}
 
 // Each test has a tenant of its own on the host that all of them share.
 describe.each(databaseKinds)("the command line on %s", (kind) => {
@@ -273,6 +278,108 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     expect(failed).toMatchObject({ code: 1, stderr: "Failed (too_hard): I give up.\n" });
   });
 
+  test("turn: started, followed, shown and listed by its caller", async () => {
+    const token = await enter("starts", { "service.execution/agent/assistant": ["invoke"] });
+    const start = (id: string, payload: unknown) =>
+      words`turn start --id ${id} --agent assistant --from human:alice --purpose support --message ${JSON.stringify(payload)}`;
+    expect(await prints(start("good", { done: true }), token)).toEqual(
+      said("Started good.", "Follow it: turnpike turn follow good --url http://host"),
+    );
+    expect(timeless(await prints(words`turn follow good`, token))).toEqual(
+      said(
+        "   0.00s  .  turn started",
+        '   0.00s  .  {"type":"told","data":{"done":true}}',
+        "   0.00s  +  turn completed",
+        "{",
+        '  "done": true',
+        "}",
+      ),
+    );
+    const lines = (await prints(words`turn follow good --json`, token)).stdout.trimEnd().split("\n");
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { sequence: 0, type: "turn.started" },
+      { sequence: 1, type: "runtime.event" },
+      { sequence: 2, type: "turn.completed" },
+      { executionId: "good", status: "succeeded", result: { output: { done: true } } },
+    ]);
+    await command(host, start("bad", { fail: { code: "too_hard", message: "I give up." } }), token);
+    expect(timeless(await prints(words`turn follow bad`, token))).toEqual({
+      ...refused("Failed (too_hard): I give up."),
+      stdout: expect.stringMatching(/\n {3}0\.00s {2}x {2}turn failed \(too_hard\)\n$/),
+    });
+    expect((await prints(words`turn list --limit 1`, token)).stdout).toMatch(
+      /^ID   STATUS  STARTED               CALLS  NOTE\nbad  failed  \S{20}  0      too_hard\nThere is more: --cursor \S+\n$/,
+    );
+    expect((await prints(words`turn list --status waiting`, token)).stdout).toBe("No such turn.\n");
+    expect(timeless(await prints(words`turn show good`, token))).toEqual(
+      said(
+        `good of agent:assistant succeeded. It started ${sometime} and ended ${sometime}, with 1 step and 0 tool calls.`,
+        "   0.00s  .  turn started",
+        '   0.00s  .  {"type":"told","data":{"done":true}}',
+        "   0.00s  +  turn completed",
+        "{",
+        '  "done": true',
+        "}",
+      ),
+    );
+    expect((await prints(words`turn cancel good`, token)).stdout).toMatch(/^good of agent:assistant succeeded\./);
+    const other = await enter("elsewhere");
+    for (const verb of ["show", "follow", "cancel"])
+      expect(await prints(words`turn ${verb} good`, other)).toEqual(
+        refused("Refused (not_found): You have no turn with this id."),
+      );
+  });
+
+  test("turn: seen and cancelled by an operator, while it waits for a person", async () => {
+    const mayAsk = { "service.execution/agent/assistant": ["invoke"], "service/escalation": ["request"] };
+    const token = await enter("waits", mayAsk, ["service"]);
+    const message = JSON.stringify({ ask: { reason: "I need it." } });
+    const start = words`turn start --agent assistant --from human:alice --purpose support --message ${message}`;
+    const { executionId: id } = await json<{ executionId: string }>(start, token);
+    const until = (status: string) =>
+      eventually(async () => {
+        // A caller's request: operators of all tests share one limit.
+        expect(await json(words`turn show ${id}`, token)).toMatchObject({ status });
+      });
+    await until("waiting");
+    const began = `turn-0000000000000000 of agent:assistant is waiting. It started ${sometime}, with 1 step and 1 tool call so far.`;
+    expect(await prints(words`turn show ${id}`, token)).toEqual(
+      said(
+        began,
+        "It waits for human:alice: I need it.",
+        "An operator answers it: turnpike escalation list --tenant <tenant>",
+        "Follow it: turnpike turn follow turn-0000000000000000 --url http://host",
+      ),
+    );
+    expect(timeless(await prints(words`turn show ${id} --tenant waits`))).toEqual(
+      said(
+        "Tenant waits, started by agent:assistant, asynchronous.",
+        began,
+        "   0.00s  .  turn started",
+        '   0.00s  .  {"type":"told","data":{"ask":{"reason":"I need it."}}}',
+        "   0.00s  >  service.escalate",
+        "It waits for human:alice: I need it.",
+        "Answer it: turnpike escalation list --url http://host --tenant waits",
+      ),
+    );
+    expect((await prints(words`turn list --tenant waits`)).stdout).toMatch(
+      /^ID +BY +STATUS +STARTED +CALLS {2}NOTE\nturn-0{16} {2}agent:assistant {2}waiting {2}\S{20} {2}1 {6}for human:alice: I need it\.\n$/,
+    );
+    expect((await prints(words`turn list --all-tenants --status waiting`)).stdout).toMatch(/\nwaits {2,}turn-0{16} /);
+    expect(await prints(words`turn show ${id} --tenant waits --actor agent:other`)).toMatchObject({ code: 1 });
+    expect(await prints(words`turn cancel ${id} --tenant waits`)).toEqual(
+      said("Cancelled turn-0000000000000000: it ends before its next step."),
+    );
+    await until("cancelled");
+    expect((await prints(words`audit list --tenant waits --type operator.changed --limit 1`)).stdout).toContain(
+      "turn.cancel",
+    );
+    expect(await prints(words`turn follow ${id}`, token)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^Cancelled \(turn_cancelled\): /),
+    });
+  });
+
   test("escalation: asked, listed, approved once, denied with a reason", async () => {
     const mayAsk = { "service.execution/agent/assistant": ["invoke"], "service/escalation": ["request"] };
     const token = await enter("asks", mayAsk, ["service"]);
@@ -295,8 +402,11 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     ]);
     expect(table).toEqual(
       said(
-        "ID                 FROM             WANTS                TERMS                                        BECAUSE           ANSWER",
-        `q0000000000000000  agent:assistant  read files/diary.md  of human:alice, by human:alice, for support  I need diary.md.  until ${sometime}`,
+        "ID                 FROM             TURN                   WANTS                TERMS                                        BECAUSE           ANSWER",
+        `q0000000000000000  agent:assistant  turn-0000000000000000  read files/diary.md  of human:alice, by human:alice, for support  I need diary.md.  until ${sometime}`,
+        "",
+        "The turn of the newest, so far:",
+        "  turnpike turn show turn-0000000000000000 --url http://host --tenant asks --actor agent:assistant",
         "",
         "The newest is approved with:",
         `  turnpike escalation approve q0000000000000000 --url http://host --tenant asks --ask ${"0".repeat(64)}`,
@@ -336,13 +446,13 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     );
     expect(await Promise.all(["approved", "denied"].map((status) => prints([...list, "--status", status])))).toEqual([
       said(
-        "ID                 FROM             WANTS                TERMS                                        BECAUSE           ANSWER",
-        "q0000000000000000  agent:assistant  read files/one.md    of human:alice, by human:alice, for support  I need one.md.    approved-q0000000000000000",
-        "q0000000000000000  agent:assistant  read files/diary.md  of human:alice, by human:alice, for support  I need diary.md.  approved-q0000000000000000",
+        "ID                 FROM             TURN                   WANTS                TERMS                                        BECAUSE           ANSWER",
+        "q0000000000000000  agent:assistant  turn-0000000000000000  read files/one.md    of human:alice, by human:alice, for support  I need one.md.    approved-q0000000000000000",
+        "q0000000000000000  agent:assistant  turn-0000000000000000  read files/diary.md  of human:alice, by human:alice, for support  I need diary.md.  approved-q0000000000000000",
       ),
       said(
-        "ID                 FROM             WANTS              TERMS                                        BECAUSE         ANSWER",
-        "q0000000000000000  agent:assistant  read files/two.md  of human:alice, by human:alice, for support  I need two.md.  It stays private.",
+        "ID                 FROM             TURN                   WANTS              TERMS                                        BECAUSE         ANSWER",
+        "q0000000000000000  agent:assistant  turn-0000000000000000  read files/two.md  of human:alice, by human:alice, for support  I need two.md.  It stays private.",
       ),
     ]);
   });

@@ -1,13 +1,20 @@
 // A host as an embedder would start it, whose agents end their turns as the message says: run as a process of its own with
-// `key=value` settings as arguments. A payload is `{ "escalate": {...} }`, `{ "fail": {...} }` or what the turn completes with.
+// `key=value` settings as arguments. A payload is `{ "escalate": {...} }`, `{ "fail": {...} }`, `{ "ask": {...} }` for a question
+// whose answer the turn waits for, or what the turn completes with.
 import { loadConfig } from "../../packages/host/dist/compose/config.js";
 import { createLog } from "../../packages/host/dist/observe/log.js";
 import { startHost } from "../../packages/host/dist/compose/compose.js";
 
 const runtime = {
   manifest: { id: "told", version: "1" },
-  async run({ message: { payload } }, host) {
+  resumes: () => true,
+  async run({ message: { payload, createdAt: requestedAt, traceId } }, host) {
     host.emit({ type: "told", data: payload });
+    if (payload?.ask !== undefined) {
+      const call = { id: "ask-1", tool: "service.escalate", arguments: payload.ask, requestedAt, traceId };
+      const { status } = await host.invokeTool(call, { step: 0 });
+      return { type: "complete", output: status };
+    }
     if (payload?.escalate !== undefined) return { type: "escalate", ...payload.escalate };
     if (payload?.fail !== undefined) return { type: "fail", error: payload.fail };
     return { type: "complete", output: payload };

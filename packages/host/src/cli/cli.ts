@@ -61,6 +61,8 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     .description("The gate that every agent turn, tool call, resource operation and message passes.")
     .version(version)
     .showHelpAfterError("Add --help to see how it is used.")
+    // A command that has flags and commands of its own keeps them apart by their place.
+    .enablePositionalOptions()
     .exitOverride();
   withConfigFlags(program.command("serve"))
     .description("Run the host.")

@@ -56,6 +56,22 @@ export function asCaller(command: Command, description: string, example: string)
     .option("--purpose <purpose>", "what this is done for; the credential's first purpose unless given");
 }
 
+/** How a command reaches a host that callers use for what is theirs, and operators, with a tenant, for anybody's. */
+export type CallerOrOperatorFlags = CallerFlags & OperatorFlags & { tenant?: string };
+
+/** Adds the flags of a command that callers use for what is theirs, and operators, with a tenant, for anybody's. */
+export function asCallerOrOperator(command: Command, description: string, example: string): Command {
+  return describe(command, description, example)
+    .option("--url <url>", "the host to talk to", (text) => readUrl("--url", text), defaultUrl)
+    .option("--token <token>", "the credential's token; or set TURNPIKE_TOKEN, which no process list shows")
+    .option("--tenant <id>", "as an operator: the tenant whose turns these are; without it, they are your own")
+    .option(
+      "--database <location>",
+      "as an operator: the host's database, beside which your token is kept; or set TURNPIKE_ADMIN_TOKEN",
+      defaultDatabase,
+    );
+}
+
 /** Adds the flags of a command that lists. */
 export function withPageFlags(command: Command): Command {
   return command
@@ -90,4 +106,9 @@ export function sameHost({ url, database }: OperatorFlags): string[] {
     ...(url === defaultUrl ? [] : ["--url", url]),
     ...(database === defaultDatabase ? [] : ["--database", database]),
   ];
+}
+
+/** The flags with which another command of a caller finds the same host. Their token is in no command line. */
+export function sameHostAsCaller({ url }: CallerFlags): string[] {
+  return url === defaultUrl ? [] : ["--url", url];
 }

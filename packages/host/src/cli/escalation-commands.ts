@@ -5,7 +5,7 @@ import { requestAdmin, requestList } from "./admin-request.ts";
 import { asOperator, sameHost, withPageFlags, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { oneLine, renderTable, withMore } from "./table.ts";
 import { readChoice, readCount, readExpiry } from "./flags.ts";
-import { capabilityText, commandLine, constraintsText, principalText } from "./format.ts";
+import { capabilityText, commandLine, constraintsText, isPasteable, principalText } from "./format.ts";
 
 interface AnswerFlags extends OperatorFlags {
   tenant: string;
@@ -125,13 +125,18 @@ function escalationTable(
   const rows = escalations.map((escalation) => [
     escalation.id,
     principalText(escalation.requester),
+    escalation.executionId ?? "-",
     wantsText(escalation.requestedAuthority),
     termsOf(escalation),
     escalation.reason,
     escalation.answer ?? escalation.grantId ?? `until ${escalation.expiresAt}`,
   ]);
-  const table = withMore(renderTable(["ID", "FROM", "WANTS", "TERMS", "BECAUSE", "ANSWER"], rows), cursor);
-  return status === "pending" ? `${table}\n\nThe newest is approved with:\n  ${approveCommand(first, flags)}` : table;
+  const table = withMore(renderTable(["ID", "FROM", "TURN", "WANTS", "TERMS", "BECAUSE", "ANSWER"], rows), cursor);
+  if (status !== "pending") return table;
+  const { executionId } = first;
+  const isKnown = executionId !== undefined && isPasteable(executionId);
+  const turn = isKnown ? `\n\nThe turn of the newest, so far:\n  ${turnCommand(executionId, first, flags)}` : "";
+  return `${table}${turn}\n\nThe newest is approved with:\n  ${approveCommand(first, flags)}`;
 }
 
 /** The terms that the grant of an approval would have: owner, authority, purpose, and what else was requested. */
@@ -150,4 +155,14 @@ function termsOf({ reviewer, authority, purpose, requestedAuthority }: Escalatio
 function approveCommand({ id, ask }: EscalationRecord, flags: OperatorFlags & { tenant: string }): string {
   const where = [...sameHost(flags), "--tenant", flags.tenant];
   return commandLine(["turnpike", "escalation", "approve", id, ...where, "--ask", ask]);
+}
+
+/** Names the actor, too: another one may have used the same id. */
+function turnCommand(
+  executionId: string,
+  { requester }: EscalationRecord,
+  flags: OperatorFlags & { tenant: string },
+): string {
+  const where = [...sameHost(flags), "--tenant", flags.tenant, "--actor", principalText(requester)];
+  return commandLine(["turnpike", "turn", "show", executionId, ...where]);
 }

@@ -17,6 +17,17 @@ test("a table without rows is its headings", () => {
   expect(renderTable(["ID", "STATE"], [])).toBe("ID  STATE");
 });
 
+test("a table fits its terminal: the last column is cut, and what is copied never", () => {
+  const rows = [["turn-0123456789abcdef", "a reason that is longer than the line"]];
+  expect(renderTable(["ID", "NOTE"], rows, 40)).toBe(
+    "ID                     NOTE\nturn-0123456789abcdef  a reason that ...",
+  );
+  expect(renderTable(["ID", "NOTE"], rows, 10)).toBe(
+    "ID                     NOTE\nturn-0123456789abcdef  a reason ...",
+  );
+  expect(renderTable(["ID", "NOTE"], rows)).toContain("longer than the line");
+});
+
 test("a cell cannot make a line of its own or widen its column with what is not shown", () => {
   const table = renderTable(
     ["ID", "SAYS"],

@@ -1,21 +1,39 @@
-import { unprintable } from "../base/index.ts";
+import { truncateText, unprintable } from "../base/index.ts";
 import { commandLine } from "./format.ts";
 
 const unprintableRun = new RegExp(`${unprintable}+`, "gu");
 const unprintableAll = new RegExp(unprintable, "gu");
 
-/** A table for people: a heading, aligned columns, no white space at the end of a line. */
-export function renderTable(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+/**
+ * A table for people: a heading, aligned columns, no white space at the end of a line. On a terminal of so many columns, the
+ * last column is cut so that lines fit; what stands before it is never cut, because it is copied.
+ */
+export function renderTable(
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  columns = Number.POSITIVE_INFINITY,
+): string {
   const lines = [headings, ...rows.map((row) => row.map(oneLine))];
   const widths = headings.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  const before = widths.slice(0, -1).reduce((sum, width) => sum + width + gap.length, 0);
+  const room = Math.max(leastRoom, columns - before);
   return lines
-    .map((line) =>
-      line
+    .map((line) => {
+      const cells = line.map((cell, column) => (column === widths.length - 1 ? cut(cell, room) : cell));
+      return cells
         .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
+        .join(gap)
+        .trimEnd();
+    })
     .join("\n");
+}
+
+const gap = "  ";
+/** A terminal that is narrower than this behind the other columns gets longer lines. */
+const leastRoom = 12;
+
+function cut(cell: string, room: number): string {
+  return cell.length > room ? `${truncateText(cell, room - 3)}...` : cell;
 }
 
 /** A text on one line without control characters, so that what others wrote cannot control the terminal. */

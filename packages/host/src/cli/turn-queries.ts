@@ -1,0 +1,162 @@
+import type { Command } from "commander";
+import { TurnStatusSchema, type TurnEvent, type TurnState, type TurnStatus } from "turnpike/contracts";
+import type { OperatedTurn } from "../management/index.ts";
+import { ConfigError } from "../base/index.ts";
+import { requestAdmin } from "./admin-request.ts";
+import {
+  asCallerOrOperator,
+  openCaller,
+  sameHost,
+  sameHostAsCaller,
+  withPageFlags,
+  type CallerOrOperatorFlags,
+  type PageFlags,
+  type Show,
+} from "./connection.ts";
+import { checkedPrincipal, readChoice } from "./flags.ts";
+import { commandLine, principalText } from "./format.ts";
+import { oneLine, renderTable, withMore } from "./table.ts";
+import { answeredBy, eventLine, noteText, resultText, stateText, waitingText } from "./timeline.ts";
+
+interface OneFlags extends CallerOrOperatorFlags {
+  actor?: string;
+}
+
+interface ListFlags extends CallerOrOperatorFlags, PageFlags {
+  status?: TurnStatus[];
+  allTenants?: boolean;
+}
+
+const statuses = TurnStatusSchema.options;
+
+/** `turn show | list`: of the caller, and with `--tenant` those of anybody. */
+export function addTurnQueries(turn: Command, show: Show): void {
+  withActor(
+    asCallerOrOperator(
+      turn.command("show"),
+      "Show where a turn is and what it came to; to operators, also what has happened in it so far.",
+      "turnpike turn show turn-0abc --tenant acme",
+    ),
+  ).action(async (id: string, flags: OneFlags) => {
+    if (isOperators(flags)) {
+      const found = await requestAdmin(flags, "inspectTurn", nameOf(flags, id));
+      const list = commandLine(["turnpike", "escalation", "list", ...sameHost(flags), "--tenant", found.namespaceId]);
+      const more = found.state.escalation === undefined ? "" : `\nAnswer it: ${list}`;
+      return show(flags, found, `${operatedText(found)}\n${shownText(found.state, found.events)}${more}`);
+    }
+    const state = await openCaller(flags).client.turn(id);
+    const follow = commandLine(["turnpike", "turn", "follow", id, ...sameHostAsCaller(flags)]);
+    const waits = state.escalation === undefined ? "" : `\n${answeredBy}`;
+    const more = state.completedAt === undefined ? `${waits}\nFollow it: ${follow}` : "";
+    show(flags, state, `${shownText(state, state.result?.events ?? [])}${more}`);
+  });
+  withPageFlags(
+    asCallerOrOperator(
+      turn.command("list"),
+      "List turns, newest first.",
+      "turnpike turn list --status running,waiting",
+    ),
+  )
+    .option("--all-tenants", "those of every tenant, for operators")
+    .option("--status <statuses>", `${statuses.join(", ")}; several with commas`, readStatuses)
+    .action(async (flags: ListFlags) => {
+      if (flags.allTenants === true && flags.tenant !== undefined)
+        throw new ConfigError("--all-tenants: expected it or --tenant, not both.");
+      if (flags.allTenants === true || isOperators(flags)) return listAsOperator(flags, show);
+      const { limit, cursor: before } = flags;
+      const answer = await openCaller(flags).client.turns({ statuses: flags.status, limit, before });
+      const rows = answer.turns.map(columnsOf);
+      show(flags, answer, tableText(["ID", "STATUS", "STARTED", "CALLS", "NOTE"], rows, answer.next));
+    });
+}
+
+/** `turn cancel`. */
+export function addTurnCancel(turn: Command, show: Show): void {
+  withActor(
+    asCallerOrOperator(
+      turn.command("cancel"),
+      "End a turn before its next step.",
+      "turnpike turn cancel turn-0abc --tenant acme",
+    ),
+  ).action(async (id: string, flags: OneFlags) => {
+    if (isOperators(flags)) {
+      const found = await requestAdmin(flags, "cancelAnyTurn", nameOf(flags, id));
+      return show(flags, found, cancelledText(found.state));
+    }
+    const state = await openCaller(flags).client.cancelTurn(id);
+    show(flags, state, cancelledText(state));
+  });
+}
+
+function withActor(command: Command): Command {
+  return command
+    .argument("<id>", "the turn's id")
+    .option("--actor <kind:id>", "with --tenant: whose, if several used the id", checkedPrincipal("--actor"));
+}
+
+/** Whether the operator's form is meant. */
+function isOperators({ tenant, token, actor }: OneFlags): boolean {
+  if (tenant === undefined && actor !== undefined)
+    throw new ConfigError("--actor: expected together with --tenant; without it, turns are your own.");
+  if (tenant !== undefined && token !== undefined)
+    throw new ConfigError("--token: with --tenant this acts as an operator. Set TURNPIKE_ADMIN_TOKEN instead.");
+  return tenant !== undefined;
+}
+
+function nameOf({ tenant: namespaceId, actor }: OneFlags, executionId: string) {
+  return { namespaceId, executionId, actor };
+}
+
+async function listAsOperator(flags: ListFlags, show: Show): Promise<void> {
+  const { tenant: namespaceId, status, limit, cursor: before } = flags;
+  const answer = await requestAdmin(flags, "listAllTurns", { namespaceId, status: status?.join(","), limit, before });
+  const isOneTenant = namespaceId !== undefined;
+  const headings = [...(isOneTenant ? [] : ["TENANT"]), "ID", "BY", "STATUS", "STARTED", "CALLS", "NOTE"];
+  const rows = answer.turns.map(({ namespaceId: tenant, actor, state }) => {
+    const [id = "", ...rest] = columnsOf(state);
+    return [...(isOneTenant ? [] : [tenant]), id, principalText(actor), ...rest];
+  });
+  show(flags, answer, tableText(headings, rows, answer.next));
+}
+
+function columnsOf(state: TurnState): string[] {
+  const { executionId, status, startedAt, toolCalls } = state;
+  // Nobody needs the thousandths of a second here.
+  return [executionId, status, startedAt.replace(/\.\d+Z$/, "Z"), String(toolCalls), noteText(state)];
+}
+
+function tableText(headings: readonly string[], rows: readonly string[][], next: string | undefined): string {
+  if (rows.length === 0) return "No such turn.";
+  return withMore(renderTable(headings, rows, process.stdout.columns), next);
+}
+
+function operatedText({ namespaceId, actor, isAsync, hostId, state }: OperatedTurn): string {
+  const host = hostId === undefined ? "no host runs it" : `host ${hostId} runs it`;
+  const facts = [
+    `Tenant ${namespaceId}`,
+    `started by ${principalText(actor)}`,
+    isAsync ? "asynchronous" : "with its caller",
+    ...(state.status === "running" ? [host] : []),
+  ];
+  return oneLine(`${facts.join(", ")}.`);
+}
+
+function shownText(state: TurnState, events: readonly TurnEvent[]): string {
+  const { escalation, result, startedAt } = state;
+  return [
+    stateText(state),
+    ...events.map((event) => eventLine(event, startedAt)),
+    ...(escalation === undefined ? [] : [waitingText(escalation)]),
+    ...(result === undefined ? [] : [resultText(result)]),
+  ].join("\n");
+}
+
+function cancelledText(state: TurnState): string {
+  return state.completedAt === undefined
+    ? oneLine(`Cancelled ${state.executionId}: it ends before its next step.`)
+    : stateText(state);
+}
+
+function readStatuses(text: string): TurnStatus[] {
+  return text.split(",").map((status) => readChoice("--status", status, statuses) as TurnStatus);
+}

@@ -91,34 +91,68 @@ for (const kind of databaseKinds) {
   });
 
   describe(`an agent of the demo on ${kind}`, () => {
-    test("is denied, asks, is approved with one command, succeeds, and is denied again after the one use", async () => {
+    test("starts a turn that waits, is approved with one command, goes on, and waits again after the one use", async () => {
       const folder = makeFolder();
       const host = await startHostProcess({ folder, args: serveArgs(await placeFor(kind), "--demo") });
       const [token] = commandsOn(host, "export");
-      const [turn, approve, again, ...rest] = commandsOn(host, "npx");
+      const [start = "", approve, follow, ...rest] = commandsOn(host, "npx");
       expect(rest).toEqual([]);
-      expect(again).toBe(turn);
+      const [, id = ""] = / --id (diary-[0-9a-f]{6}) /.exec(start) ?? [];
       const type = async (line = "false") => steady(await paste(folder, `${token}\n${line}`));
-      const escalated = said(
-        "The turn ended with an escalation: I was asked to read private/diary.md.",
-        "It requests: read files/private/diary.md",
-        "An operator answers it: turnpike escalation list --tenant <tenant>",
+      expect(await type(start)).toEqual(
+        said(`Started ${id}.`, `Follow it: turnpike turn follow ${id} --url http://host`),
       );
-      expect(await type(turn)).toEqual(escalated);
+      await eventually(() => isWaiting(host, id));
       expect(await type(approve)).toEqual(
         said(
           "Approved. agent:assistant may read files/private/diary.md of human:alice, for demo, until 2026-01-01T00:00:00.000Z, 1 use (approved-q0000000000000000).",
         ),
       );
-      expect(await type(again)).toEqual(
-        said("[", "  {", '    "content": "Nobody but Alice reads this.\\n",', '    "version": 1', "  }", "]"),
+      const followed = await type(follow);
+      expect({ ...followed, stdout: followed.stdout.replaceAll(/^ +\S+s  /gm, "") }).toEqual(
+        said(
+          ".  turn started",
+          ">  files.read",
+          "x  files.read denied (no_matching_grant)",
+          ">  service.escalate",
+          "+  service.escalate succeeded",
+          ">  files.read",
+          "+  files.read succeeded",
+          "+  turn completed",
+          "[",
+          "  {",
+          '    "content": "Nobody but Alice reads this.\\n",',
+          '    "version": 1',
+          "  }",
+          "]",
+        ),
       );
       // npx takes its time, and finds what is on the path too.
-      expect(await type(again?.replace(/^npx /, ""))).toEqual(escalated);
+      expect((await type(start.replace(/^npx /, "").replace(id, "once-more"))).stdout).toMatch(
+        /^Started once-more\.\n/,
+      );
+      await eventually(() => isWaiting(host, "once-more"));
       expect((await command(host, words`audit verify --tenant demo`)).stdout).toMatch(
         /^The audit trail of demo is whole: \d+ rows\.\n/,
       );
       expect(host.stderr()).toBe("");
+    });
+
+    test("goes on with a turn that waited when the host was killed, and answers once it is there again", async () => {
+      const folder = makeFolder();
+      const args = serveArgs(await placeFor(kind), "--demo");
+      const first = await startHostProcess({ folder, args });
+      const [token] = commandsOn(first, "export");
+      const [start = "", approve = "", follow = ""] = commandsOn(first, "npx").map((line) => line.replace(/^npx /, ""));
+      const [, id = ""] = / --id (\S+) /.exec(start) ?? [];
+      expect((await paste(folder, `${token}\n${start}`)).code).toBe(0);
+      await eventually(() => isWaiting(first, id));
+      await first.stop("SIGKILL");
+
+      const second = await startHostProcess({ folder, args });
+      const moved = (line: string) => line.replaceAll(first.url, second.url);
+      const { code, stdout } = await paste(folder, ["set -e", token, moved(approve), moved(follow)].join("\n"));
+      expect([code, stdout]).toEqual([0, expect.stringContaining("Nobody but Alice reads this.")]);
     });
   });
 
@@ -163,11 +197,21 @@ test("the printed commands work as they are when the database is kept elsewhere"
 test("the demo's commands work as they are when its database is kept elsewhere", async () => {
   const folder = makeFolder();
   const host = await startHostProcess({ folder, args: serveArgs({ database: "data/elsewhere.db" }, "--demo") });
-  const lines = [...commandsOn(host, "export"), ...commandsOn(host, "npx").map((line) => line.replace(/^npx /, ""))];
-  const { code, stdout, stderr } = await paste(folder, ["set -e", ...lines].join("\n"));
+  const [token] = commandsOn(host, "export");
+  const [start = "", ...rest] = commandsOn(host, "npx").map((line) => line.replace(/^npx /, ""));
+  const pasteAll = (lines: readonly string[]) => paste(folder, ["set -e", token, ...lines].join("\n"));
+  expect(await pasteAll([start])).toMatchObject({ code: 0, stderr: "" });
+  await eventually(() => isWaiting(host, / --id (\S+) /.exec(start)?.[1] ?? ""));
+  const { code, stdout, stderr } = await pasteAll(rest);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toContain("Nobody but Alice reads this.");
 });
+
+/** Throws unless a turn of the demo waits. */
+async function isWaiting(host: HostProcess, id: string): Promise<void> {
+  const { stdout } = await command(host, words`turn show ${id}`, tokensOn(host)[0]);
+  if (!stdout.includes("is waiting")) throw new Error("The turn does not wait.");
+}
 
 test("tokens of the demo that cannot be read end the command with 1", async () => {
   const folder = makeFolder();

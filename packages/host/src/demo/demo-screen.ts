@@ -34,18 +34,18 @@ export function demoScreen(url: string, operatorFlags: string, { assistant }: De
     ["A tool namespace switched off", send("PUT", "/v1/tools/namespaces", { disable: ["messages"] })],
     ["A whole turn", send("POST", "/v1/turns", { version: 1, executionId: `turn-${run}`, agent, message })],
   ];
-  const wish = { read: "private/diary.md" };
-  const escalatingTurn = `npx turnpike turn --url ${url} --agent assistant --from human:alice --purpose demo --message '${JSON.stringify(wish)}'`;
+  const wish = JSON.stringify({ read: "private/diary.md" });
+  const asking = `diary-${run}`;
   return [
     `Turnpike runs at ${url}`,
     `  health ${url}/health   ready ${url}/ready   api ${url}/docs`,
     "",
     ...lines.map(([title, line]) => `# ${title}\n${line}\n`),
-    "# What is denied can be requested: the turn ends with an escalation, one command approves it, the same turn then succeeds",
+    "# What is denied can be requested: this turn waits for an answer, one command approves it, and the turn goes on",
     `export TURNPIKE_TOKEN=${assistant}`,
-    escalatingTurn,
+    `npx turnpike turn start --url ${url} --id ${asking} --agent assistant --from human:alice --purpose demo --message '${wish}'`,
     `npx turnpike escalation approve ${operatorFlags} --tenant demo --wants 'read files/private/diary.md' --expires 10m --uses 1`,
-    escalatingTurn,
+    `npx turnpike turn follow ${asking} --url ${url}`,
     "",
     "Ctrl-C stops it; the data stays.",
   ].join("\n");

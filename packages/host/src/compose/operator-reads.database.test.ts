@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { databaseKinds, sharedDatabase } from "../../test/databases.ts";
 import { recordStatements } from "../../test/watched-database.ts";
-import { alice, auditEvent, now } from "../../test/records.ts";
+import { alice, assistant, auditEvent, now } from "../../test/records.ts";
+import { beginTurn, endedEntry, eventEntries, progress, turnToBegin } from "../../test/turn-journals.ts";
 import { openStores, type Stores } from "./stores.ts";
 
 const tenant = "tenant-1";
@@ -17,6 +18,9 @@ const reads: { name: string; read(stores: Stores): Promise<unknown> }[] = [
   { name: "how often grants were used", read: ({ usage }) => usage.usedOf(tenant, ["grant-1"]) },
   { name: "credentials", read: ({ credentials }) => credentials.list({ namespaceId: tenant, limit: 9 }) },
   { name: "escalations", read: ({ escalations }) => escalations.list(tenant, { limit: 9, now }) },
+  { name: "turns of every tenant", read: ({ turns }) => turns.listAll({ limit: 9 }) },
+  { name: "one turn of anybody", read: ({ turns }) => turns.findBy(tenant, "turn-1") },
+  { name: "one turn of an actor", read: ({ turns }) => turns.findBy(tenant, "turn-1", assistant) },
   { name: "how many escalations wait", read: ({ escalations }) => escalations.countPending(now) },
   { name: "how many messages wait", read: ({ messages }) => messages.countUnacknowledged() },
   { name: "audit events", read: ({ audit }) => audit.list(tenant, { limit: 9, outcome: "denied" }) },
@@ -32,7 +36,12 @@ describe.each(databaseKinds)("on %s", (kind) => {
 
   test.each(reads)("operators read $name on connections of their own, which no call waits for", async ({ read }) => {
     const working = await open();
-    await openStores(working).audit.record(auditEvent("event-1", { namespaceId: tenant }));
+    const kept = openStores(working);
+    await kept.audit.record(auditEvent("event-1", { namespaceId: tenant }));
+    if ((await kept.turns.findBy(tenant, "turn-1")) === undefined) {
+      const pen = await beginTurn(kept.turns, turnToBegin(tenant, "turn-1"));
+      await pen.write([...eventEntries(0, 3), endedEntry("turn-1")], progress);
+    }
     const [calls, operators] = [recordStatements(working), recordStatements({ ...working, db: working.reports })];
     await read(openStores({ ...calls.database, reports: operators.database.db }));
     expect(operators.statements.length).toBeGreaterThan(0);

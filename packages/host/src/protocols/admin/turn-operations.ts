@@ -14,11 +14,11 @@ export function turnOperations({
   return {
     listAllTurns: ({ status: statuses, ...filter }) => turns.listAll({ ...filter, statuses }),
     async inspectTurn(name) {
-      const { turn, events } = await find(name);
-      return { ...turn, events: [...events] };
+      const turn = await find(name);
+      return { ...turn, events: [...turn.events] };
     },
     async cancelAnyTurn(name, operator) {
-      const { turn } = await find(name);
+      const { events: _events, ...turn } = await find(name);
       const { namespaceId, actor, state } = turn;
       if (state.completedAt !== undefined) return turn;
       const { executionId } = state;

@@ -56,7 +56,7 @@ export interface TurnJournalStore extends TurnJournal {
     namespaceId: string,
     executionId: string,
     actor?: OperatedTurn["actor"],
-  ): Promise<{ turn: OperatedTurn; events: readonly TurnEvent[] } | undefined>;
+  ): Promise<(OperatedTurn & { events: readonly TurnEvent[] }) | undefined>;
 }
 
 export interface TurnJournalOptions {
@@ -201,7 +201,7 @@ export function createTurnJournal(
     },
     async findBy(namespaceId, executionId, actor) {
       const found = await reader.newest(namespaceId, executionId, actor);
-      return found && { turn: operatedTurn(found.row, found.events), events: found.events };
+      return found && { ...operatedTurn(found.row, found.events), events: found.events };
     },
   };
 }

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { AccessContext, JsonObject } from "turnpike/contracts";
 import { ServiceHttpError, type ServiceApi, type ServiceApiCallOptions } from "turnpike/http";
 import { TurnPause } from "turnpike/runtime";
@@ -66,9 +65,10 @@ export function createTurnEngine(options: TurnEngineOptions): TurnEngine {
       await runs.executeTurn(await options.contextNow(context), request, { ...call, isAsync, pen });
       paused.delete(pen.id);
     } catch (error) {
-      const ms = Math.min(longestPauseMs, (paused.get(pen.id)?.ms ?? lookMs / 2) * 2);
+      // A slot may be free at any time; whatever else is wrong may take longer.
+      const ms = isOverloaded(error) ? lookMs : Math.min(longestPauseMs, (paused.get(pen.id)?.ms ?? lookMs / 2) * 2);
       paused.set(pen.id, { until: performance.now() + ms, ms });
-      if (!isExpected(error)) onError(error, request.executionId);
+      if (!isOverloaded(error) && !(error instanceof TurnPause)) onError(error, request.executionId);
       await journal.leave(pen).catch((cause: unknown) => onError(cause, request.executionId));
     }
   };
@@ -116,16 +116,15 @@ export function createTurnEngine(options: TurnEngineOptions): TurnEngine {
       clearTimeout(timer);
       await looking;
       journal.pauseAll();
-      const isOver = Promise.allSettled(running).then(() => true);
       // What is on its way may end; a call that was cut off would have to be told as interrupted.
-      if (!(await Promise.race([isOver, delay(graceMs, false, { ref: false })])))
-        journal.stopAll(new TurnPause("The host stops."));
+      const stopping = setTimeout(() => journal.stopAll(new TurnPause("The host stops.")), graceMs);
       await Promise.allSettled(running);
+      clearTimeout(stopping);
     },
   };
 }
 
-/** A turn that was stopped, or that finds no slot, goes on later: that is no error. */
-function isExpected(error: unknown): boolean {
-  return error instanceof TurnPause || (error instanceof ServiceHttpError && error.code === "overloaded");
+/** Whether a turn found no slot. */
+function isOverloaded(error: unknown): boolean {
+  return error instanceof ServiceHttpError && error.code === "overloaded";
 }

@@ -1,0 +1,127 @@
+import { ServiceHttpError, type ServiceApi } from "turnpike/http";
+import { TurnPause } from "turnpike/runtime";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { context } from "../../test/records.ts";
+import type { TurnJournalStore } from "./journal/journal-store.ts";
+import type { JournalPen } from "./journal/pen.ts";
+import { createTurnEngine } from "./turn-engine.ts";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** A journal with turns that nobody runs, and an engine whose runs end as told. */
+function engineWith(ids: readonly string[], run: (id: string) => Promise<unknown>) {
+  const heard: string[] = [];
+  const open = new Set(ids);
+  const errors: unknown[] = [];
+  const journal = {
+    cancelled: () => Promise.resolve([]),
+    wakeExpired: () => Promise.resolve([]),
+    wakeMissed: () => Promise.resolve([]),
+    unattended: () => Promise.resolve([...open]),
+    take(id: string) {
+      heard.push(`take ${id}`);
+      open.delete(id);
+      const turn = { request: { executionId: id }, context: context(), isAsync: true };
+      return Promise.resolve({ id, turn } as unknown as JournalPen);
+    },
+    leave({ id }: { id: string }) {
+      heard.push(`leave ${id}`);
+      open.add(id);
+      return Promise.resolve();
+    },
+    pauseAll: () => void heard.push("pause all"),
+    stopAll: () => void heard.push("stop all"),
+  } as unknown as TurnJournalStore;
+  const engine = createTurnEngine({
+    journal,
+    runs: { executeTurn: (_context, { executionId }) => run(executionId) } as ServiceApi,
+    contextNow: (given) => Promise.resolve(given),
+    callOf: () => ({}),
+    clock: () => new Date(),
+    onError: (error) => void errors.push(error),
+  });
+  return { engine, heard, errors, journal };
+}
+
+const taken = (heard: readonly string[]): number => heard.filter((one) => one.startsWith("take")).length;
+
+test("a turn that nobody runs is taken, and one that has ended is not taken again", async () => {
+  const { engine, heard } = engineWith(["a", "b"], () => Promise.resolve());
+  engine.start();
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(heard).toEqual(["take a", "take b"]);
+  await engine.close();
+});
+
+test("a turn that finds no slot is left, and tried again every second, which is no error", async () => {
+  const full = new ServiceHttpError(503, "overloaded", "Full.");
+  const { engine, heard, errors } = engineWith(["a"], () => Promise.reject(full));
+  engine.start();
+  await vi.advanceTimersByTimeAsync(10_500);
+  expect(taken(heard)).toBeGreaterThanOrEqual(5);
+  expect(heard.filter((one) => one === "leave a")).toHaveLength(taken(heard));
+  expect(errors).toEqual([]);
+  await engine.close();
+});
+
+test("a turn that fails again and again is tried less and less often, and the host is told", async () => {
+  const broken = new Error("broken");
+  const { engine, heard, errors } = engineWith(["a"], () => Promise.reject(broken));
+  engine.start();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(taken(heard)).toBeLessThan(9);
+  expect(errors).toEqual(Array.from({ length: taken(heard) }, () => broken));
+  await engine.close();
+});
+
+test("a turn that was paused is no error", async () => {
+  const { engine, errors } = engineWith(["a"], () => Promise.reject(new TurnPause("later")));
+  engine.start();
+  await vi.advanceTimersByTimeAsync(3000);
+  expect(errors).toEqual([]);
+  await engine.close();
+});
+
+test("when the host stops nothing more is taken, runs may end, and those that do not are stopped", async () => {
+  let end = (): void => {};
+  const { engine, heard } = engineWith(["a"], () => new Promise<void>((resolve) => void (end = resolve)));
+  engine.start();
+  await vi.advanceTimersByTimeAsync(10);
+  const closing = engine.close();
+  engine.nudge();
+  await vi.advanceTimersByTimeAsync(9000);
+  expect(heard).toEqual(["take a", "pause all"]);
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(heard.at(-1)).toBe("stop all");
+  end();
+  await closing;
+  expect(taken(heard)).toBe(1);
+});
+
+test("a look that fails is told, and made again", async () => {
+  const { engine, heard, errors, journal } = engineWith(["a"], () => Promise.resolve());
+  const out = new Error("out");
+  vi.spyOn(journal, "unattended").mockRejectedValueOnce(out);
+  engine.start();
+  await vi.advanceTimersByTimeAsync(2500);
+  expect(heard).toEqual(["take a"]);
+  expect(errors).toEqual([out]);
+  await engine.close();
+});
+
+test("asynchronous turns that were started by a request are waited for when the host stops", async () => {
+  let end = (): void => {};
+  const { engine } = engineWith([], () => Promise.resolve());
+  const api = engine.watch({
+    executeTurn: () => new Promise((resolve) => void (end = resolve as () => void)),
+  } as unknown as ServiceApi);
+  void api.executeTurn(context(), {} as never, { isAsync: true });
+  let isClosed = false;
+  const closing = engine.close().then(() => void (isClosed = true));
+  await vi.advanceTimersByTimeAsync(100);
+  expect(isClosed).toBe(false);
+  end();
+  await closing;
+  expect(isClosed).toBe(true);
+});

@@ -5,19 +5,15 @@ import { openDatabase } from "../../packages/host/src/storage/index.ts";
 import { createServiceClient, type ServiceClient } from "../../packages/turnpike/src/client/index.ts";
 import type { TurnEvent, TurnRequest, TurnState } from "../../packages/turnpike/src/contracts/index.ts";
 import { ask } from "../../packages/host/test/host-calls.ts";
-import { startHostProcess, type HostProcess } from "./host-process.ts";
+import { startScript, type HostSettings } from "./effect-host.ts";
+import type { HostProcess } from "./host-process.ts";
 import { makeCredential, makeGrant, turn } from "./host-world.ts";
 
 const script = fileURLToPath(new URL("./durable-host.js", import.meta.url));
 
 /** Starts the host whose turns take several steps. */
-export function startDurableHost(
-  folder: string,
-  settings: Readonly<Record<string, string | undefined>> = {},
-): Promise<HostProcess> {
-  const unrated = { "limits.requestsPerSecond": "100000", "limits.burst": "100000", "log.level": "error" };
-  const all = Object.entries({ ...unrated, ...settings }).filter(([, value]) => value !== undefined);
-  return startHostProcess({ folder, script, args: all.map(([key, value]) => `${key}=${value}`) });
+export function startDurableHost(folder: string, settings: HostSettings = {}): Promise<HostProcess> {
+  return startScript(script, folder, settings);
 }
 
 /** A tenant whose assistant may run turns, append effects and ask, and the assistant's credential. */

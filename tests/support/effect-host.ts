@@ -6,7 +6,7 @@ import { ask } from "../../packages/host/test/host-calls.ts";
 import { startHostProcess, type HostProcess } from "./host-process.ts";
 import { makeCredential, makeGrant } from "./host-world.ts";
 
-const script = fileURLToPath(new URL("./effect-host.js", import.meta.url));
+const effectScript = fileURLToPath(new URL("./effect-host.js", import.meta.url));
 
 /** Where a host process keeps its data: nothing to say for SQLite, whose file is below its folder. */
 export async function placeFor(kind: "sqlite" | "postgres"): Promise<{ database?: string }> {
@@ -18,11 +18,16 @@ export function serveArgs({ database }: { database?: string }, ...more: readonly
   return ["serve", "--port", "0", ...(database === undefined ? [] : ["--database", database]), ...more];
 }
 
-/** Starts the host whose effects can be counted and held. Requests are not rated unless a setting says so. */
-export function startEffectHost(
-  folder: string,
-  settings: Readonly<Record<string, string | undefined>> = {},
-): Promise<HostProcess> {
+/** Settings of a host by their names. */
+export type HostSettings = Readonly<Record<string, string | undefined>>;
+
+/** Starts the host whose effects can be counted and held. */
+export function startEffectHost(folder: string, settings: HostSettings = {}): Promise<HostProcess> {
+  return startScript(effectScript, folder, settings);
+}
+
+/** Starts a host from a script of its own. Requests are not rated unless a setting says so. */
+export function startScript(script: string, folder: string, settings: HostSettings): Promise<HostProcess> {
   const unrated = { "limits.requestsPerSecond": "100000", "limits.burst": "100000", "log.level": "error" };
   const all = Object.entries({ ...unrated, ...settings }).filter(([, value]) => value !== undefined);
   return startHostProcess({ folder, script, args: all.map(([key, value]) => `${key}=${value}`) });

@@ -15,12 +15,15 @@ import type { GrantSource, KernelOptions, ToolHandler } from "../src/kernel/inde
 import {
   createTurnExecutor,
   escalationTool,
+  TurnPause,
   type RuntimeHost,
   type RuntimeOutcome,
   type RuntimePlugin,
   type RuntimeTurn,
   type TurnExecutionOptions,
   type TurnExecutorOptions,
+  type TurnJournal,
+  type TurnPen,
   type TurnToExecute,
 } from "../src/runtime/index.ts";
 import {
@@ -235,4 +238,21 @@ export function keeping(): { run: RuntimePlugin["run"]; given: Given[] } {
 /** One event's data by type, all of them in order. */
 export function dataOf({ events }: { events: readonly TurnEvent[] }, type: TurnEvent["type"]): JsonValue[] {
   return events.filter((event) => event.type === type).map(({ data }) => data);
+}
+
+/** A journal whose n-th write and everything behind it fails, as if the process had ended there. */
+export function endingAt(journal: TurnJournal, nth: number): TurnJournal {
+  let writes = 0;
+  const dying = (pen: TurnPen): TurnPen => ({
+    ...pen,
+    write: (...args) =>
+      (writes += 1) < nth ? pen.write(...args) : Promise.reject(new TurnPause("The process has ended.")),
+  });
+  return {
+    ...journal,
+    async begin(turn, call) {
+      const begun = await journal.begin(turn, call);
+      return begun.kind === "begun" ? { kind: "begun", pen: dying(begun.pen) } : begun;
+    },
+  };
 }

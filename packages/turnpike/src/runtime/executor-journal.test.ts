@@ -4,6 +4,7 @@ import {
   calling,
   completed,
   dataOf,
+  endingAt,
   escalationGrant,
   pluginOf,
   requestOf,
@@ -61,23 +62,6 @@ function drivenBy(...decisions: readonly ((results: readonly ToolResult[]) => Dr
 }
 
 const outputs = (results: readonly ToolResult[]): JsonValue => results.map(saidOf);
-
-/** A journal whose n-th write and everything behind it fails, as if the process had ended there. */
-function endingAt(journal: TurnJournal, nth: number): TurnJournal {
-  let writes = 0;
-  const dying = (pen: TurnPen): TurnPen => ({
-    ...pen,
-    write: (...args) =>
-      (writes += 1) < nth ? pen.write(...args) : Promise.reject(new TurnPause("The process has ended.")),
-  });
-  return {
-    ...journal,
-    async begin(turn, call) {
-      const begun = await journal.begin(turn, call);
-      return begun.kind === "begun" ? { kind: "begun", pen: dying(begun.pen) } : begun;
-    },
-  };
-}
 
 interface JournalWorld extends TurnWorld {
   journal: MemoryTurnJournal;

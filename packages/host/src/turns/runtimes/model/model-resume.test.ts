@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { callsTools, modelWorldOf, providers, says } from "../../../../test/model-server.ts";
 import { agent, capability, grantOf, noteTool, runAgent } from "../../../../../turnpike/test/deployment.ts";
-import { dataOf } from "../../../../../turnpike/test/turns.ts";
+import { dataOf, endingAt } from "../../../../../turnpike/test/turns.ts";
 import { TurnPause, type TurnJournal } from "../../../../../turnpike/src/runtime/index.ts";
 import { memoryTurnJournal } from "../../../../../turnpike/src/testing/index.ts";
 
@@ -23,22 +23,6 @@ const script = [
   callsTools({ id: "three", name: "files_read", arguments: { note: "today" } }),
   says("Bread and tea."),
 ];
-
-/** A journal whose n-th write and everything behind it fails, as if the process had ended there. */
-function endingAt(journal: TurnJournal, nth: number): TurnJournal {
-  let writes = 0;
-  return {
-    ...journal,
-    async begin(turn, call) {
-      const begun = await journal.begin(turn, call);
-      if (begun.kind === "known") return begun;
-      const { pen } = begun;
-      const write: typeof pen.write = (...args) =>
-        (writes += 1) < nth ? pen.write(...args) : Promise.reject(new TurnPause("The process has ended."));
-      return { kind: "begun", pen: { ...pen, write } };
-    },
-  };
-}
 
 describe.each(providers)("a turn with a model of %s whose process ends", (provider) => {
   test("goes on wherever it ended: the model is asked nothing twice that is kept, and told the same", async () => {

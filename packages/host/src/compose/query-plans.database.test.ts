@@ -303,7 +303,7 @@ const reads: Row[] = [
   },
   {
     name: "the newest turn of an id",
-    run: ({ turns }) => turns.findBy(tenant, "turn-3"),
+    run: ({ turns }) => turns.findBy(tenant, "turn-9005"),
     plan: ["turn_entries_pkey", "turns_by_key"],
   },
   {

@@ -164,6 +164,23 @@ describe("a turn whose process ends with the n-th write goes on", () => {
     }
   });
 
+  test("promises no retry when an earlier run may have had an effect", async () => {
+    const { runtime } = drivenBy(
+      () => ({ type: "tools", calls: [calling("write-1", "files.write")] }),
+      () => ({ type: "fail", error: { code: "mine", message: "No.", retryable: true } }),
+    );
+    const retries: unknown[] = [];
+    for (let nth = 2, isPaused = true; isPaused; nth += 1) {
+      const { write } = toolsOf();
+      const cut = await interrupted(runtime, nth, { tools: [write] });
+      ({ isPaused } = cut);
+      if (isPaused) await journalWorld(runtime, { tools: [write], journal: cut.journal }).goOn();
+      const { result } = (await cut.journal.find(key)) ?? {};
+      retries.push(result?.status === "failed" ? result.error.retryable : result?.status);
+    }
+    expect(new Set(retries)).toEqual(new Set([false]));
+  });
+
   test("gives the driver `tool_interrupted` for a call of which nobody knows, and says that it may have happened", async () => {
     const gate = deferred<void>();
     const write = toolOf("files.write", { readWrite: "write", work: () => gate.promise.then(() => "done") });
@@ -231,6 +248,8 @@ describe("what is kept, and when", () => {
         const pen: TurnPen = {
           ...begun.pen,
           async write(entries, progress, claims) {
+            // A disk takes its time.
+            await new Promise((resolve) => setTimeout(resolve, 5));
             await begun.pen.write(entries, progress, claims);
             kept = [...kept, ...entries];
           },
@@ -251,6 +270,55 @@ describe("what is kept, and when", () => {
       ["admitted", "step", "call", "result"],
     ]);
     expect(kept.at(-1)?.kind).toBe("ended");
+  });
+
+  test("a decision is durable before a call is claimed because of it, and a step before anything follows it", async () => {
+    const journal = memoryTurnJournal();
+    let kept: JournalEntry[] = [];
+    const claimed: boolean[] = [];
+    const hasStep = (): boolean => kept.some(({ kind }) => kind === "step");
+    const claiming: TurnJournal = {
+      ...journal,
+      async begin(turn, call) {
+        const begun = await journal.begin(turn, call);
+        if (begun.kind === "known") return begun;
+        const claimFor = (entry?: JournalEntry): object => {
+          if (entry?.kind === "call") claimed.push(hasStep());
+          return {};
+        };
+        const write: TurnPen["write"] = async (entries, progress) => {
+          await new Promise((resolve) => setTimeout(resolve, 5));
+          await begun.pen.write(entries, progress);
+          kept = [...kept, ...entries];
+        };
+        return { kind: "begun", pen: { ...begun.pen, claimFor, write } };
+      },
+    };
+    const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("call-1")] }));
+    await journalWorld(runtime, { journal, through: claiming }).run();
+    expect(claimed).toEqual([true]);
+  });
+
+  test("behind a write that failed nothing is written, also if it could be", async () => {
+    for (let nth = 1; nth < 6; nth += 1) {
+      const journal = memoryTurnJournal();
+      let writes = 0;
+      const failingOnce: TurnJournal = {
+        ...journal,
+        async begin(turn, call) {
+          const begun = await journal.begin(turn, call);
+          if (begun.kind === "known") return begun;
+          const { pen } = begun;
+          const write: TurnPen["write"] = (...args) =>
+            (writes += 1) === nth ? Promise.reject(new Error("full")) : pen.write(...args);
+          return { kind: "begun", pen: { ...pen, write } };
+        },
+      };
+      const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("call-1"), calling("call-2")] }));
+      // A turn with its caller has a result all the same, which must not stand behind a gap.
+      await journalWorld(runtime, { journal, through: failingOnce }).run();
+      expect(writes).toBe(nth);
+    }
   });
 
   test("an event is shown once it is kept, and none when it is not", async () => {
@@ -498,16 +566,15 @@ describe("stopping", () => {
     expect((await world.journal.find(key))?.status).toBe("running");
   });
 
-  test("the time in which nobody ran it does not count, and the time in which it ran does", async () => {
-    const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("call-1")] }));
-    const { journal } = await interrupted(runtime, 3);
+  test("the time in which it ran counts over all its runs, and the time in which nobody ran it does not", async () => {
+    const { runtime } = hanging();
+    const journal = memoryTurnJournal();
+    const world = journalWorld(runtime, { journal, through: endingAt(journal, 2) });
+    await world.run({}, { isAsync: true }).catch(() => {});
     const pen = journal.take(key);
-    const world = journalWorld(runtime, { journal });
-    const left = { ...pen, progress: { ...pen.progress, ranMs: 600_000 } };
-    const late = world.run({}, { isAsync: true, pen: { ...left, write: () => new Promise(() => {}) } });
-    expect(
-      await Promise.race([late.catch(() => "ended"), new Promise((resolve) => setTimeout(resolve, 20, "runs"))]),
-    ).toBe("runs");
+    const nearlyOver = { ...pen, progress: { ...pen.progress, ranMs: pen.turn.limits.timeoutMs - 30 } };
+    const next = journalWorld(runtime, { journal });
+    expect(await next.run({}, { isAsync: true, pen: nearlyOver })).toMatchObject({ status: "cancelled" });
   });
 });
 
@@ -660,6 +727,25 @@ describe("asking a person", () => {
     });
     expect(await journal.find(key)).toMatchObject({ steps: 3, toolCalls: 2 });
     await expectSound(journal);
+  });
+
+  test("calls that were made beside a question end, and are kept, before the turn waits", async () => {
+    const gate = deferred<void>();
+    const write = toolOf("files.write", { readWrite: "write", work: () => gate.promise.then(() => "written") });
+    const runtime = resumable(async (_turn, host) => {
+      const results = await Promise.all([host.invokeTool(calling("write-1", "files.write")), host.invokeTool(ask)]);
+      return completed(results.map(saidOf));
+    });
+    const journal = memoryTurnJournal();
+    const tools = [write, escalationTool()];
+    const running = journalWorld(runtime, { journal, escalations, tools }).run({}, { isAsync: true });
+    await expect.poll(() => write.calls.length).toBe(1);
+    setTimeout(gate.resolve, 20);
+    await running;
+    journal.answer(key, "ask-1", approved);
+    const result = await journalWorld(runtime, { journal, escalations, tools }).goOn();
+    expect(result).toMatchObject({ output: ["succeeded", "succeeded"] });
+    expect(write.calls).toHaveLength(1);
   });
 
   test("a decision to ask is waited for like a call", async () => {

@@ -133,8 +133,6 @@ export function createTurnHost(envelope: Envelope): TurnHost {
   const carryOut = async (call: ToolCall, step: number, kept: KeptCall | undefined): Promise<Made> => {
     if (book === undefined) return { result: await scope.invokeTool(call, clock(), signal) };
     if (kept?.repeatable === false) return { result: await scope.interruptTool(call, clock()) };
-    // What the driver decided is durable before anything is done about it.
-    await book.keep();
     const entry = { kind: "call", call, step, repeatable: isRepeatable(scope, call.tool) } as const;
     const input = envelope.waits && call.tool === escalationToolName ? readEscalationInput(call.arguments) : undefined;
     const claim = kept === undefined && input === undefined ? book.claimFor(entry) : undefined;

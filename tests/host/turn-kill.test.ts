@@ -32,6 +32,13 @@ class Load {
     this.#client = client;
   }
 
+  /** Starts turns, and says which. */
+  async startSome(): Promise<string[]> {
+    const before = this.ids.length;
+    await Promise.all(Array.from({ length: turnsAtOnce }, () => this.start()));
+    return this.ids.slice(before);
+  }
+
   /** Starts a turn; some ask a person. One whose answer is lost is asked for again under its id. */
   async start(): Promise<void> {
     const id = `turn-${this.ids.length}`;
@@ -99,7 +106,7 @@ describe("asynchronous turns of a host on SQLite that is killed", () => {
       const load = new Load(client);
       for (let kill = 0; kill < kills; kill += 1) {
         const asked = linesIn(folder, "asked.log").length;
-        await Promise.all(Array.from({ length: turnsAtOnce }, () => load.start()));
+        const ids = await load.startSome();
         // Another moment of the work each time.
         const goal = asked + 1 + ((kill * 7) % (turnsAtOnce * 3));
         await eventually(() => expect(linesIn(folder, "asked.log").length).toBeGreaterThanOrEqual(goal));
@@ -108,7 +115,7 @@ describe("asynchronous turns of a host on SQLite that is killed", () => {
         const before = linesIn(folder, "asked.log").length;
         host = await startDurableHost(folder);
         await eventually(async () => {
-          const states = await statesOf(client, load.ids);
+          const states = await statesOf(client, ids);
           expect(states.filter(({ status }) => status === "running")).toEqual([]);
         });
         expect(askedAgain(folder, before, kept)).toEqual([]);
@@ -137,7 +144,7 @@ describe("asynchronous turns of two hosts on one PostgreSQL of which one is kill
     const load = new Load(client);
     for (let kill = 0; kill < rounds; kill += 1) {
       const asked = linesIn(folder, "asked.log").length;
-      await Promise.all(Array.from({ length: turnsAtOnce }, () => load.start()));
+      const ids = await load.startSome();
       await eventually(() => expect(linesIn(folder, "asked.log").length).toBeGreaterThan(asked + (kill % 12)));
       const victim = alive[kill % 2] as HostProcess;
       alive = alive.filter((host) => host !== victim);
@@ -145,9 +152,9 @@ describe("asynchronous turns of two hosts on one PostgreSQL of which one is kill
       const killedAt = Date.now();
       const kept = await keptSteps(database);
       const before = linesIn(folder, "asked.log").length;
-      const cut = (await statesOf(client, load.ids)).filter(({ status }) => status === "running");
+      const cut = (await statesOf(client, ids)).filter(({ status }) => status === "running");
       await eventually(async () => {
-        const states = await statesOf(client, load.ids);
+        const states = await statesOf(client, ids);
         expect(states.filter(({ status }) => status === "running")).toEqual([]);
       });
       for (const { executionId } of cut) expect(await pauseAfter(client, executionId, killedAt)).toBeLessThan(10_000);

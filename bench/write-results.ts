@@ -20,6 +20,7 @@ const packages = {
   CASL: "bench/node_modules/@casl/ability",
   casbin: "bench/node_modules/casbin",
   "cedar-wasm": "bench/node_modules/@cedar-policy/cedar-wasm",
+  DBOS: "bench/node_modules/@dbos-inc/dbos-sdk",
 };
 const versions = Object.entries(packages).flatMap(([name, folder]) => {
   const file = join(folder, "package.json");

@@ -9,12 +9,15 @@ process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 const benchmarks = {
   host: "host/host",
   engines: "engines/engines",
+  durable: "durable/durable",
   kernel: "kernel",
   runtime: "runtime",
   http: "http",
   contracts: "contracts",
   size: "size/size",
 };
+/** What these are compared with, which is installed beside them. */
+const peers = { engines: "casbin", durable: "@dbos-inc/dbos-sdk" };
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith("--"));
 const asked = process.argv.slice(2).filter((argument) => !argument.startsWith("--"));
 
@@ -29,8 +32,10 @@ if (unknown.length > 0) {
 
 const names = asked.length > 0 ? asked : Object.keys(benchmarks);
 run("npx", ["tsc", "-b"]);
-if (names.includes("engines") && !existsSync("bench/node_modules"))
-  run("npm", ["ci", "--ignore-scripts", "--prefix", "bench"]);
+const isAnyMissing = Object.entries(peers).some(
+  ([name, peer]) => names.includes(name) && !existsSync(`bench/node_modules/${peer}`),
+);
+if (isAnyMissing) run("npm", ["ci", "--ignore-scripts", "--prefix", "bench"]);
 for (const name of names) run("node", ["--expose-gc", `.build/bench/${benchmarks[name]}.bench.js`, ...flags]);
 if (asked.length === 0) {
   run("node", [".build/bench/write-results.js", ...names, ...flags]);

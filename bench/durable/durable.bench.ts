@@ -12,12 +12,12 @@ const isQuick = process.argv.includes("--quick");
 const steps = {
   rounds: isQuick ? 3 : 7,
   stepsOf: new Map([
-    [32, isQuick ? 25 : 100],
-    [1, isQuick ? 100 : 400],
+    [32, isQuick ? 25 : 60],
+    [1, isQuick ? 100 : 200],
   ]),
 };
 // The idle time is a multiple of the ten seconds after which a workflow of DBOS looks for its message.
-const waiting = { count: isQuick ? 1_000 : 10_000, answers: isQuick ? 5 : 21, idleMs: isQuick ? 10_000 : 30_000 };
+const waiting = { count: isQuick ? 1_000 : 10_000, answers: isQuick ? 5 : 21, idleMs: isQuick ? 10_000 : 20_000 };
 
 const folder = mkdtempSync(join(tmpdir(), "turnpike-bench-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));

@@ -52,8 +52,8 @@ export async function measureSteps(folder: string, postgres: Postgres, plan: Ste
     title: "A durable step, beside DBOS",
     text:
       `Medians of ${plan.rounds} rounds, ratios within a round. A step that comes to a few bytes, in as many workflows or turns ` +
-      "at once; their beginning and end are in the numbers. CPU is that of the process that runs them, not the database's. " +
-      "On both sides a step is durable before the next one begins. What the numbers do not show: a tool call of a turn costs " +
+      "at once; their beginning and end are in the numbers. CPU is that of the process that runs them, in which SQLite's is and " +
+      "PostgreSQL's is not. On both sides a step is durable before the next one begins. What the numbers do not show: a tool call of a turn costs " +
       "more than a step, because it is also decided about and audited, which DBOS does not do.",
     head: ["what", "at once", "CPU µs a step", "x DBOS", "steps/s", "x DBOS"],
     rows,

@@ -578,6 +578,37 @@ describe("stopping", () => {
   });
 });
 
+test("the time that a turn has run is counted once, however often it is kept", async () => {
+  const journal = memoryTurnJournal();
+  const kept: number[] = [];
+  /** A pen that says how far the turn has come, now. */
+  const moving = (pen: TurnPen): TurnPen => {
+    let { progress } = pen;
+    return {
+      ...pen,
+      get progress() {
+        return progress;
+      },
+      write(entries, reached, claims) {
+        kept.push(reached.ranMs);
+        progress = { ...reached, ranMs: 100_000 };
+        return pen.write(entries, progress, claims);
+      },
+    };
+  };
+  const through: TurnJournal = {
+    ...journal,
+    async begin(turn, call) {
+      const begun = await journal.begin(turn, call);
+      return begun.kind === "known" ? begun : { kind: "begun", pen: moving(begun.pen) };
+    },
+  };
+  const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("call-1")] }));
+  await journalWorld(runtime, { journal, through }).run({}, { isAsync: true });
+  expect(kept.length).toBeGreaterThan(2);
+  expect(Math.max(...kept)).toBeLessThan(100_000);
+});
+
 describe("going on is an admission that can only shrink", () => {
   const other = grantOf("more", { capabilities: [capability("files", ["notes"], "*")] });
   const reading = () =>

@@ -29,6 +29,8 @@ export interface TurnBookOptions {
 /** Opens the book of a run. While one write is on its way, what is added gathers for the next. */
 export function openTurnBook(pen: TurnPen, { clock, show, onFailure }: TurnBookOptions): TurnBook {
   const began = performance.now();
+  // As it was then: a pen may say how far its turn has come by now, which would be counted again with each write.
+  const before = pen.progress;
   let added: JournalEntry[] = [];
   let claims: unknown[] = [];
   let writing: Promise<void> = Promise.resolve();
@@ -39,9 +41,9 @@ export function openTurnBook(pen: TurnPen, { clock, show, onFailure }: TurnBookO
   const progress = (): TurnProgress => ({
     at: clock(),
     // A turn that goes on counts from the beginning, and has come as far as it had.
-    steps: Math.max(pen.progress.steps, book.steps),
-    toolCalls: Math.max(pen.progress.toolCalls, book.toolCalls),
-    ranMs: Math.round(pen.progress.ranMs + performance.now() - began),
+    steps: Math.max(before.steps, book.steps),
+    toolCalls: Math.max(before.toolCalls, book.toolCalls),
+    ranMs: Math.round(before.ranMs + performance.now() - began),
   });
   /** INVARIANT: what is durable is a beginning of what was added; behind a failed write nothing is written. */
   const write = async (): Promise<void> => {

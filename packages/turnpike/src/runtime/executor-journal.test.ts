@@ -820,6 +820,14 @@ describe("asking a person", () => {
     }
   });
 
+  test("a decision to ask is waited for under the longest id that a turn may have", async () => {
+    const { runtime } = drivenBy(() => ({ type: "escalate", ...wanted }));
+    const journal = memoryTurnJournal();
+    const executionId = "x".repeat(256);
+    await journalWorld(runtime, { journal, escalations }).run({ executionId }, { isAsync: true });
+    expect(await journal.find({ ...key, executionId })).toMatchObject({ status: "waiting" });
+  });
+
   test("ends escalated, as ever, with a caller, without a queue that can be asked, and with a runtime that cannot go on", async () => {
     const { runtime } = asking();
     expect(await journalWorld(runtime, { escalations }).run()).toMatchObject({ status: "escalated" });

@@ -139,7 +139,14 @@ function askingCall(
   const { createdAt: requestedAt, traceId } = message;
   // What it names and does not have is no JSON.
   const wanted = JSON.parse(JSON.stringify({ reason, requestedAuthority })) as JsonObject;
-  return { id: `${executionId}-ask-${step}`, tool: escalationToolName, arguments: wanted, requestedAt, traceId };
+  // Within the length of an id, however long the turn's own is.
+  return {
+    id: `${executionId.slice(0, 240)}-ask-${step}`,
+    tool: escalationToolName,
+    arguments: wanted,
+    requestedAt,
+    traceId,
+  };
 }
 
 function isAsking({ tool }: ToolCall): boolean {

@@ -95,6 +95,8 @@ export interface TurnPen {
    * that gets the claim, and so does the entry if nothing was kept before.
    */
   claimFor?(entry: JournalEntry | undefined, progress: TurnProgress): unknown;
+  /** Told that this run stops here without an end and writes nothing more: whoever looks for turns to go on with finds it. */
+  close?(reason: TurnPause): void;
 }
 
 /** What is known under the id of a turn. `isSame`: it was asked for by the same request. */

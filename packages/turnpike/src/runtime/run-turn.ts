@@ -60,6 +60,7 @@ export function throwIfAsync({ journal, deadline }: Run, why: string, cause?: un
   if (journal?.pen.turn.isAsync !== true) return;
   const pause = cause instanceof TurnPause ? cause : new TurnPause(`The turn cannot go on now: ${why}.`, { cause });
   deadline.close(pause);
+  journal.pen.close?.(pause);
   throw pause;
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { TurnPause } from "turnpike/runtime";
+import type { Kernel } from "turnpike/kernel";
+import { createTurnExecutor, TurnPause } from "turnpike/runtime";
 import {
   databaseKinds,
   newLocation,
@@ -27,6 +28,26 @@ const later = "2999-01-01T00:00:00.000Z";
 
 describe.each(databaseKinds)("turns that nobody runs on %s", (kind) => {
   const open = sharedDatabase(kind);
+
+  test("a turn whose first run pauses though it could write is found again by its own host", async () => {
+    const database = await open();
+    const journal = openJournal(database);
+    const { request, context } = turnToBegin(newTenant(), "pauses");
+    const executor = createTurnExecutor({
+      kernel: {
+        admitTurn: () => Promise.resolve({ kind: "refused", reason: "authority_unavailable" }),
+      } as unknown as Kernel,
+      runtime: { manifest: { id: "test", version: "1" }, run: () => Promise.reject(new Error("It ran.")) },
+      journal,
+    });
+    const message = { ...request.message, receiver: request.agent };
+    const running = executor.execute({ ...request, message, context }, { isAsync: true });
+    await expect(running).rejects.toBeInstanceOf(TurnPause);
+    const turns = database.db.selectFrom("turns").select("id").where("namespace_id", "=", context.namespaceId);
+    const { id } = await turns.executeTakeFirstOrThrow();
+    expect(await journal.unattended(1000)).toContain(id);
+    expect((await journal.take(id))?.run).toBe(2);
+  });
 
   test("a turn that its process left in the middle is found and taken, with all that was kept, and no other", async () => {
     const location = await newLocation(kind);

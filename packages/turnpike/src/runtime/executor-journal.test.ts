@@ -820,6 +820,34 @@ describe("asking a person", () => {
     }
   });
 
+  test("ended in the middle of the admission that an answer brings it takes one use for that, and no other", async () => {
+    const { runtime } = asking();
+    const { tools } = worldTools();
+    const journal = memoryTurnJournal();
+    const usage = memoryUsage();
+    const again = { ...runGrant, id: "again", constraints: { maxUses: 2 } };
+    const world = { escalations, tools, usage };
+    await journalWorld(runtime, { ...world, journal, grants: [runGrant, escalationGrant] }).run({}, { isAsync: true });
+    journal.answer(key, "ask-1", approved);
+    /** As the host's: the entry is kept together with the use, and then the process ends. */
+    const taken = journal.take(key);
+    const begun: (JournalEntry | undefined)[] = [];
+    const dying: TurnPen = {
+      ...taken,
+      claimFor: (entry) => void begun.push(entry),
+      write: () => Promise.reject(new TurnPause("The process has ended.")),
+    };
+    const next = journalWorld(runtime, { ...world, journal, grants: [again, toolGrant, escalationGrant] });
+    await expect(next.run({}, { isAsync: true, pen: dying })).rejects.toBeInstanceOf(TurnPause);
+    expect(await usage.used("demo", "again")).toBe(1);
+    await taken.write(
+      begun.flatMap((entry) => entry ?? []),
+      taken.progress,
+    );
+    expect(await next.goOn()).toMatchObject({ status: "succeeded", output: ["succeeded"] });
+    expect(await usage.used("demo", "again")).toBe(1);
+  });
+
   test("a decision to ask is waited for under the longest id that a turn may have", async () => {
     const { runtime } = drivenBy(() => ({ type: "escalate", ...wanted }));
     const journal = memoryTurnJournal();

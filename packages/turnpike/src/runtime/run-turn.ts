@@ -92,7 +92,9 @@ async function admit(executor: Executor, run: Run): Promise<Admitted> {
         said: { metadata: { runtimes: { began, now: manifest } } },
       };
   }
-  const claim = book.claimFor(replay.earlier === undefined ? { kind: "admitting" } : undefined);
+  // An answer may bring an admission by another grant, of which a use is taken too.
+  const mayTakeUse = replay.earlier === undefined || replay.earlier.isAnswered;
+  const claim = book.claimFor(mayTakeUse ? { kind: "admitting" } : undefined);
   const { signal } = deadline;
   const admission = await kernel.admitTurn(
     context,

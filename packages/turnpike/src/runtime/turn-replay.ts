@@ -52,6 +52,7 @@ export function readReplay(kept: readonly JournalEntry[]): TurnReplay {
         break;
       case "admitting":
         isAdmitted = true;
+        admission = undefined;
         break;
       case "admitted":
         isAdmitted = true;

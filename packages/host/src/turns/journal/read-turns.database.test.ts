@@ -54,6 +54,27 @@ describe.each(databaseKinds)("what is read of turns on %s", (kind) => {
     expect([second.turns.length, second.turns[0]?.state.executionId, second.next]).toEqual([1, "one", undefined]);
   });
 
+  test("a state that is named often is looked for once, and its turns are listed once", async () => {
+    const { database, statements } = recordStatements(await open());
+    const journal = openJournal(database);
+    const tenant = newTenant();
+    await beginTurn(journal, turnToBegin(tenant, "turn"));
+    const { actor } = turnKey(tenant, "turn");
+    statements.length = 0;
+    const page = await journal.list({ namespaceId: tenant, actor }, { statuses: ["running", "running"], limit: 9 });
+    expect(page.turns).toHaveLength(1);
+    expect(statements).toHaveLength(1);
+  });
+
+  test("behind a cursor that no event will ever reach there is nothing", async () => {
+    const journal = openJournal(await open());
+    const key = turnKey(newTenant(), "turn");
+    const pen = await beginTurn(journal, turnToBegin(key.namespaceId, "turn"));
+    await pen.write([...eventEntries(), endedEntry("turn")], progress);
+    expect(await journal.events(key, 999_999_999_999_999)).toEqual([]);
+    expect(await collect(journal.follow(key, 999_999_999_999_999, neverAborted))).toEqual([]);
+  });
+
   test("operators see who began a turn, which host runs it, and the newest of those with one id", async () => {
     const database = await open();
     const journal = openJournal(database);

@@ -39,6 +39,9 @@ const idSql = "select * from turns where id = $1";
 const eventsSql = `select position, content from turn_entries where turn = $1 and position > $2 and sequence > $3
   order by position limit $4`;
 
+/** What a column can count to. A cursor is the caller's, and may be greater. */
+const lastPlace = 2 ** 31 - 1;
+
 /** Reads turns of all tenants. */
 export function createTurnReader({ read, reports }: Pick<Database, "read" | "reports">) {
   const keyOf = ({ namespaceId, actor, executionId }: TurnKey): string[] => [
@@ -51,7 +54,8 @@ export function createTurnReader({ read, reports }: Pick<Database, "read" | "rep
     { position, sequence }: { position: number; sequence: number },
     most: number,
   ): Promise<PlacedEvent[]> => {
-    const rows = await read<{ position: number; content: string }>(eventsSql, [turn, position, sequence, most]);
+    const behind = [position, sequence].map((place) => Math.min(place, lastPlace));
+    const rows = await read<{ position: number; content: string }>(eventsSql, [turn, ...behind, most]);
     return rows.map((row) => ({ position: row.position, event: JSON.parse(row.content) as TurnEvent }));
   };
   const eventsOf = async (row: Pick<TurnRow, "id">, after = -1): Promise<TurnEvent[]> => {
@@ -117,7 +121,11 @@ export function createTurnReader({ read, reports }: Pick<Database, "read" | "rep
     async page(selection: TurnSelection): Promise<TurnPage> {
       const { namespaces = [undefined], statuses = [undefined], limit } = selection;
       const wanted = { ...selection, limit: limit + 1 };
-      const asked = namespaces.flatMap((namespaceId) => statuses.map((status) => rowsOf(wanted, namespaceId, status)));
+      // Named often, a state is asked for once: its turns would be listed as often, and each time would cost a query.
+      const states = [...new Set(statuses)];
+      const asked = [...new Set(namespaces)].flatMap((namespaceId) =>
+        states.map((status) => rowsOf(wanted, namespaceId, status)),
+      );
       const found = (await Promise.all(asked)).flat().toSorted(newestFirst);
       const rows = found.slice(0, pageLength(found, limit));
       const events = await eventsOfAll(rows.filter(({ result }) => result !== null));

@@ -484,10 +484,10 @@ describe("a turn that cannot go on", () => {
 });
 
 describe("stopping", () => {
-  const hanging = () => {
+  const hanging = (tool = "files.read") => {
     const started = deferred<void>();
     const runtime = resumable(async (_turn, host) => {
-      await host.invokeTool(calling("call-1"));
+      await host.invokeTool(calling("call-1", tool));
       started.resolve();
       return new Promise(() => {});
     });
@@ -511,6 +511,25 @@ describe("stopping", () => {
     expect(await journalWorld(runtime, { journal }).goOn()).toMatchObject({ status: "cancelled" });
     expect(asked).toHaveLength(before);
     await expectSound(journal);
+  });
+
+  test("a turn that is cancelled while nobody runs it may not be tried again once it may have had an effect", async () => {
+    for (const [tool, retryable] of [
+      ["files.read", true],
+      ["files.write", false],
+    ] as const) {
+      const { started, runtime } = hanging(tool);
+      const { read, write } = toolsOf();
+      const options = { tools: [read, write] };
+      const world = journalWorld(runtime, options);
+      const running = world.run({}, { isAsync: true });
+      await started.promise;
+      world.journal.take(key);
+      await expect(running).rejects.toBeInstanceOf(TurnPause);
+      await world.journal.cancel(key);
+      const next = journalWorld(runtime, { ...options, journal: world.journal });
+      expect(await next.goOn()).toMatchObject({ status: "cancelled", error: { code: "turn_cancelled", retryable } });
+    }
   });
 
   test("a run that is to pause ends the calls on their way, makes no further one, and goes on behind them", async () => {

@@ -47,7 +47,9 @@ export async function runToEnd(executor: Executor, run: Run): Promise<RunEnd> {
     ended = breakOff("audit_unavailable");
   }
   if ("callId" in ended) return { kind: "waiting", asked: ended };
-  return { kind: "ended", ending: withTruthfulRetry(ended, scope?.mayHaveTakenEffect === true), scope };
+  // A turn that is not admitted again has no scope, and did what it did all the same.
+  const hadEffect = scope?.mayHaveTakenEffect ?? journal?.replay.earlier?.mayHaveTakenEffect;
+  return { kind: "ended", ending: withTruthfulRetry(ended, hadEffect === true), scope };
 }
 
 /** Reasons for which an asynchronous turn tries again later instead of ending. */

@@ -110,6 +110,19 @@ test("a look that fails is told, and made again", async () => {
   await engine.close();
 });
 
+test("a turn that cannot be taken keeps no other from going on, and is tried less and less often", async () => {
+  const { engine, heard, errors, journal } = engineWith(["a", "b"], () => Promise.resolve());
+  const unreadable = new Error("unreadable");
+  const take = journal.take.bind(journal);
+  vi.spyOn(journal, "take").mockImplementation((id) => (id === "a" ? Promise.reject(unreadable) : take(id)));
+  engine.start();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(heard).toEqual(["take b"]);
+  expect(errors.length).toBeLessThan(9);
+  expect(errors).toEqual(errors.map(() => unreadable));
+  await engine.close();
+});
+
 test("asynchronous turns that were started by a request are waited for when the host stops", async () => {
   let end = (): void => {};
   const { engine } = engineWith([], () => Promise.resolve());

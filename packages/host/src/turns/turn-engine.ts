@@ -58,6 +58,10 @@ export function createTurnEngine(options: TurnEngineOptions): TurnEngine {
     return run;
   };
 
+  /** Each time that a turn cannot go on it is tried again later than the time before. */
+  const pauseLonger = (id: TurnId, ms = Math.min(longestPauseMs, (paused.get(id)?.ms ?? lookMs / 2) * 2)): void =>
+    void paused.set(id, { until: performance.now() + ms, ms });
+
   const goOn = async (pen: JournalPen): Promise<void> => {
     const { request, context, isAsync } = pen.turn;
     try {
@@ -66,12 +70,19 @@ export function createTurnEngine(options: TurnEngineOptions): TurnEngine {
       paused.delete(pen.id);
     } catch (error) {
       // A slot may be free at any time; whatever else is wrong may take longer.
-      const ms = isOverloaded(error) ? lookMs : Math.min(longestPauseMs, (paused.get(pen.id)?.ms ?? lookMs / 2) * 2);
-      paused.set(pen.id, { until: performance.now() + ms, ms });
+      pauseLonger(pen.id, isOverloaded(error) ? lookMs : undefined);
       if (!isOverloaded(error) && !(error instanceof TurnPause)) onError(error, request.executionId);
       await journal.leave(pen).catch((cause: unknown) => onError(cause, request.executionId));
     }
   };
+
+  /** One that cannot be taken keeps no other from going on. */
+  const takeOrPause = (id: TurnId): Promise<JournalPen | undefined> =>
+    journal.take(id).catch((error: unknown) => {
+      pauseLonger(id);
+      onError(error);
+      return undefined;
+    });
 
   const look = async (): Promise<void> => {
     const now = clock().toISOString();
@@ -83,7 +94,7 @@ export function createTurnEngine(options: TurnEngineOptions): TurnEngine {
     const due = ids.filter((id) => (paused.get(id)?.until ?? 0) <= performance.now());
     for (const id of due.slice(0, atOnce)) {
       // Whatever is taken while the host stops would have to be left again.
-      const pen = isClosed ? undefined : await journal.take(id);
+      const pen = isClosed ? undefined : await takeOrPause(id);
       if (pen !== undefined) void track(goOn(pen));
     }
   };

@@ -916,6 +916,27 @@ describe("asking a person", () => {
   });
 });
 
+test("a decision that is as deep as JSON may be is kept, and is given again as it was", async () => {
+  let deep: JsonValue = "end";
+  for (let level = 0; level < 63; level += 1) deep = [deep];
+  const call = { ...calling("call-1"), arguments: { deep } };
+  const driver = () =>
+    drivenBy(
+      () => ({ type: "tools", calls: [call] }),
+      () => ({ type: "complete", output: [deep] }),
+    );
+  expect(await turnWorldOf(driver().runtime).run()).toMatchObject({ status: "succeeded", output: [deep] });
+  const { runtime, asked } = driver();
+  const { read } = toolsOf();
+  const { journal } = await interrupted(runtime, 4, { tools: [read] });
+  expect(await journalWorld(runtime, { journal, tools: [read] }).goOn()).toMatchObject({
+    status: "succeeded",
+    output: [deep],
+  });
+  expect(read.calls.at(-1)?.arguments).toEqual({ deep });
+  expect(asked.filter((place) => place === 0)).toHaveLength(1);
+});
+
 describe("a runtime without a driver", () => {
   test("makes a step once, and is given its value again", async () => {
     let made = 0;

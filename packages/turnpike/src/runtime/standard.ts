@@ -101,8 +101,8 @@ async function converse(
   return fail("step_limit_exceeded");
 }
 
-/** What is kept of a decision. */
-type KeptDecision = { decided: Decided; memory?: JsonValue };
+/** What is kept of a decision, as text: as a value, one that is as deep or as large as JSON may be would be too much. */
+type KeptDecision = { decided: Decided; memory?: JsonValue | undefined };
 
 /** Asks the driver for its decision, unless it made it before the turn was interrupted. */
 async function decideOnce(
@@ -112,9 +112,8 @@ async function decideOnce(
   host: RuntimeHost,
   signal: AbortSignal,
 ): Promise<Decided> {
-  let isNew = false;
-  const decide = async (): Promise<KeptDecision & JsonValue> => {
-    isNew = true;
+  let made: KeptDecision | undefined;
+  const decide = async (): Promise<string> => {
     let decision: DriverDecision;
     try {
       signal.throwIfAborted();
@@ -122,11 +121,14 @@ async function decideOnce(
     } catch (error) {
       throw new DriverError(error);
     }
-    const memory = session.memory?.();
-    return { decided: readDecision(decision), ...(memory !== undefined && { memory }) } as KeptDecision & JsonValue;
+    made = { decided: readDecision(decision), memory: session.memory?.() };
+    return JSON.stringify(made);
   };
-  const { decided, memory }: KeptDecision = await host.step(`decision-${step}`, decide);
-  if (!isNew) session.recall?.(input, memory);
+  const text = await host.step(`decision-${step}`, decide);
+  // oxlint-disable-next-line typescript/no-unnecessary-condition -- the step sets it
+  if (made !== undefined) return (made as KeptDecision).decided;
+  const { decided, memory } = JSON.parse(text) as KeptDecision;
+  session.recall?.(input, memory);
   return decided;
 }
 

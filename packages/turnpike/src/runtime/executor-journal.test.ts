@@ -19,7 +19,8 @@ import {
   type TurnWorld,
   type TurnWorldOptions,
 } from "../../test/turns.ts";
-import type { JsonValue, ToolResult, TurnResult } from "../contracts/index.ts";
+import type { Grant, JsonValue, ToolResult, TurnResult } from "../contracts/index.ts";
+import type { GrantSource } from "../kernel/index.ts";
 import { escalationTool } from "./escalate.ts";
 import { memoryAccess, memoryTurnJournal, memoryUsage, type MemoryTurnJournal } from "../testing/index.ts";
 import { KnownTurnError, TurnPause, type JournalEntry, type TurnJournal, type TurnPen } from "./journal.ts";
@@ -695,6 +696,18 @@ describe("going on is an admission that can only shrink", () => {
     const { journal } = await interrupted(runtime, atFirstStep);
     const access = { check: () => Promise.reject(new Error("out")) };
     await expect(journalWorld(runtime, { journal, access }).goOn()).rejects.toBeInstanceOf(TurnPause);
+  });
+
+  test("it goes on later when the chain of the grant that admitted it cannot be read now", async () => {
+    const { runtime } = reading();
+    const parent = { ...runGrant, id: "parent", subject: runGrant.issuer, constraints: { delegationDepth: 1 } };
+    const grants = [{ ...runGrant, parentId: "parent" }, toolGrant];
+    const sourceWith = (find: () => Promise<Grant>): GrantSource => ({ load: () => Promise.resolve(grants), find });
+    const whole = sourceWith(() => Promise.resolve(parent));
+    const { journal } = await interrupted(runtime, atFirstStep, { source: whole });
+    const out = sourceWith(() => Promise.reject(new Error("out")));
+    await expect(journalWorld(runtime, { journal, source: out }).goOn()).rejects.toBeInstanceOf(TurnPause);
+    expect(await journalWorld(runtime, { journal, source: whole }).goOn()).toMatchObject({ status: "succeeded" });
   });
 
   test("ended in the middle of its admission it takes no second use, by a grant whose chain holds", async () => {

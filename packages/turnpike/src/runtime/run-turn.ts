@@ -28,7 +28,7 @@ export async function runToEnd(executor: Executor, run: Run): Promise<RunEnd> {
     const admission = await orAbort(admit(executor, run), deadline.signal);
     if (admission.kind === "refused") {
       const { reason } = admission;
-      if (isPassing(reason)) throwIfAsync(run, reason);
+      if (isPassing(reason, run.goesOn)) throwIfAsync(run, reason);
       ended = { ...endWith(failing.has(reason) ? "failed" : "denied", reason), ...admission.said };
     } else {
       scope = admission.scope;
@@ -52,8 +52,12 @@ export async function runToEnd(executor: Executor, run: Run): Promise<RunEnd> {
   return { kind: "ended", ending: withTruthfulRetry(ended, hadEffect === true), scope };
 }
 
-/** Reasons for which an asynchronous turn tries again later instead of ending. */
-function isPassing(reason: string): boolean {
+/**
+ * Reasons for which an asynchronous turn tries again later instead of ending. What a turn that goes on was admitted with
+ * could be read once: that it cannot be read now is an outage too.
+ */
+function isPassing(reason: string, goesOn: boolean): boolean {
+  if (goesOn && (reason === "delegation_chain_unverified" || reason === "usage_store_unavailable")) return true;
   return reason === "audit_unavailable" || reason === "authority_unavailable";
 }
 

@@ -48,7 +48,7 @@ export async function escalate(
   const isOwners = wanted?.capabilities.every(({ resource }) => namesContextOwner(resource, moment)) ?? true;
   const request = isOwners ? toEscalate : undefined;
   const decision = await authorizeEffect(ports, { context: moment, request, view: entry.view }, { signal });
-  if (decision.kind === "deny") return refused(decision.reason);
+  if (decision.kind === "deny") return refusedIn(turn, decision.reason);
 
   const requestedAuthority = wanted && mintAuthorityRequest(moment, wanted);
   const { owner: reviewer, now: requestedAt } = moment;
@@ -59,7 +59,7 @@ export async function escalate(
     ...(requestedAuthority && { metadata: { authorityRequestId: requestedAuthority.id } }),
   };
   signal.throwIfAborted();
-  if (!(await record(ports, moment, () => requested, signal))) return refused("audit_unavailable");
+  if (!(await record(ports, moment, () => requested, signal))) return refusedIn(turn, "audit_unavailable");
   const pending: Escalation = { status: "pending", reason, requestedAt, reviewer };
   const escalation = { ...pending, ...(requestedAuthority && { requestedAuthority }) };
   const asked = await enqueue(ports, moment, escalation, signal);
@@ -104,6 +104,12 @@ function questionOf(answer: unknown): Question | undefined {
 
 function refused(reason: (EscalationOutcome & { kind: "refused" })["reason"]): EscalationOutcome {
   return { kind: "refused", reason };
+}
+
+/** INVARIANT: a turn of which a decision could not be recorded is over, also one that would wait for the answer. */
+function refusedIn(turn: RunningTurn, reason: ShutReason): EscalationOutcome {
+  if (reason === "audit_unavailable") turn.mustEnd ??= reason;
+  return refused(reason);
 }
 
 function isSwitchedOff(namespace: string, admitted: AccessContext, now: AccessContext): boolean {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { agent, capability, deferred, grantOf } from "../../test/deployment.ts";
+import { agent, capability, deferred, grantOf, refusingAudit } from "../../test/deployment.ts";
 import {
   calling,
   completed,
@@ -20,7 +20,7 @@ import {
   type TurnWorldOptions,
 } from "../../test/turns.ts";
 import type { Grant, JsonValue, ToolResult, TurnResult } from "../contracts/index.ts";
-import type { GrantSource } from "../kernel/index.ts";
+import type { AccessGuard, GrantSource } from "../kernel/index.ts";
 import { escalationTool } from "./escalate.ts";
 import { memoryAccess, memoryTurnJournal, memoryUsage, type MemoryTurnJournal } from "../testing/index.ts";
 import { KnownTurnError, TurnPause, type JournalEntry, type TurnJournal, type TurnPen } from "./journal.ts";
@@ -851,6 +851,41 @@ describe("asking a person", () => {
       expect(await usage.used("demo", "again")).toBe(uses);
     }
   });
+
+  test("a question that the gate denies is denied, as any other call", async () => {
+    const { runtime } = drivenBy(
+      () => ({ type: "tools", calls: [ask] }),
+      (results) => ({ type: "complete", output: results.flatMap((one) => [one.status, saidOf(one)]) }),
+    );
+    const usage = memoryUsage();
+    const grants = [runGrant, { ...escalationGrant, constraints: { maxUses: 1 } }];
+    const nobody = { add: () => Promise.reject(new Error("It was asked.")) };
+    /** Somebody else has the last use by the time of the call. */
+    const access: AccessGuard = {
+      async check({ enabledToolNamespaces }) {
+        await usage.consume("demo", escalationGrant.id, 1);
+        return { stands: true, enabledToolNamespaces };
+      },
+    };
+    const world = journalWorld(runtime, { escalations: nobody, usage, grants, access });
+    expect(await world.run({}, { isAsync: true })).toMatchObject({ output: ["denied", "grant_exhausted"] });
+  });
+
+  for (const type of ["authorization.checked", "escalation.requested"])
+    test(`a turn whose question cannot be recorded as ${type} ends, and asks nobody`, async () => {
+      const { runtime, asked } = drivenBy(() => ({ type: "tools", calls: [ask] }));
+      let seen = 0;
+      const audit = refusingAudit(
+        (event) => event.type === type && (type !== "authorization.checked" || (seen += 1) > 1),
+      );
+      const nobody = { add: () => Promise.reject(new Error("It was asked.")) };
+      const world = journalWorld(runtime, { escalations: nobody, audit });
+      expect(await world.run({}, { isAsync: true })).toMatchObject({
+        status: "failed",
+        error: { code: "audit_unavailable" },
+      });
+      expect(asked).toEqual([0]);
+    });
 
   test("ended in the middle of the admission that an answer brings it takes one use for that, and no other", async () => {
     const { runtime } = asking();

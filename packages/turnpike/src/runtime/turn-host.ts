@@ -150,7 +150,7 @@ export function createTurnHost(envelope: Envelope): TurnHost {
     const { id: callId, tool } = call;
     const asked = await scope.escalate(input, clock(), signal);
     if (asked.kind === "refused") {
-      const status = asked.reason === "credential_revoked" || asked.reason === "tool_unavailable" ? "denied" : "failed";
+      const status = notAsked.has(asked.reason) ? "failed" : "denied";
       return { status, callId, tool, completedAt: clock(), error: errorObject(asked.reason) };
     }
     await Promise.allSettled(running);
@@ -210,6 +210,13 @@ export function createTurnHost(envelope: Envelope): TurnHost {
   });
   return { host, settled: () => Promise.allSettled(running) };
 }
+
+/** Why a question that was allowed is not asked. */
+const notAsked: ReadonlySet<string> = new Set([
+  "audit_unavailable",
+  "escalation_unavailable",
+  "too_many_escalations",
+] satisfies ErrorCode[]);
 
 /** A result, and the claim under which the rest of what the call keeps waits. */
 interface Made {

@@ -562,8 +562,9 @@ describe("stopping", () => {
     await expectSound(journal);
   });
 
-  test("a turn with a caller does not pause", async () => {
+  test("a turn with a caller does not pause, nor does one that could not go on afterwards", async () => {
     const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("call-1")] }));
+    const { resumes: _none, ...forgetful } = runtime;
     const journal = memoryTurnJournal();
     const pausable: TurnJournal = {
       ...journal,
@@ -574,6 +575,11 @@ describe("stopping", () => {
       },
     };
     expect(await journalWorld(runtime, { journal, through: pausable }).run()).toMatchObject({ status: "succeeded" });
+    const other = await journalWorld(forgetful, { journal, through: pausable }).run(
+      { executionId: "turn-2" },
+      { isAsync: true },
+    );
+    expect(other).toMatchObject({ status: "succeeded" });
   });
 
   test("a run that lost its turn to another stops without an end", async () => {

@@ -144,7 +144,9 @@ async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Prom
   const { clock } = tools;
   let asked: Asked | undefined;
   const { signal } = deadline;
-  const pauses = journal?.pen.turn.isAsync === true ? journal.pen.pauses : undefined;
+  // A turn that could not go on afterwards neither waits nor pauses: it has until its process ends.
+  const mayStop = journal?.pen.turn.isAsync === true && canResume(runtime, manifest.version);
+  const pauses = mayStop ? journal.pen.pauses : undefined;
   const { host, settled } = createTurnHost({
     scope,
     limits,
@@ -152,7 +154,7 @@ async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Prom
     signal,
     clock,
     journal,
-    waits: journal?.pen.turn.isAsync === true && canResume(runtime, manifest.version),
+    waits: mayStop,
     pauses,
     onBreak,
     onAsked(question) {

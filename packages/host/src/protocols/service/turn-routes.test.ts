@@ -3,7 +3,10 @@ import type { TurnRequest } from "turnpike/contracts";
 import type { ServiceApi } from "turnpike/http";
 import { memoryTurnJournal } from "turnpike/testing";
 import { asFetch } from "../../../test/fetch-front.ts";
-import { alice, assistant, context, now } from "../../../test/records.ts";
+import { access, alice, assistant, context, now } from "../../../test/records.ts";
+import { eventEntries } from "../../../test/turn-journals.ts";
+import type { Credential } from "../../access/credential-store.ts";
+import type { ContextResolver } from "../../access/index.ts";
 import { createFront } from "../../front/front.ts";
 import { serveProtocol } from "../../front/protocol.ts";
 import { createMetrics } from "../../observe/metrics.ts";
@@ -16,7 +19,7 @@ function turnRequest(executionId: string): TurnRequest {
 }
 
 /** A front with the service over a journal in memory, where every turn begins and none ends. */
-function serviceWithJournal() {
+function serviceWithJournal(stands: () => boolean = () => true) {
   const journal = memoryTurnJournal();
   const limits = { maxSteps: 16, maxToolCalls: 16, timeoutMs: 120_000 };
   const executeTurn: ServiceApi["executeTurn"] = async (accessContext, request, options) => {
@@ -30,7 +33,12 @@ function serviceWithJournal() {
     return new Promise(() => {});
   };
   const api = { executeTurn } as ServiceApi;
-  const protocol = serviceProtocol(api, () => Promise.resolve(context()), [], journal);
+  const credential: Credential = { id: "credential-1", namespaceId: "tenant-1", access };
+  const resolve: ContextResolver = (_headers, record) => {
+    record.caller = { credential, stands: () => Promise.resolve(stands()) };
+    return Promise.resolve(context());
+  };
+  const protocol = serviceProtocol(api, resolve, [], journal);
   const lines: { route?: string }[] = [];
   const log = { info: (line: object) => void lines.push(line), warn() {}, error() {} };
   const front = asFetch(createFront({ protocols: [serveProtocol(protocol)], log, metrics: createMetrics() }));
@@ -57,6 +65,21 @@ test("a turn is started, found, listed, followed and cancelled through the front
   await stream.body?.cancel();
   expect((await send("POST", `${path}/cancel`)).status).toBe(202);
   expect(lines.at(-1)?.route).toBe("/v1/turns/{executionId}/cancel");
+});
+
+test("whoever follows a turn is shown nothing more of it once their credential is revoked", async () => {
+  let isValid = true;
+  const { send, journal } = serviceWithJournal(() => isValid);
+  await send("POST", "/v1/turns", { prefer: "respond-async" }, turnRequest("long"));
+  const pen = journal.take({ namespaceId: "tenant-1", actor: assistant, executionId: "long" });
+  const keep = (place: number) => pen.write(eventEntries(place, place + 1), pen.progress);
+  await keep(0);
+  const stream = await send("GET", "/v1/turns/long/events", { accept: "text/event-stream" });
+  const reader = stream.body?.getReader();
+  expect(new TextDecoder().decode((await reader?.read())?.value)).toContain('"eventId":"event-0"');
+  isValid = false;
+  await keep(1);
+  expect(await reader?.read()).toEqual({ done: true, value: undefined });
 });
 
 test("a path of a turn is one route in the log, whatever the id, and no route without a journal", async () => {

@@ -15,6 +15,8 @@ export interface EarlierRun {
    * turn that ended in the middle of its admission, with its use taken.
    */
   admission: AdmissionRecord | undefined;
+  /** When it began, and with which tool namespaces on: what bounds one that ended in the middle of its admission. */
+  began?: Pick<AdmissionRecord, "at" | "namespaces"> | undefined;
   /** Somebody answered its question: it may do from here on what a new turn might. */
   isAnswered: boolean;
   /** Whether one of its calls may have had an effect that cannot safely be had twice. */
@@ -57,20 +59,23 @@ export async function letGoOn(
   gate: Gate,
   context: AccessContext,
   agent: AgentRef,
-  { admission, isAnswered }: EarlierRun,
+  { admission, began, isAnswered }: EarlierRun,
   options: EffectOptions,
 ): Promise<Way> {
   const { ports } = gate;
   const { signal } = options;
-  const isWithin = admission !== undefined && !isAnswered;
-  const access = await accessNow(ports, isWithin ? contextWithin(context, admission) : context, signal);
+  const bounds = isAnswered ? undefined : (admission ?? began);
+  const access = await accessNow(ports, bounds ? contextWithin(context, bounds) : context, signal);
   if (access.kind === "revoked") return refused("credential_revoked");
   if (access.kind === "unavailable") return refused("authority_unavailable");
   const request = acceptRequest(access.context, toRun(agent));
-  const view = await gate.view(access.context, signal);
-  if (request === undefined || view === undefined) return refused("authority_unavailable");
-  const { current } = view;
+  const fresh = await gate.view(access.context, signal);
+  if (request === undefined || fresh === undefined) return refused("authority_unavailable");
   const moment = momentOf(access.context);
+  const since = bounds ? momentOf({ ...access.context, now: bounds.at }) : moment;
+  const at = bounds?.at ?? access.context.now;
+  const view = bounds ? { current: within(fresh.current, since, admission) } : fresh;
+  const { current } = view;
   const mayCarry = candidates(view, request, moment).filter(
     ({ grant }) => admission === undefined || grant.id === admission.grantId,
   );
@@ -79,10 +84,7 @@ export async function letGoOn(
     const basis = { request, grant, admitted: { authority: current, moment, excluded: new Set<CompiledGrant>() } };
     lost = await lostAdmission(ports, basis, view, access.context, signal);
     if (lost !== undefined) continue;
-    const way = { kind: "in", context: access.context, request, grant } as const;
-    if (!isWithin) return { ...way, view, since: moment, at: access.context.now };
-    const since = momentOf({ ...access.context, now: admission.at });
-    return { ...way, view: { current: within(current, admission) }, since, at: admission.at };
+    return { kind: "in", context: access.context, request, grant, view, since, at };
   }
   if (isAnswered) return letIn(gate, access.context, agent, options);
   const { reason, metadata } = lost as Entry & { kind: "shut" };
@@ -95,16 +97,20 @@ export async function letGoOn(
 const gone: Entry = { kind: "shut", reason: "no_matching_grant", metadata: { admission: { failed: "missing" } } };
 
 /** Of the tool namespaces that are on, those that were on when the turn was admitted. */
-function contextWithin(context: AccessContext, admission: AdmissionRecord): AccessContext {
-  const before = new Set(admission.namespaces);
+function contextWithin(context: AccessContext, { namespaces }: Pick<AdmissionRecord, "namespaces">): AccessContext {
+  const before = new Set(namespaces);
   const left = context.enabledToolNamespaces.filter((name) => before.has(name));
   return contextWith(context, Object.freeze(left) as string[]);
 }
 
-/** Of the grants there are now, those that counted when the turn was admitted, and the one that admitted it. */
-function within({ grants }: Authority, admission: AdmissionRecord): Authority {
-  const before = new Set([...admission.grants, admission.grantId]);
-  return compileAuthority(Object.freeze(grants.filter(({ grant }) => before.has(grant.id)).map(({ grant }) => grant)));
+/**
+ * Of the grants there are now, those that counted when the turn was admitted, and the one that admitted it. Where nobody
+ * knows which counted, those that were issued by then.
+ */
+function within({ grants }: Authority, since: Moment, admission: AdmissionRecord | undefined): Authority {
+  const before = admission && new Set([...admission.grants, admission.grantId]);
+  const counted = grants.filter((one) => before?.has(one.grant.id) ?? one.issuedAt <= since.now);
+  return compileAuthority(Object.freeze(counted.map(({ grant }) => grant)));
 }
 
 function toRun({ agentId }: AgentRef): AuthorizationRequest {

@@ -734,6 +734,26 @@ describe("going on is an admission that can only shrink", () => {
     expect(await usage.used("demo", "run")).toBe(1);
   });
 
+  test("ended in the middle of its admission it gets nothing that was issued or switched on since it began", async () => {
+    const later = { ...other, issuedAt: "2026-01-01T13:00:00Z" };
+    for (const { grants, on } of [
+      { grants: [runGrant, later], on: ["files"] },
+      { grants: [runGrant, toolGrant], on: [] },
+    ]) {
+      const { runtime } = reading();
+      const journal = memoryTurnJournal();
+      const context = { enabledToolNamespaces: on };
+      await journalWorld(runtime, { journal, through: endingAt(journal, 1), grants })
+        .run({ context }, { isAsync: true })
+        .catch(() => {});
+      const pen = journal.take(key);
+      await pen.write([{ kind: "admitting" }], pen.progress);
+      const next = journalWorld(runtime, { journal, grants, executor: { clock: () => "2026-01-01T14:00:00Z" } });
+      const now = { now: "2026-01-01T14:00:00Z", enabledToolNamespaces: ["files"] };
+      expect(await next.goOn({ context: { context: now } })).toMatchObject({ output: ["tool_unavailable"] });
+    }
+  });
+
   test("a credential that was revoked ends it at once", async () => {
     const { runtime, asked } = reading();
     const { journal } = await interrupted(runtime, atFirstStep);

@@ -8,7 +8,7 @@ import {
 import { orAbort } from "../internal/index.ts";
 import type { TurnBreak, TurnScope } from "../kernel/index.ts";
 import { escalationToolName } from "./escalate.ts";
-import { TurnPause } from "./journal.ts";
+import { TurnPause, type TurnToBegin } from "./journal.ts";
 import { DriverError, type RuntimePlugin } from "./plugin.ts";
 import { endWith, readOutcome, withTruthfulRetry, type Ending } from "./settle.ts";
 import { createTurnHost, type Asked } from "./turn-host.ts";
@@ -104,7 +104,7 @@ async function admit(executor: Executor, run: Run): Promise<Admitted> {
   const { signal } = deadline;
   const admission = await kernel.admitTurn(
     context,
-    { agent, tools: offered, goesOn: replay.earlier },
+    { agent, tools: offered, goesOn: replay.earlier && { ...replay.earlier, began: beginningOf(pen.turn) } },
     { signal, claim },
   );
   // With the end of a turn that was refused, or with what it was admitted with.
@@ -114,6 +114,10 @@ async function admit(executor: Executor, run: Run): Promise<Admitted> {
   if (replay.events.length === 0) run.events.append("turn.started", { runtime: manifest, limits: run.limits });
   await book.keep();
   return admission;
+}
+
+function beginningOf({ context }: TurnToBegin): { at: string; namespaces: string[] } {
+  return { at: context.now, namespaces: context.enabledToolNamespaces };
 }
 
 function canResume({ resumes }: RuntimePlugin, version: string): boolean {

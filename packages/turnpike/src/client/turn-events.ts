@@ -63,9 +63,10 @@ function untilSilent({ body, status, headers }: Response): Response {
   return new Response(watched, { status, headers });
 }
 
-/** Whether the service may answer later: it was not reached, it broke off, or it says that the fault is its own. */
+/** Whether the service may answer later: it was not reached, it broke off, it is asked too often, or the fault is its own. */
 function mayComeBack(error: unknown): error is ServiceClientError {
-  return error instanceof ServiceClientError && (error.code === "request_failed" || error.status >= 500);
+  if (!(error instanceof ServiceClientError)) return false;
+  return error.code === "request_failed" || error.status === 429 || error.status >= 500;
 }
 
 /** Half of it is left to chance, so that many who lost one host do not come back at once. */

@@ -105,10 +105,11 @@ describe("hosts that share a PostgreSQL", () => {
     expect(await rowsOf(hosts[0])).toEqual([]);
   });
 
-  /** Ends the connection by which a host shows that it lives. */
+  /** Ends the connection by which a host shows that it lives; the server has databases of other tests, too. */
   const breakPresence = ({ hostId }: Database, { db }: Database) =>
     sql`select pg_terminate_backend(pid) from pg_locks
-      where locktype = 'advisory' and classid = 7443 and objid = ${hostId}`.execute(db);
+      where locktype = 'advisory' and classid = 7443 and objid = ${hostId}
+        and database = (select oid from pg_database where datname = current_database())`.execute(db);
   const isSeen = async ({ hostId }: Database, { db }: Database): Promise<boolean> =>
     (await sql`select 1 where ${hostId} in ${livingHosts}`.execute(db)).rows.length > 0;
   /** Nobody can connect any more; the connections that are open stay. */

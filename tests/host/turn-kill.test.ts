@@ -100,7 +100,9 @@ describe("asynchronous turns of a host on SQLite that is killed", () => {
     async () => {
       const folder = makeFolder();
       const location = join(folder, ".turnpike", "turnpike.db");
-      let host = await startDurableHost(folder);
+      // Every question of a long run is open at once.
+      const start = (): Promise<HostProcess> => startDurableHost(folder, { "limits.openEscalations": "10000" });
+      let host = await start();
       const { token } = await makeDurableTenant(host, "acme", kills * turnsAtOnce);
       const client = durableClient(token, () => host.url);
       const load = new Load(client);
@@ -113,7 +115,7 @@ describe("asynchronous turns of a host on SQLite that is killed", () => {
         await host.stop("SIGKILL");
         const kept = await keptSteps(location);
         const before = linesIn(folder, "asked.log").length;
-        host = await startDurableHost(folder);
+        host = await start();
         await eventually(async () => {
           const states = await statesOf(client, ids);
           expect(states.filter(({ status }) => status === "running")).toEqual([]);

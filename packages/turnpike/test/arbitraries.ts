@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import type {
   AccessContext,
+  Act,
   AgentRef,
   AuditEvent,
   AuthorityRequestInput,
@@ -132,11 +133,10 @@ export const principalRef: fc.Arbitrary<PrincipalRef> = fc.oneof(
 export const resourceRef: fc.Arbitrary<ResourceRef> = shape({ namespace: identifier, path }, { owner: principalRef });
 
 export const scope: fc.Arbitrary<Scope> = fc.constantFrom("exact", "descendants");
-export const capability: fc.Arbitrary<Capability> = shape({
-  resource: resourceRef,
-  actions: fc.array(action, { minLength: 1, maxLength: 64 }),
-  scope,
-});
+export const capability: fc.Arbitrary<Capability> = shape(
+  { resource: resourceRef, actions: fc.array(action, { minLength: 1, maxLength: 64 }), scope },
+  { approval: fc.constant("each") },
+);
 const capabilities = fc.array(capability, { minLength: 1, maxLength: 64, size: "-1" });
 
 /** A start that is not after its end, each possibly absent. */
@@ -341,6 +341,12 @@ export const messageEnvelope: fc.Arbitrary<MessageEnvelope> = shape(
     payload: jsonValue,
   },
   { replyTo: identifier, provenance },
+);
+export const act: fc.Arbitrary<Act> = fc.oneof(
+  shape({ kind: fc.constant("tool"), tool: identifier, arguments: jsonObject }),
+  shape({ kind: fc.constant("resource"), action, resource: resourceRef }, { input: jsonValue, metadata: jsonObject }),
+  shape({ kind: fc.constant("message"), receiver: principalRef, payload: jsonValue }),
+  shape({ kind: fc.constant("turn"), agent: agentRef, sender: principalRef, payload: jsonValue }),
 );
 const messageResultFields = { messageId: identifier, timestamp };
 export const messageResult: fc.Arbitrary<MessageResult> = fc.oneof(

@@ -33,6 +33,7 @@ import {
   memoryGrants,
   memoryMessages,
   memoryNamespaceSettings,
+  memoryPermits,
   memoryResources,
   memoryTurnJournal,
   memoryUsage,
@@ -147,7 +148,35 @@ const script: ScriptedStep[] = [
 const fails = (): Promise<never> => Promise.reject(new Error("The store is down."));
 
 /** The circumstances of the examples that need some: by code, or by operation and name. */
+/** A tool that pays, which Alice has to say yes to. */
+const payments: Partial<KernelOptions> = {
+  grants: memoryGrants([
+    grant("grant-payments", {
+      resource: { namespace: "payments", path: [] },
+      actions: ["pay"],
+      scope: "descendants",
+      approval: "each",
+    }),
+  ]),
+  tools: [
+    defineTool({
+      name: "payments.pay",
+      description: "Pays somebody from the owner's account.",
+      namespace: "payments",
+      readWrite: "write",
+      input: z.strictObject({ to: z.string(), amount: z.number() }),
+      requires: {
+        ceiling: { action: "pay", resource: { namespace: "payments", path: [] } },
+        of: ({ to }) => ({ action: "pay", resource: { namespace: "payments", path: [to] } }),
+      },
+      run: () => "paid",
+    }),
+  ],
+  permits: memoryPermits(),
+};
+
 const circumstances: Readonly<Record<string, Circumstance>> = {
+  "invokeTool approval": { kernel: payments, enabled: ["payments"] },
   "reach unavailable": { kernel: { grants: { load: fails } } },
   "executeTurn escalated": { enabled: ["files", "service"] },
   permission_denied: {

@@ -1,5 +1,7 @@
 import {
+  ActSchema,
   AuthorityRequestSchema,
+  AuthorizationRequestSchema,
   IdentifierSchema,
   PrincipalRefSchema,
   PurposeSchema,
@@ -39,6 +41,15 @@ export type CredentialRecord = z.infer<typeof CredentialRecordSchema>;
 
 export const EscalationStatusSchema = z.enum(["pending", "approved", "denied", "expired"]);
 
+export const ApprovalRequestSchema = z.strictObject({
+  act: ActSchema,
+  /** What the act needs, and the grant that carries it once somebody said yes. */
+  request: AuthorizationRequestSchema,
+  grantId: IdentifierSchema,
+});
+
+export const GivenApprovalSchema = z.strictObject({ by: PrincipalRefSchema, at: TimestampSchema });
+
 export const EscalationRecordSchema = z.strictObject({
   id: IdentifierSchema,
   namespaceId: IdentifierSchema,
@@ -50,13 +61,20 @@ export const EscalationRecordSchema = z.strictObject({
   authority: PrincipalRefSchema,
   purpose: PurposeSchema,
   reason: z.string(),
+  /** Of an escalation that asks for authority: what an approval grants. */
   requestedAuthority: AuthorityRequestSchema.optional(),
+  /** Of an escalation that asks for a yes to one act: all of it. `ask` is its request hash. */
+  approval: ApprovalRequestSchema.optional(),
   traceId: IdentifierSchema,
   executionId: IdentifierSchema.optional(),
   requestedAt: TimestampSchema,
   expiresAt: TimestampSchema,
+  /** Who said yes so far. With the two-person rule one of them is not enough. */
+  approvals: z.array(GivenApprovalSchema).optional(),
   decidedAt: TimestampSchema.optional(),
   decidedBy: IdentifierSchema.optional(),
+  /** Of a yes to one act: until when it can be used. */
+  permitExpiresAt: TimestampSchema.optional(),
   answer: z.string().optional(),
   grantId: IdentifierSchema.optional(),
 });

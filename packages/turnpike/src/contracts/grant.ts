@@ -14,6 +14,8 @@ export const CapabilitySchema = strictObject({
   resource: ResourceRefSchema,
   actions: boundedArray(ActionSchema, { min: 1, max: 64 }),
   scope: ScopeSchema,
+  /** Nothing happens under it before a person said yes to exactly that act. */
+  approval: z.literal("each").optional(),
 });
 
 /** What may be done where. `"*"` among the actions covers every action; nothing else expands. */

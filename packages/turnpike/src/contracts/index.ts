@@ -15,6 +15,7 @@ export {
   type AuthorizationRequest,
   type DiscoveryContext,
 } from "./access.ts";
+export { ActSchema, type Act } from "./act.ts";
 export {
   AuditEventSchema,
   AuditEventTypeSchema,

@@ -146,6 +146,33 @@ export const operationExamples: Record<RouteName, Record<string, OperationExampl
         error: { code: "tool_unavailable", message: "The caller cannot use this tool.", retryable: false },
       },
     },
+    approval: {
+      summary: "A call that needs a person's yes. The same call works once somebody said yes.",
+      request: {
+        id: "call-4",
+        tool: "payments.pay",
+        arguments: { to: "bob", amount: 20 },
+        requestedAt: "2026-01-15T09:29:58Z",
+        traceId: "trace-1",
+      },
+      status: 200,
+      response: {
+        status: "denied",
+        callId: "call-4",
+        tool: "payments.pay",
+        completedAt: "2026-01-15T09:30:00.000Z",
+        error: {
+          code: "approval_required",
+          message: "A grant covers the act once a person has said yes to it.",
+          retryable: true,
+          details: {
+            escalationId: "question-1",
+            requestHash: "0f87dddc6c3cbf85b83d9216259102123b0d759f731edd1ffeaad9a0a5c3ef02",
+            expiresAt: "2026-01-16T09:30:00.000Z",
+          },
+        },
+      },
+    },
     failed: {
       summary: "Arguments that the tool does not accept.",
       request: {

@@ -1,10 +1,4 @@
-import {
-  samePrincipal,
-  type AccessContext,
-  type AgentRef,
-  type DiscoveryContext,
-  type ToolDescriptor,
-} from "../contracts/index.ts";
+import { samePrincipal, type AccessContext, type DiscoveryContext, type ToolDescriptor } from "../contracts/index.ts";
 import { record, type AuditFacts } from "./audit.ts";
 import type { AuthorityView } from "./authority.ts";
 import type { Gate } from "./authorize.ts";
@@ -17,11 +11,10 @@ import { areAllValid, standing, type Standing } from "./standing.ts";
 import { resolveCatalog, type ToolCatalog, type ToolRegistry } from "./tool-catalog.ts";
 import type { AdmissionRecord } from "./turn-entry.ts";
 import { openScope, type TurnScope } from "./turn-scope.ts";
-import { letGoOn, letIn, refused, type EarlierRun, type TurnRefusal } from "./turn-way.ts";
+import { letGoOn, letIn, refused, type EarlierRun, type TurnRefusal, type TurnSubject } from "./turn-way.ts";
 
 /** A turn that asks to run. */
-export interface TurnToAdmit {
-  agent: AgentRef;
+export interface TurnToAdmit extends TurnSubject {
   /** The tools to offer; those the context cannot use are left out. All visible ones when absent. */
   tools?: readonly ToolDescriptor[] | undefined;
   /** Of a turn that ran before. */
@@ -50,8 +43,8 @@ export async function admitTurn(
   const accepted = acceptContext(context);
   if (accepted === undefined) return refused("invalid_context");
   const way = turn.goesOn
-    ? await letGoOn(gate, accepted, turn.agent, turn.goesOn, options)
-    : await letIn(gate, accepted, turn.agent, options);
+    ? await letGoOn(gate, accepted, turn, turn.goesOn, options)
+    : await letIn(gate, accepted, turn, options);
   if (way.kind === "refused") return way;
 
   const { context: trusted, view, request, grant } = way;

@@ -25,7 +25,10 @@ export interface AdmittedAuthority {
 export interface Authority {
   /** In the order in which they are tried: those without counted uses first, else as loaded. */
   grants: readonly CompiledGrant[];
+  /** What carries an act by itself. */
   index: CapabilityIndex;
+  /** What carries an act once a person said yes to it; mostly empty. */
+  guarded: CapabilityIndex;
   /** Grants that stand or fall with more than the clock: derived ones and those with counted uses. */
   conditional: readonly CompiledGrant[];
   /** Whose grants these are; an issuer is named when it is the only one. Absent for an empty set. */
@@ -86,6 +89,7 @@ function compileSet(grants: readonly Grant[]): Authority {
   return {
     grants: ordered,
     index: indexCapabilities(ordered),
+    guarded: indexCapabilities(ordered, "each"),
     conditional: ordered.filter((grant) => !isUnbounded(grant) || grant.grant.parentId !== undefined),
     holder: commonHolder(compiled),
   };

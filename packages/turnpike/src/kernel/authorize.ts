@@ -14,10 +14,13 @@ import type { Ports } from "./call-port.ts";
 import type { AuthorityView } from "./authority.ts";
 import { momentOf } from "./candidates.ts";
 import type { CompiledGrant } from "./active.ts";
-import { choose, consume, decide, deny, peek, type Choice, type Decision, type Spend } from "./decide.ts";
+import { ActApproval, type ActToDecide } from "./approval.ts";
+import { choose, decide, deny, type Choice, type Decision } from "./decide.ts";
 import { denialMetadata } from "./diagnose.ts";
+import type { Approver } from "./permits.ts";
 import type { CallOptions, DecisionChoice, DecisionLedger } from "./ports.ts";
 import { requiredAuthority } from "./required-authority.ts";
+import { consume, peek, type Spend } from "./spend.ts";
 
 /** The grants that count; undefined when they cannot be established. */
 type View = AuthorityView | undefined;
@@ -33,8 +36,7 @@ export interface Gate {
 type DecisionFacts = Pick<AuditFacts, "tool" | "operationId" | "messageId" | "receiver">;
 
 /** What is decided, on which grants, and what the trail says of it besides. */
-export interface DecisionSubject {
-  context: AccessContext;
+export interface DecisionSubject extends ActToDecide {
   /** An accepted request, or undefined when what was asked cannot be one. */
   request: AuthorizationRequest | undefined;
   view: View;
@@ -59,7 +61,8 @@ export async function authorize(
     return { allowed: true, reasonCode: "allowed", matchedGrantId: decision.grant.grant.id };
   }
   const { reason, metadata } = decision;
-  const required = reason === "no_matching_grant" && accepted ? requiredAuthority(trusted, accepted) : undefined;
+  const isMissing = reason === "no_matching_grant" || reason === "approval_required";
+  const required = isMissing && accepted ? requiredAuthority(trusted, accepted) : undefined;
   return {
     allowed: false,
     reasonCode: reason,
@@ -68,14 +71,19 @@ export async function authorize(
   };
 }
 
-/** Decides for an execution: a bounded grant loses one use, and the decision is on the trail before anything happens. */
+/**
+ * Decides for an execution: a bounded grant loses one use, a permit its only one, and the decision is on the trail before
+ * anything happens. When nothing but a person's yes is missing, somebody is asked for it.
+ */
 export function authorizeEffect(
   ports: Ports,
   subject: DecisionSubject,
   call: CallOptions & { signal: AbortSignal },
 ): Decision | Promise<Decision> {
-  if (ports.ledger !== undefined) return decideInLedger(ports, ports.ledger, subject, call);
-  return decideAndRecord(ports, subject, consume, call);
+  const approval = new ActApproval(ports, subject, call);
+  if (ports.ledger !== undefined) return decideInLedger(ports, ports.ledger, subject, approval, call);
+  const decided = decideAndRecord(ports, subject, consume, call, approval);
+  return decided instanceof Promise ? askIfLacking(decided, approval) : decided;
 }
 
 /** Hands all that a decision may come to to the ledger, which takes the use and keeps the event in one step. */
@@ -83,21 +91,30 @@ async function decideInLedger(
   ports: Ports,
   ledger: DecisionLedger,
   subject: DecisionSubject,
+  approval: ActApproval,
   call: CallOptions & { signal: AbortSignal },
 ): Promise<Decision> {
   call.signal.throwIfAborted();
-  const choices = await chooseOn(ports, subject, call.signal);
+  const choices = await chooseOn(ports, subject, approval, call.signal);
+  const { namespaceId } = subject.context;
   const place = await recordChoice(
     ports,
     ledger,
-    choices.map(({ decision, use }) => {
-      const event = auditEvent(subject.context, factsOf(subject, decision));
-      return use === undefined ? { event } : { use: useOf(use), event };
+    choices.map(({ decision, use, permit }) => {
+      const choice: DecisionChoice = { event: auditEvent(subject.context, factsOf(subject, decision, approval)) };
+      if (use !== undefined) choice.use = useOf(use);
+      if (permit !== undefined) choice.permit = { namespaceId, id: permit.id };
+      return choice;
     }),
     call,
   );
-  const chosen = place === undefined ? undefined : choices[place];
-  return chosen?.decision ?? deny("audit_unavailable");
+  const { decision } = (place === undefined ? undefined : choices[place]) ?? { decision: deny("audit_unavailable") };
+  return decision.kind === "deny" && decision.lacks !== undefined ? approval.ask(decision) : decision;
+}
+
+async function askIfLacking(deciding: Promise<Decision>, approval: ActApproval): Promise<Decision> {
+  const decision = await deciding;
+  return decision.kind === "deny" && decision.lacks !== undefined ? approval.ask(decision) : decision;
 }
 
 function useOf({ grant: { namespaceId, id: grantId }, maxUses = 0 }: CompiledGrant): DecisionChoice["use"] & {} {
@@ -107,11 +124,12 @@ function useOf({ grant: { namespaceId, id: grantId }, maxUses = 0 }: CompiledGra
 function chooseOn(
   ports: Ports,
   { context, request, view }: DecisionSubject,
+  approver: ActApproval,
   signal: AbortSignal,
 ): Choice[] | Promise<Choice[]> {
   if (request === undefined) return [{ decision: deny("invalid_request") }];
   if (view === undefined) return [{ decision: deny("authority_unavailable") }];
-  return choose({ ports, view, context, request, moment: momentOf(context), signal });
+  return choose({ ports, view, context, request, moment: momentOf(context), approver, signal });
 }
 
 /** A decision that nobody is asked for and that nobody records is there at once. */
@@ -120,11 +138,12 @@ function decideAndRecord(
   subject: DecisionSubject,
   spend: Spend,
   call: CallOptions & { signal: AbortSignal },
+  approval?: ActApproval,
 ): Decision | Promise<Decision> {
   const { signal } = call;
   signal.throwIfAborted();
-  const decided = decideOn(ports, subject.context, subject.request, subject.view, spend, signal);
-  return ports.audit === "none" ? decided : recordDecision(ports, subject, decided, call);
+  const decided = decideOn(ports, subject, spend, signal, approval);
+  return ports.audit === "none" ? decided : recordDecision(ports, subject, decided, call, approval);
 }
 
 async function recordDecision(
@@ -132,21 +151,29 @@ async function recordDecision(
   subject: DecisionSubject,
   decided: Decision | Promise<Decision>,
   call: CallOptions & { signal: AbortSignal },
+  approval: ActApproval | undefined,
 ): Promise<Decision> {
   const decision = decided instanceof Promise ? await decided : decided;
-  const isRecorded = await record(ports, subject.context, () => factsOf(subject, decision), call.signal, call);
+  const said = (): AuditFacts => factsOf(subject, decision, approval);
+  const isRecorded = await record(ports, subject.context, said, call.signal, call);
   return isRecorded ? decision : deny("audit_unavailable");
 }
 
-function factsOf({ context, request, view, facts }: DecisionSubject, decision: Decision): AuditFacts {
+function factsOf(
+  { context, request, view, facts }: DecisionSubject,
+  decision: Decision,
+  approval: ActApproval | undefined,
+): AuditFacts {
   const isAllowed = decision.kind === "allow";
   const all: AuditFacts = { type: "authorization.checked", outcome: isAllowed ? "allowed" : "denied", ...facts };
   if (request !== undefined) {
     all.resource = request.resource;
     all.action = request.action;
   }
-  if (isAllowed) all.grantId = decision.grant.grant.id;
-  else {
+  if (isAllowed) {
+    all.grantId = decision.grant.grant.id;
+    if (approval !== undefined && decision.permit !== undefined) all.metadata = approval.usedOf(decision.permit);
+  } else {
     all.reason = decision.reason;
     if (request && view) all.metadata = denialMetadata(view, context, request, decision);
   }
@@ -156,15 +183,14 @@ function factsOf({ context, request, view, facts }: DecisionSubject, decision: D
 /** The decision itself, unrecorded. */
 export function decideOn(
   ports: Ports,
-  context: AccessContext,
-  request: AuthorizationRequest | undefined,
-  view: View,
+  { context, request, view }: Pick<DecisionSubject, "context" | "request" | "view">,
   spend: Spend,
   signal: AbortSignal,
+  approver?: Approver,
 ): Decision | Promise<Decision> {
   if (request === undefined) return deny("invalid_request");
   if (view === undefined) return deny("authority_unavailable");
-  return decide({ ports, view, context, request, moment: momentOf(context), spend, signal });
+  return decide({ ports, view, context, request, moment: momentOf(context), spend, approver, signal });
 }
 
 /** The request as the kernel uses it; undefined when it does not fit, or names another owner than the context's. */

@@ -16,19 +16,43 @@ export function momentOf({ owner, now, purpose }: DiscoveryContext): Moment {
   return { owner, now: lastInstant, purpose };
 }
 
-/** The live grants that each cover the request alone, in the order in which they are tried. */
-export function candidates(
+/** The live grants that each carry the request alone and by themselves, in the order in which they are tried. */
+export function candidates(view: AuthorityView, request: AuthorizationRequest, moment: Moment): CompiledGrant[] {
+  return candidatesIn(view, request, moment, false);
+}
+
+/** The live grants that each carry the request once a person said yes to it, in the order in which they are tried. */
+export function guardedCandidates(view: AuthorityView, request: AuthorizationRequest, moment: Moment): CompiledGrant[] {
+  const { current, admitted } = view;
+  if (current.guarded.size === 0 && (admitted === undefined || admitted.authority.guarded.size === 0)) return [];
+  const byThemselves = new Set(candidates(view, request, moment).map(({ grant }) => grant.id));
+  return candidatesIn(view, request, moment, true).filter(({ grant }) => !byThemselves.has(grant.id));
+}
+
+/** With `guarded`, those that need approval count too. */
+function candidatesIn(
   { current, admitted }: AuthorityView,
   request: AuthorizationRequest,
   moment: Moment,
+  guarded: boolean,
 ): CompiledGrant[] {
-  const found = liveCovering(current, request, moment);
-  return admitted === undefined ? found : asAdmitted({ current, admitted }, found, request, moment);
+  const found = liveCovering(current, request, moment, guarded);
+  return admitted === undefined ? found : asAdmitted({ current, admitted }, found, request, moment, guarded);
 }
 
-function liveCovering({ grants, index }: Authority, request: AuthorizationRequest, moment: Moment): CompiledGrant[] {
+function liveCovering(
+  { grants, index, guarded: needApproval }: Authority,
+  request: AuthorizationRequest,
+  moment: Moment,
+  guarded: boolean,
+): CompiledGrant[] {
+  let positions = lookUp(index, request, moment.owner);
+  if (guarded && needApproval.size > 0) {
+    const all = new Set([...positions, ...lookUp(needApproval, request, moment.owner)]);
+    positions = [...all].toSorted((one, other) => one - other);
+  }
   const found: CompiledGrant[] = [];
-  for (const position of lookUp(index, request, moment.owner)) {
+  for (const position of positions) {
     const grant = grants[position];
     if (grant !== undefined && isLive(grant, moment)) found.push(grant);
   }
@@ -46,10 +70,11 @@ function asAdmitted(
   found: CompiledGrant[],
   request: AuthorizationRequest,
   moment: Moment,
+  guarded: boolean,
 ): CompiledGrant[] {
   if (current === admitted.authority) return found.filter((grant) => stood(grant, admitted));
   const before = new Map<string, CompiledGrant>();
-  for (const grant of liveCovering(admitted.authority, request, moment)) {
+  for (const grant of liveCovering(admitted.authority, request, moment, guarded)) {
     if (stood(grant, admitted)) before.set(grant.grant.id, grant);
   }
   return found.flatMap((grant) => {
@@ -61,18 +86,24 @@ function asAdmitted(
   });
 }
 
-/** True when a live grant that `counts` covers some place at or below the ceiling; inside a turn, then as now. */
+/**
+ * True when a live grant that `counts` covers some place at or below the ceiling, with or without approval; inside a turn,
+ * then as now.
+ */
 export function coversWithin(
   { current, admitted }: AuthorityView,
   ceiling: AuthorizationRequest,
   moment: Moment,
   counts: (grant: CompiledGrant) => boolean = () => true,
 ): boolean {
-  const isAmong = ({ grants, index }: Authority, holds: (grant: CompiledGrant) => boolean): boolean =>
-    someWithin(index, ceiling, moment.owner, (position) => {
+  const isAmong = ({ grants, index, guarded }: Authority, holds: (grant: CompiledGrant) => boolean): boolean => {
+    const isOne = (position: number): boolean => {
       const grant = grants[position];
       return grant !== undefined && isLive(grant, moment) && holds(grant);
-    });
+    };
+    const { owner } = moment;
+    return someWithin(index, ceiling, owner, isOne) || someWithin(guarded, ceiling, owner, isOne);
+  };
   if (admitted === undefined) return isAmong(current, counts);
   if (current === admitted.authority) return isAmong(current, (grant) => counts(grant) && stood(grant, admitted));
   const stoodThen = new Set<string>();

@@ -1,4 +1,10 @@
-import { principalKey, type AuthorizationRequest, type PrincipalRef, type Scope } from "../contracts/index.ts";
+import {
+  principalKey,
+  type AuthorizationRequest,
+  type Capability,
+  type PrincipalRef,
+  type Scope,
+} from "../contracts/index.ts";
 import type { CompiledGrant } from "./active.ts";
 
 /** A place in the tree of paths; grants are named by their position in the set. */
@@ -22,11 +28,15 @@ interface NamespaceIndex {
 /** Capabilities by resource namespace, owner and action, then by path: a look-up costs the path, not the set. */
 export type CapabilityIndex = ReadonlyMap<string, NamespaceIndex>;
 
-/** Indexes every capability of every grant. */
-export function indexCapabilities(grants: readonly CompiledGrant[]): CapabilityIndex {
+/** Indexes the capabilities of every grant that need approval, or those that do not. */
+export function indexCapabilities(
+  grants: readonly CompiledGrant[],
+  approval: Capability["approval"] = undefined,
+): CapabilityIndex {
   const index = new Map<string, NamespaceIndex>();
   grants.forEach(({ grant }, position) => {
-    for (const { resource, actions, scope } of grant.capabilities) {
+    for (const { resource, actions, scope, approval: needed } of grant.capabilities) {
+      if (needed !== approval) continue;
       const { anyOwner, owners } = getOrAdd(index, resource.namespace, newNamespaceIndex);
       const byAction = resource.owner ? getOrAdd(owners, principalKey(resource.owner), newActions) : anyOwner;
       for (const action of new Set(actions))

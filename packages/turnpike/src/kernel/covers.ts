@@ -4,8 +4,10 @@ import type { CompiledGrant } from "./active.ts";
 import type { AuthorityView } from "./authority.ts";
 import { acceptRequest, decideOn } from "./authorize.ts";
 import type { Ports } from "./call-port.ts";
-import { peek, type Spend } from "./decide.ts";
 import { nearestMismatch } from "./match.ts";
+import { required, type Approver } from "./permits.ts";
+import type { Permit } from "./ports.ts";
+import { peek, type Spend } from "./spend.ts";
 
 /** An act that runs, as its tool or provider was handed it. */
 export type RunningAct = ToolCall | ResourceOperation;
@@ -17,6 +19,8 @@ interface DecisionBasis {
   context: AccessContext;
   grant: CompiledGrant;
   view: AuthorityView;
+  /** The yes that it used. */
+  permit?: Permit | undefined;
 }
 
 /** What an act was allowed on, as a private field on the act: nobody else can put one there, and it goes with the act. */
@@ -56,15 +60,23 @@ export async function covers(
   signal.throwIfAborted();
   const basis = BasisMark.of(act);
   if (basis?.ports !== ports) return false;
-  const { context, grant, view } = basis;
+  const { context, grant, view, permit } = basis;
   const accepted = acceptRequest(context, request);
   if (accepted === undefined) return false;
-  const isByItself = nearestMismatch(grant.grant.capabilities, accepted, context.owner) === undefined;
+  const { capabilities } = grant.grant;
+  const counting = permit === undefined ? capabilities.filter(({ approval }) => approval === undefined) : capabilities;
+  const isByItself = nearestMismatch(counting, accepted, context.owner) === undefined;
   // Inside a turn the grant may have been more at this moment than at the admission: that is for the decision to see.
   if (isByItself && ports.policy === undefined && view.admitted === undefined) return true;
-  const spend: Spend = (all, one, until) =>
-    one.grant.id === grant.grant.id ? Promise.resolve(undefined) : peek(all, one, until);
-  const decision = await decideOn(ports, context, accepted, view, spend, signal);
+  const look: Spend["look"] = (all, one, until) =>
+    one.grant.id === grant.grant.id ? Promise.resolve(undefined) : peek.look(all, one, until);
+  const spend: Spend = { ...peek, look, use: look };
+  // A yes to the act is one to what it shows, under the grant that it was given for.
+  const approver: Approver = {
+    approve: ({ grant: { id } }) =>
+      Promise.resolve(permit !== undefined && id === grant.grant.id ? { kind: "permitted", permit } : required),
+  };
+  const decision = await decideOn(ports, { context, request: accepted, view }, spend, signal, approver);
   signal.throwIfAborted();
   return decision.kind === "allow";
 }

@@ -1,31 +1,14 @@
-import {
-  JsonObjectSchema,
-  type AccessContext,
-  type AuthorizationRequest,
-  type JsonObject,
-  type ReasonCode,
-} from "../contracts/index.ts";
-import { check } from "../internal/index.ts";
+import type { AccessContext, AuthorizationRequest, JsonObject, ReasonCode } from "../contracts/index.ts";
 import type { CompiledGrant, Moment } from "./active.ts";
-import { callPort, reportPortError, type Ports } from "./call-port.ts";
+import type { Ports } from "./call-port.ts";
 import type { AuthorityView } from "./authority.ts";
-import { candidates } from "./candidates.ts";
+import { candidates, guardedCandidates } from "./candidates.ts";
 import { walkChain, type ChainVerdict } from "./chain.ts";
-import type { UsageStore } from "./ports.ts";
-
-/** Why a covering grant did not carry the act. */
-export type Refusal = Extract<
-  ReasonCode,
-  | "usage_store_unavailable"
-  | "host_policy_unavailable"
-  | "delegation_chain_unverified"
-  | "delegation_chain_invalid"
-  | "host_policy_denied"
-  | "grant_exhausted"
->;
-
-/** What the policy said; asked once a decision, and only about what a grant allows. */
-type PolicyVerdict = { kind: "kept" } | { kind: "denied"; metadata?: JsonObject } | { kind: "unavailable" };
+import { askPolicy, policyRefusal, type PolicyVerdict } from "./policy.ts";
+import type { Permit, Question } from "./ports.ts";
+import { approverOfAnyAct, type Approver } from "./permits.ts";
+import { refusalOrder, type Refusal } from "./refusal.ts";
+import { peek, type Spend } from "./spend.ts";
 
 /** What was seen of a covering grant. */
 interface Finding {
@@ -36,12 +19,21 @@ interface Finding {
 
 /** A decision, with all that was looked at to reach it. */
 export type Decision = { findings: ReadonlyMap<CompiledGrant, Finding>; policy?: PolicyVerdict | undefined } & (
-  | { kind: "allow"; grant: CompiledGrant; view: AuthorityView }
-  | { kind: "deny"; reason: Exclude<ReasonCode, "allowed">; metadata?: JsonObject }
+  | { kind: "allow"; grant: CompiledGrant; view: AuthorityView; permit?: Permit }
+  | ({ kind: "deny"; reason: Exclude<ReasonCode, "allowed">; metadata?: JsonObject } & Lack)
 );
 
-/** Takes a use of a bounded grant, or only looks whether one is left. */
-export type Spend = (ports: Ports, grant: CompiledGrant, signal: AbortSignal) => Promise<Refusal | undefined>;
+/** Of a denial for want of a yes: what is missing, and what the caller may know about where to get it. */
+interface Lack {
+  lacks?: MissingApproval;
+  details?: JsonObject;
+}
+
+/** The yes that a denied act lacks: the grant that would carry it then, and the question if somebody was asked already. */
+interface MissingApproval {
+  grant: CompiledGrant;
+  question?: Question | undefined;
+}
 
 /** What a decision is made of. */
 export interface DecisionInput {
@@ -51,18 +43,10 @@ export interface DecisionInput {
   request: AuthorizationRequest;
   moment: Moment;
   spend: Spend;
+  /** Without one nobody knows the act: a yes to any act on this resource counts. */
+  approver?: Approver | undefined;
   signal: AbortSignal;
 }
-
-/** Of several refusals the first of these is the reason. */
-const refusalOrder: readonly Refusal[] = [
-  "usage_store_unavailable",
-  "host_policy_unavailable",
-  "delegation_chain_unverified",
-  "delegation_chain_invalid",
-  "host_policy_denied",
-  "grant_exhausted",
-];
 
 const noFindings: ReadonlyMap<CompiledGrant, Finding> = new Map();
 
@@ -71,93 +55,167 @@ export function deny(reason: Exclude<ReasonCode, "allowed">): Decision {
   return { kind: "deny", reason, findings: noFindings };
 }
 
-/** Tries the candidates in order: chain, policy, uses. The first that survives carries the act. */
+/** Tries the candidates in order: chain, policy, uses, and last a person's yes. The first that survives carries the act. */
 export function decide(input: DecisionInput): Decision | Promise<Decision> {
-  const { ports, view, request, moment } = input;
+  const { view, request, moment } = input;
   const covering = candidates(view, request, moment);
-  const [first] = covering;
-  if (first === undefined) return deny("no_matching_grant");
-  if (ports.policy === undefined && isUnconditional(first))
-    return { kind: "allow", grant: first, view, findings: noFindings };
-  return tryEach(input, covering);
+  const decided = decideAtOnce(input, covering);
+  if (decided !== undefined) return decided;
+  const guarded = guardedCandidates(view, request, moment);
+  if (covering.length === 0 && guarded.length === 0) return deny("no_matching_grant");
+  return tryEach(input, { covering, guarded });
 }
 
-async function tryEach(input: DecisionInput, covering: readonly CompiledGrant[]): Promise<Decision> {
-  const { ports, view, spend, signal } = input;
-  const examination: Examination = { findings: new Map(), policy: undefined };
+/** The decision, if the first grant carries the act whatever else there is. */
+function decideAtOnce(
+  { ports, view }: Pick<DecisionInput, "ports" | "view">,
+  [first]: readonly CompiledGrant[],
+): Decision | undefined {
+  if (first === undefined || ports.policy !== undefined || !isUnconditional(first)) return undefined;
+  return { kind: "allow", grant: first, view, findings: noFindings };
+}
+
+/** The grants that carry an act by themselves, and those that need a person's yes. */
+interface Candidates {
+  covering: readonly CompiledGrant[];
+  guarded: readonly CompiledGrant[];
+}
+
+async function tryEach(input: DecisionInput, { covering, guarded }: Candidates): Promise<Decision> {
+  const { ports, spend, signal } = input;
+  const seen = openExamination(input);
   for (const grant of covering) {
-    const { chain, refusal: refused } = await examine(input, grant, examination);
+    const { chain, refusal: refused } = await examine(input, grant, seen);
     const isSpent = refused === undefined && grant.maxUses !== undefined;
-    const refusal = isSpent ? await spend(ports, grant, signal) : refused;
-    examination.findings.set(grant, { chain, refusal });
-    if (refusal === undefined) return { kind: "allow", grant, view, ...examination };
+    const refusal = isSpent ? await spend.use(ports, grant, signal) : refused;
+    seen.findings.set(grant, { chain, refusal });
+    if (refusal === undefined) return allow(input, grant, seen);
   }
-  return denyAll(examination);
+  for (const grant of guarded) {
+    const found = await lookForPermit(input, grant, seen, spend.look);
+    if (found === undefined) continue;
+    // The permit goes first: a use without it would be spent for nothing.
+    let refusal = await spend.permit(ports, grant, found.permit, signal);
+    if (refusal === undefined && grant.maxUses !== undefined) refusal = await spend.use(ports, grant, signal);
+    seen.findings.set(grant, { chain: found.chain, refusal });
+    if (refusal === undefined) return allow(input, grant, seen, found.permit);
+    if (refusal === "approval_required") seen.lacks ??= { grant };
+  }
+  return denyAll(seen);
 }
 
-/** A decision that is made if the use of its grant is left. */
+/** A decision that is made if the use of its grant, and its permit, are left. */
 export interface Choice {
   decision: Decision;
   use?: CompiledGrant;
+  permit?: Permit;
 }
 
-/** What a decision comes to, in order: the first whose use is left counts, and the last needs none. */
+/** What a decision comes to, in order: the first of which everything is left counts, and the last needs nothing. */
 export function choose(input: Omit<DecisionInput, "spend">): Choice[] | Promise<Choice[]> {
-  const { ports, view, request, moment } = input;
+  const { view, request, moment } = input;
   const covering = candidates(view, request, moment);
-  const [first] = covering;
-  if (first === undefined) return [{ decision: deny("no_matching_grant") }];
-  if (ports.policy === undefined && isUnconditional(first))
-    return [{ decision: { kind: "allow", grant: first, view, findings: noFindings } }];
-  return chooseEach(input, covering);
+  const decided = decideAtOnce(input, covering);
+  if (decided !== undefined) return [{ decision: decided }];
+  const guarded = guardedCandidates(view, request, moment);
+  if (covering.length === 0 && guarded.length === 0) return [{ decision: deny("no_matching_grant") }];
+  return chooseEach(input, { covering, guarded });
 }
 
-async function chooseEach(input: Omit<DecisionInput, "spend">, covering: readonly CompiledGrant[]): Promise<Choice[]> {
+async function chooseEach(input: Omit<DecisionInput, "spend">, { covering, guarded }: Candidates): Promise<Choice[]> {
   const choices: Choice[] = [];
-  const examination: Examination = { findings: new Map(), policy: undefined };
+  const seen = openExamination(input);
   for (const grant of covering) {
-    const finding = await examine(input, grant, examination);
-    if (finding.refusal !== undefined) {
-      examination.findings.set(grant, finding);
-      continue;
-    }
-    const { policy } = examination;
-    const findings = new Map(examination.findings).set(grant, finding);
-    const decision: Decision = { kind: "allow", grant, view: input.view, findings, policy };
+    const finding = await examine(input, grant, seen);
+    seen.findings.set(grant, finding);
+    if (finding.refusal !== undefined) continue;
+    const decision = allow(input, grant, asOf(seen));
     if (grant.maxUses === undefined) return [...choices, { decision }];
     choices.push({ decision, use: grant });
     // What follows counts only if no use of this one is left.
-    examination.findings.set(grant, { ...finding, refusal: "grant_exhausted" });
+    seen.findings.set(grant, { ...finding, refusal: "grant_exhausted" });
   }
-  return [...choices, { decision: denyAll(examination) }];
+  for (const grant of guarded) {
+    const found = await lookForPermit(input, grant, seen, peek.look);
+    if (found === undefined) continue;
+    const { permit, chain } = found;
+    seen.findings.set(grant, { chain, refusal: undefined });
+    const bounded = grant.maxUses === undefined ? {} : { use: grant };
+    choices.push({ decision: allow(input, grant, asOf(seen), permit), permit, ...bounded });
+    // What follows counts only if somebody else has used the permit.
+    seen.findings.set(grant, { chain, refusal: "approval_required" });
+    seen.lacks ??= { grant };
+  }
+  return [...choices, { decision: denyAll(seen) }];
 }
 
 /** What was found so far. */
 interface Examination {
   findings: Map<CompiledGrant, Finding>;
   policy: PolicyVerdict | undefined;
+  lacks: MissingApproval | undefined;
+  approver: Approver | undefined;
 }
 
-/** Whether a covering grant can carry the act, besides its uses. */
+function openExamination({ approver }: Pick<DecisionInput, "approver">): Examination {
+  return { findings: new Map(), policy: undefined, lacks: undefined, approver };
+}
+
+/** Whether a covering grant can carry the act, besides what it uses up. */
 async function examine(
-  input: Omit<DecisionInput, "spend">,
+  { ports, moment, request, context, signal }: Omit<DecisionInput, "spend">,
   grant: CompiledGrant,
-  examination: Examination,
+  seen: Examination,
 ): Promise<Finding> {
-  const { ports, moment, signal } = input;
   const chain = grant.grant.parentId === undefined ? undefined : await walkChain(ports, grant, moment, signal);
   const refusal = chainRefusal(chain);
   if (refusal !== undefined) return { chain, refusal };
-  examination.policy ??= askPolicy(input);
-  return { chain, refusal: policyRefusal(examination.policy) };
+  seen.policy ??= askPolicy(ports, request, context);
+  return { chain, refusal: policyRefusal(seen.policy) };
+}
+
+/** The permit of the act under a grant that needs one; undefined when the grant cannot carry the act, which is found then. */
+async function lookForPermit(
+  input: Omit<DecisionInput, "spend">,
+  grant: CompiledGrant,
+  seen: Examination,
+  look: Spend["look"],
+): Promise<{ permit: Permit; chain: ChainVerdict | undefined } | undefined> {
+  const { ports, context, request, signal } = input;
+  const finding = await examine(input, grant, seen);
+  const { chain } = finding;
+  let { refusal } = finding;
+  // Nobody is asked for a yes to what could not happen then.
+  if (refusal === undefined && grant.maxUses !== undefined) refusal = await look(ports, grant, signal);
+  const approver = (seen.approver ??= approverOfAnyAct(ports, context, request, signal));
+  const approval = refusal === undefined ? await approver.approve(grant) : undefined;
+  if (approval?.kind === "permitted") return { permit: approval.permit, chain };
+  if (approval?.refusal === "approval_required") seen.lacks ??= { grant, question: approval.question };
+  seen.findings.set(grant, { chain, refusal: refusal ?? approval?.refusal });
+  return undefined;
+}
+
+function allow(
+  { view }: Pick<DecisionInput, "view">,
+  grant: CompiledGrant,
+  { findings, policy }: Examination,
+  permit?: Permit,
+): Decision {
+  return { kind: "allow", grant, view, findings, policy, ...(permit && { permit }) };
+}
+
+/** What was found until now, whatever is found later. */
+function asOf(seen: Examination): Examination {
+  return { ...seen, findings: new Map(seen.findings) };
 }
 
 /** The denial of an act that no grant carries. */
-function denyAll({ findings, policy }: Examination): Decision {
+function denyAll({ findings, policy, lacks }: Examination): Decision {
   const reason =
     refusalOrder.find((one) => [...findings.values()].some(({ refusal }) => refusal === one)) ?? "no_matching_grant";
   const metadata = reason === "host_policy_denied" && policy?.kind === "denied" ? policy.metadata : undefined;
-  return { kind: "deny", reason, findings, policy, ...(metadata && { metadata }) };
+  const missing = reason === "approval_required" ? lacks : undefined;
+  return { kind: "deny", reason, findings, policy, ...(metadata && { metadata }), ...(missing && { lacks: missing }) };
 }
 
 function isUnconditional({ grant, maxUses }: CompiledGrant): boolean {
@@ -168,73 +226,4 @@ function isUnconditional({ grant, maxUses }: CompiledGrant): boolean {
 export function chainRefusal(chain: ChainVerdict | undefined): Refusal | undefined {
   if (chain === undefined || chain.kind === "valid") return undefined;
   return chain.kind === "unverified" ? "delegation_chain_unverified" : "delegation_chain_invalid";
-}
-
-function policyRefusal(verdict: PolicyVerdict): Refusal | undefined {
-  if (verdict.kind === "kept") return undefined;
-  return verdict.kind === "denied" ? "host_policy_denied" : "host_policy_unavailable";
-}
-
-function askPolicy({ ports, request, context }: Omit<DecisionInput, "spend">): PolicyVerdict {
-  if (ports.policy === undefined) return { kind: "kept" };
-  try {
-    const answer: unknown = ports.policy.narrow(request, context);
-    if (answer === undefined) return { kind: "kept" };
-    return { kind: "denied", ...policyReason(answer) };
-  } catch (error) {
-    reportPortError(ports, error, { port: "policy" });
-    return { kind: "unavailable" };
-  }
-}
-
-function policyReason(answer: unknown): { metadata?: JsonObject } {
-  if (answer instanceof Promise) answer.catch(() => {});
-  const checked = check(JsonObjectSchema, answer);
-  if (!checked.ok) throw new TypeError(`The policy gave no usable answer: ${checked.message}`);
-  const { metadata, ...unknown } = checked.value;
-  if (Object.keys(unknown).length > 0) throw new TypeError("The policy's answer has more than metadata.");
-  if (metadata === undefined) return {};
-  if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata))
-    throw new TypeError("The policy's metadata cannot be used: expected object");
-  return { metadata };
-}
-
-/** Looks whether a use is left; takes none. */
-export const peek: Spend = (ports, { grant, maxUses = 0 }, signal) =>
-  askUsage(
-    ports,
-    grant.id,
-    signal,
-    (usage) => usage.used(grant.namespaceId, grant.id),
-    (used) => readCount(used) < maxUses,
-  );
-
-/** Takes one use, atomically. */
-export const consume: Spend = (ports, { grant, maxUses = 0 }, signal) =>
-  askUsage(ports, grant.id, signal, (usage) => usage.consume(grant.namespaceId, grant.id, maxUses), readBoolean);
-
-/** Undefined when a use was left or taken. */
-async function askUsage(
-  ports: Ports,
-  grantId: string,
-  signal: AbortSignal,
-  call: (usage: UsageStore) => Promise<unknown>,
-  read: (said: unknown) => boolean,
-): Promise<Refusal | undefined> {
-  signal.throwIfAborted();
-  const { usage } = ports;
-  if (usage === undefined) return "usage_store_unavailable";
-  const answer = await callPort(ports, { port: "usage", id: grantId }, signal, () => call(usage), read);
-  if (!answer.ok) return "usage_store_unavailable";
-  return answer.value ? undefined : "grant_exhausted";
-}
-
-function readCount(value: unknown): number {
-  if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number;
-  throw new TypeError("The usage store gave no usable answer.");
-}
-
-function readBoolean(value: unknown): boolean {
-  if (typeof value === "boolean") return value;
-  throw new TypeError("The usage store gave no usable answer.");
 }

@@ -5,8 +5,9 @@ import { AuditEventSchema, type Grant } from "../contracts/index.ts";
 import { compileAuthority } from "./authority.ts";
 import type { AdmittedAuthority, AuthorityView } from "./authority.ts";
 import { momentOf } from "./candidates.ts";
-import { decide, peek } from "./decide.ts";
+import { decide } from "./decide.ts";
 import { denialMetadata } from "./diagnose.ts";
+import { peek } from "./spend.ts";
 
 /** What the trail says of a denied authorize, and what the caller got. */
 async function denialIn(

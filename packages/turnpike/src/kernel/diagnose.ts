@@ -2,8 +2,9 @@ import type { AccessContext, AuthorizationRequest, JsonObject } from "../contrac
 import { inactivity, type CompiledGrant, type Inactivity } from "./active.ts";
 import type { AuthorityView } from "./authority.ts";
 import { momentOf } from "./candidates.ts";
-import type { Decision, Refusal } from "./decide.ts";
+import type { Decision } from "./decide.ts";
 import { nearestMismatch, type Mismatch } from "./match.ts";
+import type { Refusal } from "./refusal.ts";
 
 /** The first condition that keeps a grant from carrying an act. */
 export type Condition = Inactivity | Mismatch | Refusal | "not-admitted";

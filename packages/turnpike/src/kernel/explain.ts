@@ -2,8 +2,9 @@ import type { AccessContext, AuthorizationDecision, AuthorizationRequest } from 
 import { acceptRequest, decideOn, type Gate } from "./authorize.ts";
 import { acceptContext } from "./context.ts";
 import type { ChainVerdict } from "./chain.ts";
-import { peek, type Decision } from "./decide.ts";
+import type { Decision } from "./decide.ts";
 import { failedCondition, type Condition } from "./diagnose.ts";
+import { peek } from "./spend.ts";
 
 /** One grant as a decision saw it. */
 export interface GrantExplanation {
@@ -36,7 +37,7 @@ export async function explain(
   const view = await gate.view(trusted, signal);
   if (view === undefined) return unexplained("authority_unavailable");
 
-  const decision = await decideOn(gate.ports, trusted, accepted, view, peek, signal);
+  const decision = await decideOn(gate.ports, { context: trusted, request: accepted, view }, peek, signal);
   const grants = view.current.grants.map((grant) => {
     const failed = failedCondition(grant, trusted, accepted, decision, view);
     const chain = decision.findings.get(grant)?.chain;

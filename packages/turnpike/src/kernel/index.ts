@@ -3,7 +3,7 @@ export { type Inactivity, prepareGrant } from "./active.ts";
 export { maxDelegationLinks, type ChainVerdict } from "./chain.ts";
 export { checkGrant, type GrantCheck, type GrantState } from "./check-grant.ts";
 export type { RunningAct } from "./covers.ts";
-export type { Refusal } from "./decide.ts";
+export type { Refusal } from "./refusal.ts";
 export { deriveGrant, type Derivation, type GrantInput } from "./derive.ts";
 export type { Condition } from "./diagnose.ts";
 export type { Explanation, GrantExplanation } from "./explain.ts";
@@ -13,6 +13,7 @@ export { errorObject, KernelError } from "./kernel-error.ts";
 export type { Mismatch } from "./match.ts";
 export type {
   AccessGuard,
+  ActToApprove,
   AuditSink,
   CallOptions,
   DecisionChoice,
@@ -23,6 +24,9 @@ export type {
   HostPolicy,
   KernelOptions,
   MessageTransport,
+  Permit,
+  PermitState,
+  PermitStore,
   PortFailure,
   Question,
   ResourceProvider,

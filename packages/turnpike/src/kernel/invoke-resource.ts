@@ -2,6 +2,7 @@ import {
   ResourceOperationRequestSchema,
   ResourceResultSchema,
   type AccessContext,
+  type Act,
   type ErrorCode,
   type ResourceOperation,
   type ResourceOperationRequest,
@@ -14,7 +15,7 @@ import { acceptContext } from "./context.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
 import { withBasis } from "./covers.ts";
 import { carryOutEffect, readResult, type EffectOptions } from "./effect.ts";
-import { errorObject } from "./kernel-error.ts";
+import { denialError, errorObject } from "./kernel-error.ts";
 import type { ResourceProvider } from "./ports.ts";
 
 /** One provider a resource namespace. */
@@ -79,18 +80,18 @@ async function carryOut(
   const owned = Object.freeze({ ...resource, owner: context.owner });
   const asked = namesContextOwner(resource, context) ? Object.freeze({ resource: owned, action }) : undefined;
   const view = asked && (await gate.view(context, options.signal));
-  const decision = await authorizeEffect(
-    gate.ports,
-    { context, request: asked, view, facts: { operationId } },
-    options,
-  );
+  const { input, metadata } = request;
+  const act = (): Act => ({ kind: "resource", action, resource: owned, input, metadata });
+  const subject = { context, request: asked, view, facts: { operationId }, act };
+  const decision = await authorizeEffect(gate.ports, subject, options);
   if (decision.kind === "deny") {
-    const refuse = decision.reason === "audit_unavailable" ? failed : denied;
-    return refuse(request, context, decision.reason);
+    const { reason } = decision;
+    if (reason === "audit_unavailable") return failed(request, context, reason);
+    return { status: "denied", operationId, completedAt: context.now, error: denialError(decision) };
   }
   const provider = registry.get(resource.namespace);
   if (provider === undefined) return failed(request, context, "resource_provider_not_found");
-  const basis = { ports: gate.ports, context, grant: decision.grant, view: decision.view };
+  const basis = { ports: gate.ports, context, grant: decision.grant, view: decision.view, permit: decision.permit };
   const operation = withBasis({ ...request, resource: owned, context }, basis);
   return run(gate.ports, provider, operation, options);
 }

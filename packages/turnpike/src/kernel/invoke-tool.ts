@@ -3,8 +3,10 @@ import {
   ToolCallSchema,
   ToolResultSchema,
   type AccessContext,
+  type Act,
   type AuthorizationRequest,
   type ErrorCode,
+  type ErrorObject,
   type JsonObject,
   type ToolCall,
   type ToolDescriptor,
@@ -20,7 +22,7 @@ import { withBasis } from "./covers.ts";
 import { deny } from "./decide.ts";
 import { denialMetadata } from "./diagnose.ts";
 import { carryOutEffect, readResult, type EffectOptions } from "./effect.ts";
-import { errorObject } from "./kernel-error.ts";
+import { denialError, errorObject } from "./kernel-error.ts";
 import { hiddenBecause } from "./list-tools.ts";
 import { isWithinCeiling } from "./match.ts";
 import { InvalidToolOutputError, invokeHandler, ToolError } from "./tool.ts";
@@ -111,16 +113,18 @@ async function carryOut(
   const prepared = prepare(ports, tool, context, call);
   if (!prepared.ok) return { result: failed(call, context, prepared.code, prepared.message) };
   const facts = { tool: call.tool, operationId: call.id };
-  const decision = await authorizeEffect(ports, { context, request: prepared.requirement, view, facts }, options);
+  const act = (): Act => ({ kind: "tool", tool: call.tool, arguments: prepared.args });
+  const subject = { context, request: prepared.requirement, view, facts, act };
+  const decision = await authorizeEffect(ports, subject, options);
   if (decision.kind === "deny") {
-    if (decision.reason === "audit_unavailable") gate.onAuditOutage?.();
-    const refuse = decision.reason === "audit_unavailable" ? failed : denied;
-    return { result: refuse(call, context, decision.reason) };
+    if (decision.reason !== "audit_unavailable") return { result: refusedBy(call, context, denialError(decision)) };
+    gate.onAuditOutage?.();
+    return { result: failed(call, context, decision.reason) };
   }
   signal.throwIfAborted();
   const tooLate = gate.begin?.(tool.descriptor);
   if (tooLate !== undefined) return { result: denied(call, context, tooLate) };
-  const basis = { ports, context, grant: decision.grant, view: decision.view };
+  const basis = { ports, context, grant: decision.grant, view: decision.view, permit: decision.permit };
   const { id, tool: name, requestedAt, traceId } = call;
   const allowed = withBasis({ id, tool: name, arguments: prepared.args, requestedAt, traceId }, basis);
   return { result: await run(ports, tool, context, allowed, options) };
@@ -210,7 +214,11 @@ function checkResult(ports: Ports, call: ToolCall, context: AccessContext, retur
 
 /** A result for a call that was refused. */
 export function denied(call: ToolCall, context: AccessContext, code: ErrorCode): ToolResult {
-  return { status: "denied", callId: call.id, tool: call.tool, completedAt: context.now, error: errorObject(code) };
+  return refusedBy(call, context, errorObject(code));
+}
+
+function refusedBy(call: ToolCall, context: AccessContext, error: ErrorObject): ToolResult {
+  return { status: "denied", callId: call.id, tool: call.tool, completedAt: context.now, error };
 }
 
 /** A result for a call that came to nothing, or of which nobody knows what it came to. */

@@ -1,4 +1,5 @@
-import { errorCodes, type ErrorCode, type ErrorObject } from "../contracts/index.ts";
+import { errorCodes, type ErrorCode, type ErrorObject, type JsonObject } from "../contracts/index.ts";
+import type { Decision } from "./decide.ts";
 
 /** Thrown by operations whose answer has no room for a code. */
 export class KernelError extends Error {
@@ -12,6 +13,19 @@ export class KernelError extends Error {
 }
 
 /** The error object of a result: the code's own words, so that equal codes read alike to every caller. */
-export function errorObject(code: ErrorCode, message: string = errorCodes[code].meaning): ErrorObject {
-  return { code, message, retryable: errorCodes[code].retry };
+export function errorObject(
+  code: ErrorCode,
+  message: string = errorCodes[code].meaning,
+  details?: JsonObject,
+): ErrorObject {
+  return { code, message, retryable: errorCodes[code].retry, ...(details && { details }) };
 }
+
+/** The error object of an act that a decision denied. */
+export function denialError({ reason, details }: Decision & { kind: "deny" }): ErrorObject {
+  const isUnasked = reason === "approval_required" && details !== undefined && details["escalationId"] === undefined;
+  return errorObject(reason, isUnasked ? tooManyQuestions : undefined, details);
+}
+
+const tooManyQuestions =
+  "The act needs a person's yes, and nobody was asked: the actor has as many open questions as it may have.";

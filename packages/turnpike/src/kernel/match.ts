@@ -59,6 +59,7 @@ export function isCapabilityWithin(child: Capability, parent: Capability): boole
   if (!isOwnerWithin(child.resource.owner, parent.resource.owner)) return false;
   if (!parent.actions.includes("*") && !child.actions.every((action) => parent.actions.includes(action))) return false;
   if (child.scope === "descendants" && parent.scope === "exact") return false;
+  if (parent.approval !== undefined && child.approval === undefined) return false;
   return scopeCovers(parent.scope, parent.resource.path, child.resource.path);
 }
 

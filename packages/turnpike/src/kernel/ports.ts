@@ -1,5 +1,6 @@
 import type {
   AccessContext,
+  Act,
   AuditEvent,
   AuthorizationRequest,
   DiscoveryContext,
@@ -108,6 +109,50 @@ export interface Question {
   expiresAt: string;
 }
 
+/** An act that needs a person's yes. */
+export interface ActToApprove {
+  /** The request hash: of tenant, actor, authority, owner, purpose and the act itself. Equal acts have equal hashes. */
+  hash: string;
+  act: Act;
+  /** What the act needs. */
+  request: AuthorizationRequest;
+  /** The grant that carries it once somebody said yes. */
+  grantId: string;
+}
+
+/** A yes to one act under one grant, for one use. It is no grant: nothing can be derived from it. */
+export interface Permit {
+  id: string;
+  grantId: string;
+  /** Who said yes. */
+  approvedBy: readonly string[];
+  expiresAt: string;
+}
+
+/** What people said about an act. */
+export type PermitState =
+  /** Nobody has answered yet. */
+  | { kind: "asked"; question: Question }
+  /** Somebody said yes, and the act has not happened since. */
+  | { kind: "permitted"; permit: Permit }
+  /** Somebody said no, or nobody answered in time, and that still counts. */
+  | { kind: "refused"; reason: "approval_denied" | "approval_expired" };
+
+/** Keeps what people say about single acts. Every method throws on an outage. */
+export interface PermitStore {
+  /** What was said last about the act of this hash, as far as it counts at `now`; undefined when there is nothing. */
+  find(namespaceId: string, hash: string, now: string): Promise<PermitState | undefined>;
+  /** Permits that wait to be used at `context.now`, for any act of the context's that needs exactly this. */
+  waiting(context: AccessContext, request: AuthorizationRequest): Promise<readonly Permit[]>;
+  /** Atomic: takes the one use of a permit. True for the first who takes it, and for nobody after that. */
+  use(namespaceId: string, permitId: string): Promise<boolean>;
+  /**
+   * Asks for a yes to the act. An act of the same hash that is asked about already is asked about once. `"full"` when the
+   * actor has as many open questions as it may have.
+   */
+  ask(context: AccessContext, act: ActToApprove): Promise<Question | "full">;
+}
+
 /** Keeps the audit trail. */
 export interface AuditSink {
   /** Resolves when the event is kept. Throw when it is not: the kernel then does nothing that needs it. */
@@ -118,6 +163,8 @@ export interface AuditSink {
 export interface DecisionChoice {
   /** The use that it takes: it can be chosen only while fewer than `maxUses` are counted. */
   use?: { namespaceId: string; grantId: string; maxUses: number };
+  /** The permit that it uses: it can be chosen only while nobody has used it. */
+  permit?: { namespaceId: string; id: string };
   /** What the trail says when it is chosen. */
   event: AuditEvent;
 }
@@ -125,8 +172,8 @@ export interface DecisionChoice {
 /** Takes uses and keeps decisions in one step, for a host that has both in one place. */
 export interface DecisionLedger {
   /**
-   * Keeps the event of the first choice whose use is left, counts that use with it, and resolves with its place. The last
-   * one takes no use. Throw when nothing was kept: nothing happens then.
+   * Keeps the event of the first choice whose use and permit are left, takes both with it, and resolves with its place. The
+   * last one takes neither. Throw when nothing was kept: nothing happens then.
    */
   decide(choices: readonly DecisionChoice[], call: CallOptions): Promise<number>;
 }
@@ -151,6 +198,7 @@ export interface PortFailure {
     | "namespaceSettings"
     | "messages"
     | "escalations"
+    | "permits"
     | "access";
   /** Which of several: a tool's name, a provider's id, a resource namespace, a grant's id. */
   id?: string;
@@ -168,6 +216,8 @@ export interface KernelOptions {
   messages?: MessageTransport;
   /** Without it an escalation is only in the turn's result. */
   escalations?: EscalationQueue;
+  /** Without it nothing happens under a capability that needs approval. */
+  permits?: PermitStore;
   /** Asked before each call of a turn. Without it, what was admitted stands until the turn ends. */
   access?: AccessGuard;
   /** A sink, or the written-down choice to keep no trail. */

@@ -60,10 +60,11 @@ export function frozenReachOf(view: AuthorityView, moment: Moment, judged: Stand
   return result;
 }
 
-/** One entry per namespace, path and scope, with the union of what the grants allow there. */
+/** One entry per namespace, path and scope, with the union of what the grants allow there right now: without asking. */
 function entriesOf(grants: readonly CompiledGrant[], { owner }: Moment): ReachEntry[] {
   const entries = new Map<string, ReachEntry>();
-  for (const { resource, actions, scope } of grants.flatMap(({ grant }) => grant.capabilities)) {
+  for (const { resource, actions, scope, approval } of grants.flatMap(({ grant }) => grant.capabilities)) {
+    if (approval !== undefined) continue;
     if (resource.owner !== undefined && !samePrincipal(resource.owner, owner)) continue;
     const { namespace, path } = resource;
     const key = JSON.stringify([namespace, path, scope]);

@@ -4,6 +4,7 @@ import {
   principalId,
   samePrincipal,
   type AccessContext,
+  type Act,
   type AuthorizationRequest,
   type ErrorCode,
   type MessageEnvelope,
@@ -15,7 +16,7 @@ import { acceptRequest, authorizeEffect, type Gate } from "./authorize.ts";
 import { acceptContext } from "./context.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
 import { carryOutEffect, readResult, type EffectOptions } from "./effect.ts";
-import { errorObject } from "./kernel-error.ts";
+import { denialError, errorObject } from "./kernel-error.ts";
 
 /** The operation `sendMessage`. Being allowed to send says nothing about what the receiver may do. */
 export async function sendMessage(
@@ -57,14 +58,13 @@ async function carryOut(
   if (!isFromContext(envelope, context)) return denied(envelope, context, "message_context_mismatch");
   const request = acceptRequest(context, capabilityToSend(envelope));
   const view = request && (await gate.view(context, options.signal));
-  const decision = await authorizeEffect(
-    gate.ports,
-    { context, request, view, facts: { messageId, receiver } },
-    options,
-  );
+  const act = (): Act => ({ kind: "message", receiver, payload: envelope.payload });
+  const subject = { context, request, view, facts: { messageId, receiver }, act };
+  const decision = await authorizeEffect(gate.ports, subject, options);
   if (decision.kind === "deny") {
-    const refuse = decision.reason === "audit_unavailable" ? failed : denied;
-    return refuse(envelope, context, decision.reason);
+    const { reason } = decision;
+    if (reason === "audit_unavailable") return failed(envelope, context, reason);
+    return { status: "denied", messageId, timestamp: context.now, error: denialError(decision) };
   }
   return deliver(gate.ports, context, envelope, options);
 }

@@ -4,7 +4,7 @@ import type { AuthorityView } from "./authority.ts";
 import type { Moment } from "./active.ts";
 import { isLive } from "./candidates.ts";
 import { walkChain } from "./chain.ts";
-import { peek } from "./decide.ts";
+import { peek } from "./spend.ts";
 
 /** Why it cannot be said whether a grant is valid. */
 type Unknown = "authority_unavailable" | "usage_store_unavailable";
@@ -51,7 +51,7 @@ async function judge(
 ): Promise<"invalid" | Unknown | undefined> {
   const chain = await walkChain(ports, grant, moment, signal);
   if (chain.kind !== "valid") return chain.kind === "unverified" ? "authority_unavailable" : "invalid";
-  const refusal = grant.maxUses === undefined ? undefined : await peek(ports, grant, signal);
+  const refusal = grant.maxUses === undefined ? undefined : await peek.look(ports, grant, signal);
   if (refusal === "usage_store_unavailable") return refusal;
   return refusal === undefined ? undefined : "invalid";
 }

@@ -4,7 +4,7 @@ import { inactivity, type CompiledGrant, type Moment } from "./active.ts";
 import type { AdmittedAuthority, Authority, AuthorityView } from "./authority.ts";
 import type { Gate } from "./authorize.ts";
 import { callPort, type Ports } from "./call-port.ts";
-import { candidates, isLive, momentOf } from "./candidates.ts";
+import { candidates, guardedCandidates, isLive, momentOf } from "./candidates.ts";
 import { walkChain } from "./chain.ts";
 import { contextWith } from "./context.ts";
 import { chainRefusal } from "./decide.ts";
@@ -113,7 +113,9 @@ function stillAdmitting(
 ): CompiledGrant | undefined {
   if (current === admitted.authority) return isLive(grant, moment) ? grant : undefined;
   const view = { current, admitted: { ...admitted, excluded: nothing } };
-  return candidates(view, request, moment).find((one) => one.grant.id === grant.grant.id);
+  // Of an admission that somebody said yes to, too: it needs no second one.
+  const carrying = [...candidates(view, request, moment), ...guardedCandidates(view, request, moment)];
+  return carrying.find((one) => one.grant.id === grant.grant.id);
 }
 
 function whatFailed(found: CompiledGrant, request: AuthorizationRequest, { now, purpose, owner }: Moment): Condition {

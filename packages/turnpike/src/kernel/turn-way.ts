@@ -1,11 +1,20 @@
-import type { AccessContext, AgentRef, AuthorizationRequest, ReasonCode } from "../contracts/index.ts";
+import type {
+  AccessContext,
+  Act,
+  AgentRef,
+  AuthorizationRequest,
+  ErrorObject,
+  MessageEnvelope,
+  ReasonCode,
+} from "../contracts/index.ts";
 import type { CompiledGrant, Moment } from "./active.ts";
 import { recordOutcome } from "./audit.ts";
 import { compileAuthority, type Authority, type AuthorityView } from "./authority.ts";
 import { acceptRequest, authorizeEffect, type Gate } from "./authorize.ts";
-import { candidates, momentOf } from "./candidates.ts";
+import { candidates, guardedCandidates, momentOf } from "./candidates.ts";
 import { contextWith } from "./context.ts";
 import type { EffectOptions } from "./effect.ts";
+import { denialError } from "./kernel-error.ts";
 import { accessNow, lostAdmission, type AdmissionRecord, type Entry } from "./turn-entry.ts";
 
 /** What a turn did before, which goes on now. */
@@ -27,6 +36,15 @@ export interface EarlierRun {
 export interface TurnRefusal {
   kind: "refused";
   reason: Exclude<ReasonCode, "allowed"> | "credential_revoked";
+  /** What its caller is told, where that is more than the reason. */
+  error?: ErrorObject;
+}
+
+/** The agent to run, and the message that it is to run for. */
+export interface TurnSubject {
+  agent: AgentRef;
+  /** Without it nobody can say yes to the turn. */
+  message?: Pick<MessageEnvelope, "sender" | "payload"> | undefined;
 }
 
 /** On what a turn runs, or why it does not. */
@@ -45,11 +63,18 @@ export type Way =
   | TurnRefusal;
 
 /** Decides about a new turn, and takes a use of the grant that carries it. */
-export async function letIn(gate: Gate, context: AccessContext, agent: AgentRef, options: EffectOptions): Promise<Way> {
+export async function letIn(
+  gate: Gate,
+  context: AccessContext,
+  { agent, message }: TurnSubject,
+  options: EffectOptions,
+): Promise<Way> {
   const view = await gate.view(context, options.signal);
   const request = acceptRequest(context, toRun(agent));
-  const decision = await authorizeEffect(gate.ports, { context, request, view }, options);
-  if (decision.kind === "deny") return refused(decision.reason);
+  const act = message && ((): Act => ({ kind: "turn", agent, sender: message.sender, payload: message.payload }));
+  const decision = await authorizeEffect(gate.ports, { context, request, view, act }, options);
+  if (decision.kind === "deny")
+    return { ...refused(decision.reason), ...(decision.details && { error: denialError(decision) }) };
   if (request === undefined || view === undefined) return refused("authority_unavailable");
   return { kind: "in", context, view, request, grant: decision.grant, since: momentOf(context), at: context.now };
 }
@@ -58,7 +83,7 @@ export async function letIn(gate: Gate, context: AccessContext, agent: AgentRef,
 export async function letGoOn(
   gate: Gate,
   context: AccessContext,
-  agent: AgentRef,
+  turn: TurnSubject,
   { admission, began, isAnswered }: EarlierRun,
   options: EffectOptions,
 ): Promise<Way> {
@@ -68,7 +93,7 @@ export async function letGoOn(
   const access = await accessNow(ports, bounds ? contextWithin(context, bounds) : context, signal);
   if (access.kind === "revoked") return refused("credential_revoked");
   if (access.kind === "unavailable") return refused("authority_unavailable");
-  const request = acceptRequest(access.context, toRun(agent));
+  const request = acceptRequest(access.context, toRun(turn.agent));
   const fresh = await gate.view(access.context, signal);
   if (request === undefined || fresh === undefined) return refused("authority_unavailable");
   const moment = momentOf(access.context);
@@ -76,9 +101,13 @@ export async function letGoOn(
   const at = bounds?.at ?? access.context.now;
   const view = bounds ? { current: within(fresh.current, since, admission) } : fresh;
   const { current } = view;
-  const mayCarry = candidates(view, request, moment).filter(
-    ({ grant }) => admission === undefined || grant.id === admission.grantId,
-  );
+  // The grant that admitted it may have needed a yes, which it got; where nobody knows which one that was, none counts that does.
+  const mayCarry =
+    admission === undefined
+      ? candidates(view, request, moment)
+      : [...candidates(view, request, moment), ...guardedCandidates(view, request, moment)].filter(
+          ({ grant }) => grant.id === admission.grantId,
+        );
   let lost: Entry | undefined = gone;
   for (const grant of mayCarry) {
     const basis = { request, grant, admitted: { authority: current, moment, excluded: new Set<CompiledGrant>() } };
@@ -86,7 +115,7 @@ export async function letGoOn(
     if (lost !== undefined) continue;
     return { kind: "in", context: access.context, request, grant, view, since, at };
   }
-  if (isAnswered) return letIn(gate, access.context, agent, options);
+  if (isAnswered) return letIn(gate, access.context, turn, options);
   const { reason, metadata } = lost as Entry & { kind: "shut" };
   const facts = { type: "authorization.checked", outcome: "denied", ...request, reason, metadata } as const;
   await recordOutcome(ports, access.context, () => facts, signal, options);

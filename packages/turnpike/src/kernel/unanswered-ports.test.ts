@@ -19,7 +19,13 @@ import {
 } from "../../test/deployment.ts";
 import { listenersOf, never } from "../../test/turns.ts";
 import type { AuditEvent } from "../contracts/index.ts";
-import { memoryAudit, memoryMessages, memoryNamespaceSettings, memoryResources } from "../testing/index.ts";
+import {
+  memoryAudit,
+  memoryMessages,
+  memoryNamespaceSettings,
+  memoryPermits,
+  memoryResources,
+} from "../testing/index.ts";
 import type { AuditSink } from "./ports.ts";
 
 beforeEach(() => {
@@ -39,6 +45,7 @@ const everything = [
 const plain = grantOf("grant-1", { capabilities: everything });
 const bounded = grantOf("grant-1", { capabilities: everything, constraints: { maxUses: 9 } });
 const derived = grantOf("grant-1", { capabilities: everything, parentId: "parent" });
+const careful = grantOf("grant-1", { capabilities: everything.map((one) => ({ ...one, approval: "each" as const })) });
 const context = contextOf();
 const gone = new Error("the caller went away");
 
@@ -54,7 +61,7 @@ const operations: Record<string, Operation> = {
   sendMessage: ({ kernel }, signal) => kernel.sendMessage(context, envelopeOf(), { signal }),
   reach: ({ kernel }, signal) => kernel.reach(context, { signal }),
   explain: ({ kernel }, signal) => kernel.explain(context, needs("notes", "today"), { signal }),
-  admitTurn: ({ kernel }, signal) => kernel.admitTurn(context, { agent }, { signal }),
+  admitTurn: ({ kernel }, signal) => kernel.admitTurn(context, { agent, message: envelopeOf() }, { signal }),
   "a call in a turn": inTurn((scope, signal) => scope.invokeTool(callOf(), now, signal)),
   "an escalation": inTurn((scope, signal) => scope.escalate({ reason: "May I?" }, now, signal)),
 };
@@ -105,6 +112,16 @@ const beforeAnyEffect: { port: string; options: WorldOptions; holds: string[] }[
     port: "a usage store that never answers",
     options: { grants: [bounded], usage: { used: never, consume: never } },
     holds: ["authorize", "listTools", "invokeTool", "invokeResource", "sendMessage", "reach", "explain", "admitTurn"],
+  },
+  {
+    port: "a permit store that never answers",
+    options: { grants: [careful], permits: { find: never, waiting: never, use: never, ask: never } },
+    holds: ["authorize", "invokeTool", "invokeResource", "sendMessage", "explain", "admitTurn"],
+  },
+  {
+    port: "a permit store that never asks",
+    options: { grants: [careful], permits: { ...memoryPermits(), ask: never } },
+    holds: ["invokeTool", "invokeResource", "sendMessage", "admitTurn"],
   },
   {
     port: "a sink that never keeps a decision",

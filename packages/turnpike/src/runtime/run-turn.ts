@@ -2,11 +2,12 @@ import {
   samePrincipal,
   type AccessContext,
   type ErrorCode,
+  type ErrorObject,
   type JsonObject,
   type TurnRequest,
 } from "../contracts/index.ts";
 import { orAbort } from "../internal/index.ts";
-import type { TurnBreak, TurnScope } from "../kernel/index.ts";
+import { errorObject, type TurnBreak, type TurnScope } from "../kernel/index.ts";
 import { escalationToolName } from "./escalate.ts";
 import { TurnPause, type TurnToBegin } from "./journal.ts";
 import { DriverError, type RuntimePlugin } from "./plugin.ts";
@@ -29,7 +30,8 @@ export async function runToEnd(executor: Executor, run: Run): Promise<RunEnd> {
     if (admission.kind === "refused") {
       const { reason } = admission;
       if (isPassing(reason, run.goesOn)) throwIfAsync(run, reason);
-      ended = { ...endWith(failing.has(reason) ? "failed" : "denied", reason), ...admission.said };
+      const status = failing.has(reason) ? "failed" : "denied";
+      ended = { status, error: admission.error ?? errorObject(reason), ...admission.said };
     } else {
       scope = admission.scope;
       ended = await runAdmitted(executor, run, scope);
@@ -75,7 +77,7 @@ const failing: ReadonlySet<string> = new Set(["audit_unavailable", "turn_interru
 
 type Admitted =
   | { kind: "admitted"; scope: TurnScope }
-  | { kind: "refused"; reason: ErrorCode; said?: { metadata: JsonObject } };
+  | { kind: "refused"; reason: ErrorCode; error?: ErrorObject; said?: { metadata: JsonObject } };
 
 /** Admits a new turn, or one that goes on, if this runtime can go on with it. */
 async function admit(executor: Executor, run: Run): Promise<Admitted> {
@@ -84,8 +86,8 @@ async function admit(executor: Executor, run: Run): Promise<Admitted> {
   deadline.signal.throwIfAborted();
   const mismatch = contextMismatch(request, context);
   if (mismatch !== undefined) return { kind: "refused", reason: mismatch };
-  const { agent } = request;
-  if (journal === undefined) return kernel.admitTurn(context, { agent, tools: offered }, deadline);
+  const { agent, message } = request;
+  if (journal === undefined) return kernel.admitTurn(context, { agent, message, tools: offered }, deadline);
 
   const { pen, book, replay } = journal;
   if (run.goesOn) {
@@ -104,7 +106,7 @@ async function admit(executor: Executor, run: Run): Promise<Admitted> {
   const { signal } = deadline;
   const admission = await kernel.admitTurn(
     context,
-    { agent, tools: offered, goesOn: replay.earlier && { ...replay.earlier, began: beginningOf(pen.turn) } },
+    { agent, message, tools: offered, goesOn: replay.earlier && { ...replay.earlier, began: beginningOf(pen.turn) } },
     { signal, claim },
   );
   // With the end of a turn that was refused, or with what it was admitted with.

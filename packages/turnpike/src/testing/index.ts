@@ -10,11 +10,13 @@ export {
   type MemoryNamespaceSettings,
   type SettingsHolder,
 } from "./memory-namespace-settings.ts";
+export { memoryPermits, type AskedAct, type MemoryPermitOptions, type MemoryPermits } from "./memory-permits.ts";
 export { memoryResources, type MemoryResources } from "./memory-resources.ts";
 export { memoryTurnJournal, type MemoryTurnJournal } from "./memory-turn-journal.ts";
 export { memoryUsage } from "./memory-usage.ts";
 export { messageTransportSuite, type MessageTransportUnderTest } from "./message-transport-suite.ts";
 export { namespaceSettingsSuite } from "./namespace-settings-suite.ts";
+export { permitStoreSuite, type PermitStoreUnderTest } from "./permit-store-suite.ts";
 export type { PortCase } from "./port-case.ts";
 export { scriptedDriver, type ScriptedCall, type ScriptedStep } from "./scripted-driver.ts";
 export { turnJournalSuite } from "./turn-journal-suite.ts";

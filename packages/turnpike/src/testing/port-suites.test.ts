@@ -12,10 +12,12 @@ import {
   memoryGrants,
   memoryMessages,
   memoryNamespaceSettings,
+  memoryPermits,
   memoryTurnJournal,
   memoryUsage,
   messageTransportSuite,
   namespaceSettingsSuite,
+  permitStoreSuite,
   turnJournalSuite,
   usageStoreSuite,
   type PortCase,
@@ -55,6 +57,18 @@ const suites: { name: string; cases: PortCase[] }[] = [
     }),
   },
   { name: "memoryUsage", cases: usageStoreSuite(() => Promise.resolve(memoryUsage())) },
+  {
+    name: "memoryPermits",
+    cases: permitStoreSuite(() => {
+      const permits = memoryPermits({ questionMs: 3_600_000 });
+      return Promise.resolve({
+        permits,
+        context: accessOf("helper"),
+        approve: (id, at, by) => permits.approve(id, { at, by }),
+        deny: (id, at) => permits.deny(id, { at }),
+      });
+    }),
+  },
   { name: "memoryNamespaceSettings", cases: namespaceSettingsSuite(() => Promise.resolve(memoryNamespaceSettings())) },
   {
     name: "memoryAccess",

@@ -15,6 +15,7 @@ test("the kernel and the naive authorizer agree on 200,000 decisions, executions
   expect(summary.allowed / summary.decisions).toBeLessThan(0.6);
   expect([...summary.reasons.keys()].toSorted()).toEqual([
     "allowed",
+    "approval_required",
     "authority_unavailable",
     "delegation_chain_invalid",
     "delegation_chain_unverified",
@@ -24,6 +25,7 @@ test("the kernel and the naive authorizer agree on 200,000 decisions, executions
     "invalid_context",
     "invalid_request",
     "no_matching_grant",
+    "permit_store_unavailable",
     "usage_store_unavailable",
   ]);
   expect(Math.min(...summary.reasons.values())).toBeGreaterThan(500);

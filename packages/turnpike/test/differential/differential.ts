@@ -92,7 +92,8 @@ async function compare(
     allowed: expected.allowed,
     reasonCode: expected.reasonCode,
     matchedGrantId: step.kind === "authorize" ? matched?.id : undefined,
-    asksForAuthority: step.kind === "authorize" && expected.reasonCode === "no_matching_grant",
+    asksForAuthority:
+      step.kind === "authorize" && ["no_matching_grant", "approval_required"].includes(expected.reasonCode),
     policyCalls: world.policy !== "absent" && expected.policyAsked ? 1 : 0,
     operations: step.kind === "execute" && expected.allowed ? 1 : 0,
     auditedGrantId: ports.options.audit === "none" ? undefined : matched?.id,

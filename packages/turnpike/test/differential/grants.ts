@@ -86,6 +86,7 @@ function draftCapability(random: Random, owner: PrincipalRef): Capability {
     resource: { namespace, path, ...(random.chance(0.5) && { owner: who }) },
     actions: random.chance(0.2) ? ["*"] : random.some(actions),
     scope: random.pick(["exact", "descendants", "descendants"]),
+    ...(random.chance(0.15) && { approval: "each" }),
   };
 }
 
@@ -107,7 +108,7 @@ function narrowed(random: Random, parent: Draft, owner: PrincipalRef): Terms {
 
 function narrowedCapability(
   random: Random,
-  { resource, actions: outer, scope }: Capability,
+  { resource, actions: outer, scope, approval }: Capability,
   owner: PrincipalRef,
 ): Capability {
   const below = scope === "descendants" && random.chance(0.4) ? [random.pick(segments)] : [];
@@ -119,6 +120,7 @@ function narrowedCapability(
     },
     actions: outer.includes("*") ? random.some([...actions, "*"]) : random.some(outer),
     scope: scope === "exact" || random.chance(0.2) ? "exact" : "descendants",
+    ...((approval !== undefined || random.chance(0.05)) && { approval: "each" }),
   };
 }
 
@@ -157,6 +159,10 @@ export const breaks: readonly ((child: Draft, parent: Draft, random: Random) => 
     firstOf(parent).scope = "exact";
   },
   (child) => void (firstOf(child).resource.namespace = "mail"),
+  (child, parent) => {
+    for (const capability of parent.capabilities) capability.approval = "each";
+    delete firstOf(child).approval;
+  },
   (child, parent, random) => {
     for (const { resource } of parent.capabilities) resource.owner = random.pick(principals);
     delete firstOf(child).resource.owner;

@@ -17,6 +17,8 @@ export interface Facts {
   /** How often a bounded grant was used; undefined for an outage or a kernel without a usage store. */
   used(grant: Grant): number | undefined;
   policy(request: AuthorizationRequest): "keep" | "deny" | "broken";
+  /** What people said about any act there is: yes to it under this grant, nothing yet; undefined for an outage. */
+  approval(grant: Grant): "permitted" | "required" | undefined;
 }
 
 /** A decision, and whether the policy had to be asked for it. */
@@ -31,6 +33,8 @@ const tellingFirst = [
   "usage_store_unavailable",
   "host_policy_unavailable",
   "delegation_chain_unverified",
+  "permit_store_unavailable",
+  "approval_required",
   "delegation_chain_invalid",
   "host_policy_denied",
   "grant_exhausted",
@@ -55,12 +59,14 @@ export function naiveAuthorize(facts: Facts, context: AccessContext, request: Au
       isActive(grant, context.purpose, now) &&
       grant.capabilities.some((capability) => covers(capability, request, context.owner)),
   );
-  const unbounded = candidates.filter(({ constraints }) => constraints.maxUses === undefined);
-  const bounded = candidates.filter(({ constraints }) => constraints.maxUses !== undefined);
+  const needsYes = ({ capabilities }: Grant): boolean =>
+    capabilities.every(({ approval, ...rest }) => approval === "each" || !covers(rest, request, context.owner));
+  const rank = (grant: Grant): number => (needsYes(grant) ? 2 : 0) + (grant.constraints.maxUses === undefined ? 0 : 1);
+  const ordered = candidates.toSorted((one, other) => rank(one) - rank(other));
 
   const failures = new Set<string>();
   let policy: "keep" | "deny" | "broken" | undefined;
-  for (const grant of [...unbounded, ...bounded]) {
+  for (const grant of ordered) {
     const chain = walkChain(facts, grant, context.purpose, now);
     if (chain !== "valid") {
       failures.add(`delegation_chain_${chain}`);
@@ -75,6 +81,8 @@ export function naiveAuthorize(facts: Facts, context: AccessContext, request: Au
     const used = maxUses === undefined ? 0 : facts.used(grant);
     if (used === undefined) failures.add("usage_store_unavailable");
     else if (maxUses !== undefined && used >= maxUses) failures.add("grant_exhausted");
+    else if (needsYes(grant) && facts.approval(grant) === undefined) failures.add("permit_store_unavailable");
+    else if (needsYes(grant) && facts.approval(grant) === "required") failures.add("approval_required");
     else return { allowed: true, reasonCode: "allowed", matchedGrant: grant, policyAsked: true };
   }
   return refused(tellingFirst.find((code) => failures.has(code)) ?? "no_matching_grant", policy !== undefined);
@@ -146,6 +154,7 @@ function isCapabilityWithin(narrow: Capability, wide: Capability): boolean {
   if (wide.resource.owner && !(owner && isSame(owner, wide.resource.owner))) return false;
   if (!wide.actions.includes("*") && narrow.actions.some((action) => !wide.actions.includes(action))) return false;
   if (wide.scope === "exact" && narrow.scope === "descendants") return false;
+  if (wide.approval === "each" && narrow.approval !== "each") return false;
   return isPathWithin(narrow.resource.path, wide);
 }
 

@@ -1,5 +1,13 @@
 import type { AccessContext, AuthorizationRequest, Grant } from "../../src/contracts/index.ts";
-import type { GrantScope, GrantSource, HostPolicy, KernelOptions, UsageStore } from "../../src/kernel/index.ts";
+import type {
+  GrantScope,
+  GrantSource,
+  HostPolicy,
+  KernelOptions,
+  Permit,
+  PermitStore,
+  UsageStore,
+} from "../../src/kernel/index.ts";
 import { isSame, type Facts } from "./naive-authorizer.ts";
 import { hashOf } from "../random.ts";
 import { malformations, resourceNamespaces } from "./grants.ts";
@@ -21,6 +29,10 @@ function factsOf(world: World): Facts {
       return isCounted ? (world.used.get(usageKey(namespaceId, id)) ?? 0) : undefined;
     },
     policy: (request) => (world.policy === "absent" ? "keep" : verdictOn(request)),
+    approval({ id }) {
+      if (world.permits === "down") return undefined;
+      return world.permits === "asks" && permittedIn(world) === id ? "permitted" : "required";
+    },
   };
 }
 
@@ -72,6 +84,7 @@ export function portsOf(world: World): WorldPorts {
       grants: sourceOf(world, answers),
       ...(world.usage !== "absent" && { usage: usageOf(world, effects) }),
       ...(world.policy !== "absent" && { policy: policyOf(effects) }),
+      ...(world.permits !== "absent" && { permits: permitsOf(world) }),
       resources: resourceNamespaces.map((namespace) => ({
         namespace,
         async invoke({ operationId, context }) {
@@ -80,7 +93,13 @@ export function portsOf(world: World): WorldPorts {
         },
       })),
       audit:
-        world.seed % 4 === 0 ? { record: async ({ grantId }) => void effects.auditedGrants.push(grantId) } : "none",
+        world.seed % 4 === 0
+          ? {
+              async record({ type, grantId }) {
+                if (type !== "escalation.requested") effects.auditedGrants.push(grantId);
+              },
+            }
+          : "none",
     },
   };
 }
@@ -173,6 +192,34 @@ function usageOf(world: World, effects: Effects): UsageStore {
       return count < maxUses;
     },
   };
+}
+
+/** Somebody said yes to whatever is done under one of the grants. */
+function permitsOf(world: World): PermitStore {
+  const question = { id: "question", expiresAt: "2026-03-01T00:00:00Z" };
+  const permit = async (): Promise<Permit | undefined> => {
+    if (world.permits === "down") throw new Error("The permit store is down.");
+    const grantId = permittedIn(world);
+    return grantId === undefined
+      ? undefined
+      : { id: "permit", grantId, approvedBy: ["human:x"], expiresAt: question.expiresAt };
+  };
+  return {
+    async find() {
+      const found = await permit();
+      return found && { kind: "permitted", permit: found };
+    },
+    async waiting() {
+      const found = await permit();
+      return found ? [found] : [];
+    },
+    use: async () => true,
+    ask: async () => question,
+  };
+}
+
+function permittedIn({ grants }: World): string | undefined {
+  return grants.find(({ id }) => hashOf(`permit ${id}`) % 3 === 0)?.id;
 }
 
 function isUncounted(grantId: string): boolean {

@@ -30,6 +30,8 @@ export interface World {
   /** By tenant and grant id: the uses that count. */
   readonly used: Map<string, number>;
   readonly policy: "absent" | "by request";
+  /** `asks` has a yes to everything under one of the grants. */
+  readonly permits: "absent" | "asks" | "down";
   readonly grants: Grant[];
 }
 
@@ -65,6 +67,7 @@ export function createWorld(seed: number, overrides: Partial<World> = {}): { wor
     usage: weighted(random, { counts: 76, "partly down": 8, down: 5, nonsense: 5, absent: 6 }),
     used: new Map(),
     policy: random.chance(0.5) ? "absent" : "by request",
+    permits: weighted(random, { absent: 10, asks: 80, down: 10 }),
     grants: [],
     ...overrides,
   };

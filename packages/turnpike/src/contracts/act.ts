@@ -1,0 +1,27 @@
+import { z } from "zod";
+import { strictObject } from "../internal/index.ts";
+import { JsonObjectSchema, JsonValueSchema } from "./json.ts";
+import { AgentRefSchema, PrincipalRefSchema } from "./principal.ts";
+import { ResourceRefSchema } from "./resource.ts";
+import { ActionSchema, IdentifierSchema } from "./scalars.ts";
+
+export const ActSchema = z.discriminatedUnion("kind", [
+  strictObject({ kind: z.literal("tool"), tool: IdentifierSchema, arguments: JsonObjectSchema }),
+  strictObject({
+    kind: z.literal("resource"),
+    action: ActionSchema,
+    resource: ResourceRefSchema,
+    input: JsonValueSchema.optional(),
+    metadata: JsonObjectSchema.optional(),
+  }),
+  strictObject({ kind: z.literal("message"), receiver: PrincipalRefSchema, payload: JsonValueSchema }),
+  strictObject({
+    kind: z.literal("turn"),
+    agent: AgentRefSchema,
+    sender: PrincipalRefSchema,
+    payload: JsonValueSchema,
+  }),
+]);
+
+/** What somebody wants to do, to its last argument, without ids and times: what a person says yes or no to. */
+export type Act = z.infer<typeof ActSchema>;

@@ -1,0 +1,30 @@
+import type { ReasonCode } from "../contracts/index.ts";
+
+/** Why a covering grant did not carry the act. */
+export type Refusal = Extract<
+  ReasonCode,
+  | "usage_store_unavailable"
+  | "host_policy_unavailable"
+  | "delegation_chain_unverified"
+  | "permit_store_unavailable"
+  | "approval_denied"
+  | "approval_expired"
+  | "approval_required"
+  | "delegation_chain_invalid"
+  | "host_policy_denied"
+  | "grant_exhausted"
+>;
+
+/** Of several refusals the first of these is the reason. */
+export const refusalOrder: readonly Refusal[] = [
+  "usage_store_unavailable",
+  "host_policy_unavailable",
+  "delegation_chain_unverified",
+  "permit_store_unavailable",
+  "approval_denied",
+  "approval_expired",
+  "approval_required",
+  "delegation_chain_invalid",
+  "host_policy_denied",
+  "grant_exhausted",
+];

@@ -1,0 +1,153 @@
+import type { AccessContext, AuthorizationRequest } from "../contracts/index.ts";
+import type { ActToApprove, PermitStore, Question } from "../kernel/index.ts";
+import { expectSame, type PortCase } from "./port-case.ts";
+
+/** A store without any questions, in which a yes counts 15 minutes and a no an hour, and the answers of people. */
+export interface PermitStoreUnderTest {
+  permits: PermitStore;
+  /** A context at 12:00 on 1 January 2026, in a tenant of its own. Its questions wait until 13:00. */
+  context: AccessContext;
+  approve(questionId: string, at: string, by: string): Promise<void> | void;
+  deny(questionId: string, at: string): Promise<void> | void;
+}
+
+const request: AuthorizationRequest = { action: "pay", resource: { namespace: "bank", path: ["bob"] } };
+
+function payment(amount: number): ActToApprove {
+  const hash = amount.toString(16).padStart(64, "0");
+  return { hash, act: { kind: "tool", tool: "bank.pay", arguments: { amount } }, request, grantId: "grant-1" };
+}
+
+/** A time on the day of the suite. */
+function at(time: string): string {
+  return `2026-01-01T${time}.000Z`;
+}
+
+/** Whether a store keeps a person's yes and no as long as they count, and lets a yes be used once. */
+export function permitStoreSuite(open: () => Promise<PermitStoreUnderTest>): PortCase[] {
+  const asking = async (
+    act = payment(1),
+  ): Promise<PermitStoreUnderTest & { question: Question; act: ActToApprove }> => {
+    const store = await open();
+    const question = await store.permits.ask(store.context, act);
+    if (question === "full") throw new Error("An empty store says that it is full.");
+    return { ...store, question, act };
+  };
+  const approved = async () => {
+    const asked = await asking();
+    await asked.approve(asked.question.id, at("12:10:00"), "human:carol");
+    return asked;
+  };
+  return [
+    {
+      name: "of an act that nobody asked about nothing is known",
+      async run() {
+        const { permits, context } = await open();
+        expectSame(await permits.find(context.namespaceId, payment(1).hash, context.now), undefined, "nothing");
+        expectSame(await permits.waiting(context, request), [], "permits that wait");
+        expectSame(await permits.use(context.namespaceId, "question-1"), false, "the use of a permit there is not");
+      },
+    },
+    {
+      name: "an act is asked about once, however often and by however many at once",
+      async run() {
+        const { permits, context } = await open();
+        const asked = await Promise.all(Array.from({ length: 20 }, () => permits.ask(context, payment(1))));
+        expectSame(new Set(asked.map((one) => (one === "full" ? one : one.id))).size, 1, "questions");
+        const state = await permits.find(context.namespaceId, payment(1).hash, context.now);
+        expectSame(state, { kind: "asked", question: asked[0] }, "what is known of it");
+        const other = await permits.ask(context, payment(2));
+        expectSame(other !== "full" && asked[0] !== "full" && other.id !== asked[0]?.id, true, "another act");
+      },
+    },
+    {
+      name: "a yes is a permit of its grant until it lapses",
+      async run() {
+        const { permits, context, question, act } = await approved();
+        const permit = {
+          id: question.id,
+          grantId: "grant-1",
+          approvedBy: ["human:carol"],
+          expiresAt: at("12:25:00"),
+        };
+        const found = (time: string) => permits.find(context.namespaceId, act.hash, at(time));
+        expectSame(await found("12:24:59"), { kind: "permitted", permit }, "just before it lapses");
+        expectSame(await found("12:25:00"), undefined, "when it has lapsed");
+        const waiting = (time: string) => permits.waiting({ ...context, now: at(time) }, request);
+        expectSame(await waiting("12:24:59"), [permit], "what waits just before");
+        expectSame(await waiting("12:25:00"), [], "what waits then");
+      },
+    },
+    {
+      name: "a permit waits for who asked, on what they asked for, and for nobody and nothing else",
+      async run() {
+        const { permits, context } = await approved();
+        const later = { ...context, now: at("12:11:00") };
+        const elsewhere = { ...request, resource: { namespace: "bank", path: ["eve"] } };
+        expectSame((await permits.waiting(later, request)).length, 1, "where it was asked");
+        expectSame(await permits.waiting(later, elsewhere), [], "on another resource");
+        expectSame(await permits.waiting(later, { ...request, action: "read" }), [], "for another action");
+        const stranger = { kind: "agent", agentId: "stranger" } as const;
+        expectSame(await permits.waiting({ ...later, actor: stranger }, request), [], "for another actor");
+        expectSame(await permits.waiting({ ...later, owner: stranger }, request), [], "for another owner");
+        expectSame(await permits.waiting({ ...later, authority: stranger }, request), [], "on another authority");
+        expectSame(await permits.waiting({ ...later, purpose: "other" }, request), [], "for another purpose");
+        expectSame(await permits.waiting({ ...later, namespaceId: "elsewhere" }, request), [], "in another tenant");
+      },
+    },
+    {
+      name: "of forty who use a permit at once, one does, and it never comes back",
+      async run() {
+        const { permits, context, question, act } = await approved();
+        const taken = await Promise.all(
+          Array.from({ length: 40 }, () => permits.use(context.namespaceId, question.id)),
+        );
+        expectSame(taken.filter(Boolean).length, 1, "uses taken");
+        expectSame(await permits.use(context.namespaceId, question.id), false, "one more");
+        expectSame(await permits.find(context.namespaceId, act.hash, at("12:11:00")), undefined, "what is known then");
+        expectSame(await permits.waiting({ ...context, now: at("12:11:00") }, request), [], "what waits then");
+      },
+    },
+    {
+      name: "a used permit can be asked for again",
+      async run() {
+        const { permits, context, question, act } = await approved();
+        await permits.use(context.namespaceId, question.id);
+        const again = await permits.ask({ ...context, now: at("12:12:00") }, act);
+        expectSame(again !== "full" && again.id !== question.id, true, "another question");
+      },
+    },
+    {
+      name: "a no counts for an hour",
+      async run() {
+        const { permits, context, question, act, deny } = await asking();
+        await deny(question.id, at("12:10:00"));
+        const found = (time: string) => permits.find(context.namespaceId, act.hash, at(time));
+        expectSame(await found("13:09:59"), { kind: "refused", reason: "approval_denied" }, "just before its end");
+        expectSame(await found("13:10:00"), undefined, "then");
+        expectSame(await permits.use(context.namespaceId, question.id), false, "the use of a no");
+      },
+    },
+    {
+      name: "no answer is a no, for an hour",
+      async run() {
+        const { permits, context, question, act } = await asking();
+        const found = (time: string) => permits.find(context.namespaceId, act.hash, at(time));
+        expectSame(await found("12:59:59"), { kind: "asked", question }, "while it waits");
+        expectSame(await found("13:00:00"), { kind: "refused", reason: "approval_expired" }, "when nobody answered");
+        expectSame(await found("13:59:59"), { kind: "refused", reason: "approval_expired" }, "just before its end");
+        expectSame(await found("14:00:00"), undefined, "then");
+        expectSame(await permits.use(context.namespaceId, question.id), false, "the use of no answer");
+      },
+    },
+    {
+      name: "tenants never meet",
+      async run() {
+        const { permits, context, question, act } = await approved();
+        expectSame(await permits.find("elsewhere", act.hash, at("12:11:00")), undefined, "the same hash elsewhere");
+        expectSame(await permits.use("elsewhere", question.id), false, "the use of somebody else's permit");
+        expectSame(await permits.use(context.namespaceId, question.id), true, "one's own");
+      },
+    },
+  ];
+}

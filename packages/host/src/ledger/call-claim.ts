@@ -1,9 +1,8 @@
 import type { AuditEvent } from "turnpike/contracts";
 import type { CallOptions, DecisionLedger } from "turnpike/kernel";
-import { columnText } from "../base/index.ts";
 import { entryOf, type AuditEntry } from "./chain.ts";
 import type { Ledger } from "./ledger.ts";
-import type { Alternative, Claim, Outcome, ReplayRow } from "./submission.ts";
+import { grantUse, permitUse, type Alternative, type Claim, type Outcome, type ReplayRow } from "./submission.ts";
 
 /** What is known of a claim. */
 export type ClaimState =
@@ -121,16 +120,15 @@ export async function recordEvent(ledger: Ledger, event: AuditEvent, call: CallO
   else await companion.record(entry);
 }
 
-/** Decisions of calls: the use, the event and the claim of the call are one submission. */
+/** Decisions of calls: the uses, the event and the claim of the call are one submission. */
 export function createDecisionLedger(ledger: Ledger): DecisionLedger {
   return {
     async decide(choices, call) {
-      const alternatives = choices.map(({ use, event }): Alternative => {
-        const kept = { entries: [entryOf(event)], isRefusal: event.outcome === "denied" };
-        if (use === undefined) return kept;
-        const { namespaceId, grantId, maxUses } = use;
-        return { ...kept, use: { namespaceId: columnText(namespaceId), grantId: columnText(grantId), maxUses } };
-      });
+      const alternatives = choices.map(({ use, permit, event }): Alternative => ({
+        uses: [...(use === undefined ? [] : [grantUse(use)]), ...(permit === undefined ? [] : [permitUse(permit)])],
+        entries: [entryOf(event)],
+        isRefusal: event.outcome === "denied",
+      }));
       const companion = companionOf(call);
       if (companion !== undefined) return companion.keep(alternatives);
       return placeOf(await ledger.submit({ alternatives }));

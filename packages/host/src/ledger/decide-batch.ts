@@ -28,8 +28,8 @@ export function wantedBy(batch: readonly Submission[], strand: number): Wanted {
     if (claim !== undefined) claims.push(claim);
     if (begun !== undefined) begins.push(begun);
     if (turn !== undefined) runs.set(nameOfRun(turn), turn);
-    for (const { use, entries } of alternatives) {
-      if (use !== undefined) uses.set(nameOfUse(use), use);
+    for (const { uses: taken = [], entries } of alternatives) {
+      for (const use of taken) uses.set(nameOfUse(use), use);
       for (const entry of entries) tenants.add(entry.namespace_id);
     }
   }
@@ -91,9 +91,10 @@ export function decideBatch(
   const writes: Writes = { givenBack: [], uses: [], rows: [], heads: [], endings: [], turns: [] };
   const turns = new Map<string, TurnWrite>();
 
-  const isLeft = ({ use }: Alternative): boolean => use === undefined || (used.get(nameOfUse(use)) ?? 0) < use.maxUses;
-  const take = ({ use, entries }: Alternative): void => {
-    if (use !== undefined) {
+  const isLeft = ({ uses = [] }: Alternative): boolean =>
+    uses.every((use) => (used.get(nameOfUse(use)) ?? 0) < use.maxUses);
+  const take = ({ uses = [], entries }: Alternative): void => {
+    for (const use of uses) {
       const name = nameOfUse(use);
       used.set(name, (used.get(name) ?? 0) + 1);
       counted.set(name, use);

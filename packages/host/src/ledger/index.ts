@@ -12,5 +12,6 @@ export {
   type StrandHead,
   type TenantHead,
 } from "./chain.ts";
+export { permitPrefix, permitUse } from "./submission.ts";
 export type { Alternative, NewTurn, TurnStopColumns } from "./submission.ts";
 export { openLedger, type Ledger } from "./ledger.ts";

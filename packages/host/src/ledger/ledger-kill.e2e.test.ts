@@ -60,7 +60,7 @@ function submissions(location: string, tenant: string): string {
     const use = (id) => {
       const event = { id, type: "tool.invoked", outcome: "allowed", at: "2026-01-01T00:00:00.000Z", traceId: "trace-1",
         namespaceId, actor: { kind: "human", userId: "alice" } };
-      return { alternatives: [{ use: { namespaceId, grantId: "grant-1", maxUses: 1000000 }, entries: [entryOf(event)] }] };
+      return { alternatives: [{ uses: [{ namespaceId, grantId: "grant-1", maxUses: 1000000 }], entries: [entryOf(event)] }] };
     };`;
 }
 

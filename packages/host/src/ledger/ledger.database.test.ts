@@ -10,7 +10,8 @@ import { verifyTrail } from "../audit/audit-verify.ts";
 import { isOutage, UnansweredCommitError, type Database } from "../storage/index.ts";
 import { entryOf } from "./chain.ts";
 import { openLedger, type Ledger } from "./ledger.ts";
-import type { Claim, Submission } from "./submission.ts";
+import { createDecisionLedger } from "./call-claim.ts";
+import { permitUse, type Claim, type Submission } from "./submission.ts";
 
 function record(tenant: string, id: string): Submission {
   return { alternatives: [{ entries: [entryOf(auditEvent(id, { namespaceId: tenant }))] }] };
@@ -32,7 +33,7 @@ function useOf(tenant: string, grantId: string, maxUses: number): Submission {
   const [used, refused] = ["used", "refused"].map((id) => entryOf(auditEvent(id, { namespaceId: tenant })));
   return {
     alternatives: [
-      { use: { namespaceId: tenant, grantId, maxUses }, entries: used ? [used] : [] },
+      { uses: [{ namespaceId: tenant, grantId, maxUses }], entries: used ? [used] : [] },
       { entries: refused ? [refused] : [], isRefusal: true },
     ],
   };
@@ -125,6 +126,64 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
     await ledger.submit(record(tenant, "next"));
     expect(await eventsOf(database, tenant)).toEqual([...ids, "next"]);
     expect(await isWhole(database, tenant)).toBe(true);
+  });
+
+  test("of several uses that one decision takes, none is counted unless all of them are left", async () => {
+    const database = await open();
+    const ledger = openLedger(database);
+    const tenant = newTenant();
+    const useOfBoth = (grantId: string, permit: string): Submission => ({
+      alternatives: [
+        {
+          uses: [{ namespaceId: tenant, grantId, maxUses: 2 }, permitUse({ namespaceId: tenant, id: permit })],
+          entries: [],
+        },
+      ],
+    });
+    const places = await Promise.all(
+      [
+        useOfBoth("grant", "one"),
+        useOfBoth("grant", "one"),
+        useOfBoth("grant", "two"),
+        useOfBoth("grant", "three"),
+      ].map(async (submission) => ledger.submit(submission)),
+    );
+    expect(places.map((outcome) => outcome.kind === "kept" && outcome.alternative)).toEqual([0, -1, 0, -1]);
+    expect(await ledger.submit(useOfBoth("another", "three"))).toMatchObject({ alternative: 0 });
+    const rows = await database.db.selectFrom("uses").selectAll().where("namespace_id", "=", tenant).execute();
+    expect(Object.fromEntries(rows.map(({ grant_id, used }) => [grant_id, used]))).toEqual({
+      grant: 2,
+      another: 1,
+      "permit\none": 1,
+      "permit\ntwo": 1,
+      "permit\nthree": 1,
+    });
+  });
+
+  test("a decision takes the use of its grant and its permit together, and the next one finds the permit used", async () => {
+    const database = await open();
+    const decisions = createDecisionLedger(openLedger(database));
+    const namespaceId = newTenant();
+    const eventOf = (id: string, outcome: "allowed" | "denied") => auditEvent(id, { namespaceId, outcome });
+    const decide = () =>
+      decisions.decide(
+        [
+          {
+            use: { namespaceId, grantId: "grant", maxUses: 9 },
+            permit: { namespaceId, id: "q1" },
+            event: eventOf("allowed", "allowed"),
+          },
+          { event: eventOf("denied", "denied") },
+        ],
+        {},
+      );
+    expect([await decide(), await decide()]).toEqual([0, 1]);
+    expect(await eventsOf(database, namespaceId)).toEqual(["allowed", "denied"]);
+    const used = database.db.selectFrom("uses").select(["grant_id", "used"]).where("namespace_id", "=", namespaceId);
+    expect(await used.orderBy("grant_id").execute()).toEqual([
+      { grant_id: "grant", used: 1 },
+      { grant_id: "permit\nq1", used: 1 },
+    ]);
   });
 
   test("a use that two submissions of a batch want is given once: a grant is never used more often than it may be", async () => {

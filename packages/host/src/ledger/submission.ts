@@ -1,4 +1,5 @@
 import type { Selectable } from "kysely";
+import { columnText } from "../base/index.ts";
 import type { Schema } from "../storage/index.ts";
 import type { AuditEntry, TenantHead } from "./chain.ts";
 
@@ -28,7 +29,7 @@ export interface Ending {
     | { kind: "released" };
 }
 
-/** A use of a bounded grant. */
+/** A use of a bounded grant, or of a permit. */
 export interface Use {
   namespaceId: string;
   grantId: string;
@@ -37,8 +38,8 @@ export interface Use {
 
 /** One of the ways in which a call may go on, with what is kept when it does. */
 export interface Alternative {
-  /** Has to be left, and is counted. */
-  use?: Use;
+  /** All of them have to be left, and all are counted. */
+  uses?: readonly Use[];
   entries: readonly AuditEntry[];
   /** Nothing happens because of it: a claim that came with it is given back. */
   isRefusal?: boolean;
@@ -88,7 +89,7 @@ export interface Submission {
   begins?: NewTurn;
   /** When the turn is lost to another run, nothing else of the submission is written. Entries are not kept with a refusal. */
   turn?: TurnWrite;
-  /** The first whose use is left is written; the others are not. */
+  /** The first whose uses are left is written; the others are not. */
   alternatives?: readonly Alternative[];
   ending?: Ending;
 }
@@ -167,6 +168,19 @@ export interface LedgerTables {
   /** Writes a batch in one go if what it was decided upon is so. False when it is not: nothing was written then. */
   commitGuess(guess: Guess): Promise<boolean>;
   transact<T>(work: (transaction: LedgerTransaction) => Promise<T>): Promise<T>;
+}
+
+/** A use of a bounded grant. */
+export function grantUse({ namespaceId, grantId, maxUses }: Use): Use {
+  return { namespaceId: columnText(namespaceId), grantId: columnText(grantId), maxUses };
+}
+
+/** What the names of permits begin with, where uses are counted. */
+export const permitPrefix = "permit\n";
+
+/** The one use of a permit. */
+export function permitUse({ namespaceId, id }: { namespaceId: string; id: string }): Use {
+  return { namespaceId: columnText(namespaceId), grantId: columnText(`${permitPrefix}${id}`), maxUses: 1 };
 }
 
 export function nameOfUse({ namespaceId, grantId }: Omit<Use, "maxUses">): string {

@@ -2,6 +2,7 @@ import type { UsageStore } from "turnpike/kernel";
 import { columnText } from "../base/index.ts";
 import type { Database } from "../storage/index.ts";
 import { openLedger, type Ledger } from "./ledger.ts";
+import { grantUse } from "./submission.ts";
 
 /** The uses of bounded grants. */
 export interface HostUsageStore extends UsageStore {
@@ -34,8 +35,8 @@ export function createUsageStore(database: Database, ledger: Ledger = openLedger
       return row?.used ?? 0;
     },
     async consume(namespaceId, grantId, maxUses) {
-      const use = { namespaceId: columnText(namespaceId), grantId: columnText(grantId), maxUses };
-      const outcome = await ledger.submit({ alternatives: [{ use, entries: [] }] });
+      const uses = [grantUse({ namespaceId, grantId, maxUses })];
+      const outcome = await ledger.submit({ alternatives: [{ uses, entries: [] }] });
       return outcome.kind === "kept" && outcome.alternative === 0;
     },
   };

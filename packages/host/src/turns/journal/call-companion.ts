@@ -35,7 +35,7 @@ export class TurnCallCompanion extends CallCompanion {
 
   override async keep(alternatives: readonly Alternative[]): Promise<number> {
     const [only] = alternatives;
-    if (only?.isRefusal === true && only.use === undefined && !this.#isOver) {
+    if (only?.isRefusal === true && (only.uses ?? []).length === 0 && !this.#isOver) {
       // Nothing happens because of it.
       this.#waiting.push(...only.entries);
       return 0;

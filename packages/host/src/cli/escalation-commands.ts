@@ -1,4 +1,4 @@
-import { type EscalationRecord, EscalationStatusSchema } from "../management/index.ts";
+import { type AdminOutput, type EscalationRecord, EscalationStatusSchema } from "../management/index.ts";
 import type { Command } from "commander";
 import { ConfigError } from "../base/index.ts";
 import { requestAdmin, requestList } from "./admin-request.ts";
@@ -47,17 +47,14 @@ export function addEscalationCommands(program: Command, show: Show): void {
     )
     .option("--uses <number>", "how often it may be used", (text) => readCount("--uses", text))
     .action(async (id: string | undefined, flags: AnswerFlags & { expires?: string; uses?: number }) => {
-      const { expires: expiresAt = readExpiry("--expires", "1h"), uses: maxUses } = flags;
+      const { expires: expiresAt, uses: maxUses } = flags;
       const escalation = await escalationOf(flags, id);
       const done = await requestAdmin(flags, "approveEscalation", {
         ...escalation,
-        expiresAt,
+        ...(expiresAt !== undefined && { expiresAt }),
         ...(maxUses !== undefined && { maxUses }),
       });
-      const { grant } = done;
-      const may = grant.capabilities.map(capabilityText).join("; ");
-      const text = `Approved. ${principalText(grant.subject)} may ${may}, ${constraintsText(grant.constraints)} (${grant.id}).`;
-      show(flags, done, oneLine(text));
+      show(flags, done, oneLine(approvedText(done)));
     });
   answering(
     asOperator(
@@ -72,6 +69,16 @@ export function addEscalationCommands(program: Command, show: Show): void {
       const done = await requestAdmin(flags, "denyEscalation", { ...escalation, reason: flags.reason });
       show(flags, done, `Denied ${escalation.id}.`);
     });
+}
+
+/** What an approval came to: a grant, a permit, or the need for another yes. */
+function approvedText({ escalation, grant }: AdminOutput<"approveEscalation">): string {
+  const from = principalText(escalation.requester);
+  if (escalation.status === "pending") return `Approved by you. A second person has to approve it, too.`;
+  if (grant === undefined)
+    return `Approved. ${from} may do it once, until ${escalation.permitExpiresAt ?? "it lapses"}.`;
+  const may = grant.capabilities.map(capabilityText).join("; ");
+  return `Approved. ${from} may ${may}, ${constraintsText(grant.constraints)} (${grant.id}).`;
 }
 
 function answering(command: Command): Command {

@@ -55,7 +55,8 @@ export interface HostOptions extends Runtimes {
   isNewOperatorTokenWanted?: boolean;
 }
 
-const hourMs = 3_600_000;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
 
 /** Starts a host. A host that cannot start leaves nothing open. */
 export async function startHost(config: Config, options: HostOptions): Promise<Host> {
@@ -84,8 +85,15 @@ async function wire(
   { database, metrics, pool }: Parts,
 ): Promise<Host> {
   const { openEscalations, unreadMessages } = config.limits;
-  const escalationMs = config.escalations.expireHours * hourMs;
-  const stores = openStores(database, { escalationMs, openEscalations, unreadMessages });
+  const { expireHours, permitMinutes, refusalMinutes, approvals } = config.escalations;
+  const stores = openStores(database, {
+    escalationMs: expireHours * hourMs,
+    permitMs: permitMinutes * minuteMs,
+    refusalMs: refusalMinutes * minuteMs,
+    approvals,
+    openEscalations,
+    unreadMessages,
+  });
   const clock = (): Date => new Date();
   const access = createAccessGuard({ settings: stores.settings, clock });
   const { kernel, toolNamespaces } = createHostKernel({

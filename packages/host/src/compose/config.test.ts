@@ -37,7 +37,7 @@ test("with nothing said, everything has the value that is written down", () => {
     runtime: { kind: "none" },
     replay: { keepResultsDays: 7, keepReadsHours: 1 },
     retention: { turnsDays: 30, endedGrantsDays: 365, messagesDays: 90, escalationsDays: 365 },
-    escalations: { expireHours: 24 },
+    escalations: { expireHours: 24, permitMinutes: 15, refusalMinutes: 60, approvals: 1 },
     audit: { checkpointSeconds: 60 },
     log: { level: "info" },
   });

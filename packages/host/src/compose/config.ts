@@ -40,7 +40,14 @@ const ConfigSchema = z.strictObject({
   runtime: RuntimeConfigSchema.default({ kind: "none" }),
   replay: z.strictObject({ keepResultsDays: positive.default(7), keepReadsHours: positive.default(1) }).prefault({}),
   retention: RetentionSettingsSchema.prefault({}),
-  escalations: z.strictObject({ expireHours: positive.default(24) }).prefault({}),
+  escalations: z
+    .strictObject({
+      expireHours: positive.default(24),
+      permitMinutes: positive.default(15).describe("minutes for which a yes to an act can be used"),
+      refusalMinutes: positive.default(60).describe("minutes for which a no to an act counts"),
+      approvals: positive.max(2).default(1).describe("people who have to approve an escalation"),
+    })
+    .prefault({}),
   audit: AuditSettingsSchema.prefault({}),
   log: LogSettingsSchema.prefault({}),
 });

@@ -39,6 +39,7 @@ export function createHostKernel({ stores, access, metrics, log, tools, provider
     namespaceSettings: stores.settings,
     access,
     escalations: stores.escalations,
+    permits: stores.permits,
     audit: countAuditEvents(stores.audit, metrics),
     ledger: countDecisions(stores.decisions, metrics),
     messages: messageTransport(stores.messages),

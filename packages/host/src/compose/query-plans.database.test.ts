@@ -4,6 +4,7 @@ import { databaseKinds } from "../../test/databases.ts";
 import { openPlanned, type PlannedDatabase } from "../../test/query-plans.ts";
 import { access, alice, assistant, auditEvent, context, grant, neverAborted, now, scope } from "../../test/records.ts";
 import { beginTurn, eventEntries, progress, turnKey, turnToBegin } from "../../test/turn-journals.ts";
+import { removeOldEscalations } from "../retention/old-escalations.ts";
 import { forgetEndedTurns } from "../retention/old-turns.ts";
 import type { Database } from "../storage/index.ts";
 import type { GrantScope } from "turnpike/kernel";
@@ -52,10 +53,11 @@ async function fill({ db, kind }: Database): Promise<void> {
       from ${series(5000)}`,
     sql`insert into credentials (id, namespace_id, secret_hash, access, created_at)
       select 'credential-' || i, 'tenant-' || i % 50, 'hash', ${JSON.stringify(access)}, ${now} from ${series(10_000)}`,
-    sql`insert into escalations (namespace_id, id, ask, requester, status, expires_at, content)
+    sql`insert into escalations (namespace_id, id, ask, requester, status, expires_at, place, permit_expires_at, content)
       select 'tenant-1', 'q' || i, 'ask-' || i, 'agent:agent-' || i % 200,
         case i % 100 when 0 then 'pending' when 1 then 'approved' when 2 then 'denied' else 'expired' end,
-        ${at}, ${content} from ${series(10_000)}`,
+        ${at}, case when i % 2 = 0 then 'place-' || i % 100 end, case when i % 100 = 1 then ${at} end, ${content}
+      from ${series(10_000)}`,
     sql`insert into replay (namespace_id, actor, kind, scope, id, fingerprint, host_id, finished_at)
       select 'tenant-1', 'agent:agent-' || i % 200, 'tool', 'trace-' || i / 4, 'call-' || i, 'print', 1,
         case when i % 4 = 0 then null else ${at} end from ${series(20_000)}`,
@@ -87,6 +89,9 @@ const agent = { kind: "agent", agentId: "agent-7" } as const;
 const user = { kind: "human", userId: "user-7" } as const;
 const key = { namespaceId: tenant, actor: "agent:agent-1", kind: "tool", scope: "trace-1", id: "call-4" } as const;
 const held = { ...scope, actor: agent, authority: user };
+
+const request = { action: "read", resource: { namespace: "files", path: ["notes"] } };
+const act = { kind: "tool", tool: "files.read", arguments: { path: "notes" } } as const;
 
 const turnOf = { ...turnKey(tenant, "turn-3"), actor: agent };
 
@@ -149,8 +154,30 @@ const calls: Row[] = [
     name: "an escalation",
     run: ({ escalations }) =>
       escalations.add(context(), { status: "pending", reason: "?", requestedAt: now, reviewer: alice }),
-    plan: ["escalations_open", "escalations_waiting"],
-    onPostgres: ["escalations_by_end", "escalations_waiting"],
+    plan: ["escalations_by_ask", "escalations_open", "escalations_waiting"],
+    onPostgres: ["escalations_by_ask", "escalations_by_end", "escalations_waiting"],
+  },
+  {
+    name: "a question about an act",
+    run: ({ permits }) => permits.ask(context(), { hash: "ask-3", act, request, grantId: "grant-1" }),
+    plan: ["escalations_by_ask", "escalations_open", "escalations_waiting"],
+    onPostgres: ["escalations_by_ask", "escalations_by_end", "escalations_waiting"],
+  },
+  {
+    name: "what was said about an act",
+    run: ({ permits }) => permits.find(tenant, "ask-1", now),
+    plan: ["escalations_by_ask", "uses_pkey"],
+  },
+  {
+    name: "permits that wait to be used",
+    run: ({ permits }) => permits.waiting(context(), request),
+    plan: ["escalations_permits", "sorted", "uses_pkey"],
+  },
+  {
+    name: "the use of a permit",
+    run: ({ permits }) => permits.use(tenant, "q1"),
+    plan: ["uses_pkey"],
+    onPostgres: ["sorted", "uses_pkey"],
   },
   {
     name: "a turn that begins, and writes",
@@ -215,6 +242,12 @@ const calls: Row[] = [
     run: (_stores, database) => forgetEndedTurns(database, "2026-01-01T01:00:00.000Z", 100),
     plan: ["rowid", "turn_entries_pkey", "turns_ended", "turns_pkey"],
     onPostgres: ["turn_entries_pkey", "turns_ended", "turns_pkey"],
+  },
+  {
+    name: "old escalations",
+    run: (_stores, database) => removeOldEscalations(database, "2026-01-01T00:30", 100),
+    plan: ["escalations_by_expiry", "rowid", "uses_pkey"],
+    onPostgres: ["escalations_by_expiry", "uses_pkey"],
   },
   {
     name: "old results",

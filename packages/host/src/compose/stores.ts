@@ -1,10 +1,10 @@
-import type { DecisionLedger } from "turnpike/kernel";
+import type { DecisionLedger, PermitStore } from "turnpike/kernel";
 import { createReadCache, createRevisions, type Database } from "../storage/index.ts";
 import { type AuditStore, createAuditStore } from "../audit/index.ts";
 import { createCredentialStore, keptCaller, type CredentialStore } from "../access/index.ts";
-import { createEscalationStore, type EscalationStore } from "../escalations/index.ts";
+import { createEscalationStore, createPermitStore, type EscalationStore } from "../escalations/index.ts";
 import { createFileStore, type FileStore } from "../files/index.ts";
-import { createGrantStore, type GrantStore, insertGrant } from "../grants/index.ts";
+import { createGrantStore, findGrant, type GrantStore, insertGrant } from "../grants/index.ts";
 import { createNamespaceSettingsStore, type NamespaceSettingsStore } from "../tool-namespaces/index.ts";
 import { createDeletedTenants, type DeletedTenants } from "../retention/index.ts";
 import { createMessageStore, type MessageStore } from "../messages/index.ts";
@@ -30,6 +30,7 @@ export interface Stores {
   turns: TurnJournalStore;
   files: FileStore;
   escalations: EscalationStore;
+  permits: PermitStore;
   messages: MessageStore;
   tenants: DeletedTenants;
 }
@@ -40,6 +41,12 @@ export interface StoreOptions {
   escalationMs?: number;
   /** How many escalations of one actor wait at a time; 100 unless given. */
   openEscalations?: number;
+  /** How many people have to approve an escalation; one unless given. */
+  approvals?: number;
+  /** How long a yes to an act can be used unless it says so itself; 15 minutes unless given. */
+  permitMs?: number;
+  /** For how long a no to an act counts, and that nobody answered in time; an hour unless given. */
+  refusalMs?: number;
   /** How many messages wait in one inbox; 10,000 unless given. */
   unreadMessages?: number;
 }
@@ -47,19 +54,23 @@ export interface StoreOptions {
 /** Opens every store of a database. The stores that are read on every call share one cache. */
 export function openStores(database: Database, options: StoreOptions = {}): Stores {
   const { escalationMs = 86_400_000, openEscalations = 100, unreadMessages = 10_000 } = options;
+  const { approvals = 1, permitMs = 900_000, refusalMs = 3_600_000 } = options;
   const ledger = openLedger(database);
   const revisions = createRevisions(database);
   const cache = createReadCache(revisions);
   const turns = createTurnJournal(database, ledger, { credentialOf: keptCaller });
+  const queue = { keepMs: escalationMs, maxOpen: openEscalations };
   const escalations = createEscalationStore(database, revisions, {
-    keepMs: escalationMs,
-    maxOpen: openEscalations,
+    ...queue,
+    approvals,
+    permitMs,
     issueGrant: insertGrant,
+    findGrant,
     onAnswered: (transaction, record, grant) =>
       turns.wakeAnswered(transaction, {
         namespaceId: record.namespaceId,
         id: record.id,
-        status: grant === undefined ? "denied" : "approved",
+        status: record.status === "approved" ? "approved" : "denied",
         grantId: grant?.id,
         grantExpiresAt: grant?.constraints.expiresAt,
         now: record.decidedAt ?? new Date().toISOString(),
@@ -78,5 +89,6 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
     files: createFileStore(database),
     messages: createMessageStore(database, { maxUnacknowledged: unreadMessages }),
     escalations,
+    permits: createPermitStore(database, ledger, { ...queue, refusalMs }),
   };
 }

@@ -2,10 +2,10 @@ import type { EscalationRecord } from "../management/records.ts";
 import { describe, expect, test } from "vitest";
 import { GrantSchema, type AuthorityRequest, type Constraints } from "turnpike/contracts";
 import { alice, assistant } from "../../test/records.ts";
-import { approvedGrant, type ApprovalTerms } from "./approved-grant.ts";
+import { approvedGrant, type GrantTerms } from "./approved-grant.ts";
 
 const at = "2026-01-01T12:00:00.000Z";
-const terms: ApprovalTerms = { at, expiresAt: "2026-01-01T13:00:00Z" };
+const terms: GrantTerms = { at, expiresAt: "2026-01-01T13:00:00Z" };
 
 function request(changes: Partial<AuthorityRequest> = {}): AuthorityRequest {
   return {
@@ -79,7 +79,7 @@ test("the places of an ask that names no owner are the owner's who was asked", (
 });
 
 describe("the terms only ever narrow", () => {
-  const rows: { name: string; asked?: Constraints; given?: Partial<ApprovalTerms>; constraints: Constraints }[] = [
+  const rows: { name: string; asked?: Constraints; given?: Partial<GrantTerms>; constraints: Constraints }[] = [
     { name: "an end", constraints: { expiresAt: "2026-01-01T13:00:00Z" } },
     {
       name: "an end that is later than the one asked for",
@@ -142,7 +142,7 @@ describe("the terms only ever narrow", () => {
 });
 
 describe("there is no grant", () => {
-  const rows: { name: string; asked?: Constraints; given?: Partial<ApprovalTerms>; problem: RegExp }[] = [
+  const rows: { name: string; asked?: Constraints; given?: Partial<GrantTerms>; problem: RegExp }[] = [
     { name: "that has ended when it begins", given: { expiresAt: at }, problem: /expired/ },
     { name: "that ended before", given: { expiresAt: "2026-01-01T12:59:59+01:00" }, problem: /expired/ },
     { name: "whose asked end has come", asked: { expiresAt: at }, problem: /expired/ },

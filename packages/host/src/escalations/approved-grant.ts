@@ -1,18 +1,18 @@
 import type { EscalationRecord } from "../management/index.ts";
 import { parseInstant, type Grant } from "turnpike/contracts";
 
-/** The terms under which an operator approves. */
-export interface ApprovalTerms {
+/** The terms of a grant that an approval issues. */
+export interface GrantTerms {
   at: string;
   expiresAt: string;
   maxUses?: number | undefined;
 }
 
 /** The grant, or the problem why there can be none. */
-export type Approval = { ok: true; grant: Grant } | { ok: false; problem: string };
+export type ApprovedGrant = { ok: true; grant: Grant } | { ok: false; problem: string };
 
 /** The grant of exactly the requested authority, for the purpose of the turn, never longer or more often than requested. */
-export function approvedGrant(escalation: EscalationRecord, terms: ApprovalTerms): Approval {
+export function approvedGrant(escalation: EscalationRecord, terms: GrantTerms): ApprovedGrant {
   const { id, namespaceId, requester, authority, purpose, requestedAuthority } = escalation;
   if (requestedAuthority === undefined)
     return refuse("this escalation requests no authority: deny it with an answer, or issue a grant by hand");
@@ -43,14 +43,14 @@ export function approvedGrant(escalation: EscalationRecord, terms: ApprovalTerms
   };
 }
 
-function refuse(problem: string): Approval {
+function refuse(problem: string): ApprovedGrant {
   return { ok: false, problem };
 }
 
-function earlier(one: string | undefined, other: string): string {
+export function earlier(one: string | undefined, other: string): string {
   return one !== undefined && isLater(other, one) ? one : other;
 }
 
-function isLater(one: string, other: string): boolean {
+export function isLater(one: string, other: string): boolean {
   return (parseInstant(one) ?? 0) > (parseInstant(other) ?? 0);
 }

@@ -3,14 +3,15 @@ import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
 import type { AccessContext, Escalation } from "turnpike/contracts";
 import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../test/databases.ts";
-import { askIn, bob, officeTime, escalation, wanted } from "../../test/office.ts";
+import { askIn, bob, officeTime, escalation, oona, wanted } from "../../test/office.ts";
 import { failingAt, recordStatements } from "../../test/watched-database.ts";
 import { alice, context, grant, neverAborted, scope } from "../../test/records.ts";
 import type { Database } from "../storage/database.ts";
 import { openStores, type Stores } from "../compose/stores.ts";
-import { insertGrant } from "../grants/index.ts";
+import { findGrant, insertGrant } from "../grants/index.ts";
 import { createRevisions } from "../storage/index.ts";
-import { createEscalationStore, type Answer } from "./escalation-store.ts";
+import type { Answer } from "./escalation-answers.ts";
+import { createEscalationStore } from "./escalation-store.ts";
 
 const keepMs = 3_600_000;
 const lastMoment = "2026-01-01T12:59:59.999Z";
@@ -28,11 +29,12 @@ function all({ escalations }: Stores, namespaceId: string, now = officeTime): Pr
 }
 
 function answerTo({ namespaceId, id, ask }: EscalationRecord, at = officeTime): Answer {
-  return { namespaceId, id, ask, by: "operator-1", at };
+  return { namespaceId, id, ask, by: "operator-1", person: oona, at };
 }
 
-function grantFor({ namespaceId, id }: EscalationRecord) {
-  return grant(`approved-${id}`, { namespaceId });
+/** The id of the grant that an approval issues. */
+function grantIdFor({ id }: EscalationRecord): string {
+  return `approved-${id}`;
 }
 
 describe.each(databaseKinds)("escalations on %s", (kind) => {
@@ -86,7 +88,10 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
     const own = createEscalationStore(database, createRevisions(database), {
       keepMs,
       maxOpen: 9,
+      approvals: 1,
+      permitMs: 900_000,
       issueGrant: insertGrant,
+      findGrant,
       onAnswered(_transaction, { id, status }, issued) {
         told.push([id, status, issued?.id]);
         return told.length === 1 ? Promise.reject(new Error("not now")) : Promise.resolve();
@@ -96,12 +101,12 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
     await own.add(context({ namespaceId }), escalation());
     const [record] = await own.list(namespaceId, { limit: 9, now: officeTime });
     if (record === undefined) throw new Error("Nothing waits.");
-    await expect(own.approve(answerTo(record), grantFor(record))).rejects.toThrow("not now");
+    await expect(own.approve(answerTo(record))).rejects.toThrow("not now");
     expect(await own.find(namespaceId, record.id, officeTime)).toEqual(record);
-    expect(await openAll(database).grants.find(namespaceId, grantFor(record).id)).toBeUndefined();
+    expect(await openAll(database).grants.find(namespaceId, grantIdFor(record))).toBeUndefined();
     expect(await own.deny(answerTo(record), "No.")).toMatchObject({ kind: "done" });
     expect(told).toEqual([
-      [record.id, "approved", grantFor(record).id],
+      [record.id, "approved", grantIdFor(record)],
       [record.id, "denied", undefined],
     ]);
   });
@@ -234,7 +239,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
     const closings: { status: string; close(own: Stores, record: EscalationRecord): Promise<unknown>; at: string }[] = [
       {
         status: "approved",
-        close: ({ escalations }, record) => escalations.approve(answerTo(record), grantFor(record)),
+        close: ({ escalations }, record) => escalations.approve(answerTo(record)),
         at: officeTime,
       },
       {
@@ -315,7 +320,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
         const answer = (at: string) =>
           verb === "deny"
             ? own.escalations.deny(answerTo(record, at), "No.")
-            : own.escalations.approve(answerTo(record, at), grantFor(record));
+            : own.escalations.approve(answerTo(record, at));
         expect(await answer(end)).toMatchObject({ kind: "closed", record: { status: "expired" } });
         expect(await own.grants.list(namespaceId, { limit: 9 })).toEqual([]);
         expect(await answer(lastMoment)).toMatchObject({ kind: "done" });
@@ -342,10 +347,13 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       const mine = { ...scope, namespaceId };
       expect(await own.grants.load(mine, neverAborted)).toEqual([]);
       const record = await askIn(own, namespaceId);
-      const issued = grantFor(record);
-      const answered = await own.escalations.approve(answerTo(record), issued);
-      const closed = { status: "approved", grantId: issued.id, decidedAt: officeTime, decidedBy: "operator-1" };
-      expect(answered).toEqual({ kind: "done", record: { ...record, ...closed } });
+      const answered = await own.escalations.approve(answerTo(record));
+      const approvals = [{ by: { kind: "human", userId: "oona" }, at: officeTime }];
+      const decided = { status: "approved", decidedAt: officeTime, decidedBy: "operator-1" };
+      const closed = { ...decided, approvals, grantId: grantIdFor(record) };
+      const issued = answered.kind === "done" ? answered.grant : undefined;
+      expect(issued).toMatchObject({ id: grantIdFor(record), constraints: { expiresAt: "2026-01-01T13:00:00.000Z" } });
+      expect(answered).toEqual({ kind: "done", record: { ...record, ...closed }, grant: issued });
       expect(await own.grants.load(mine, neverAborted)).toEqual([issued]);
       expect(await all(own, namespaceId)).toEqual([{ ...record, ...closed }]);
     });
@@ -372,7 +380,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
         const record = await askIn(own, namespaceId);
         const given = change(answerTo(record));
         expect(await own.escalations.deny(given, "No.")).toEqual({ kind: said });
-        expect(await own.escalations.approve(given, grantFor(record))).toEqual({ kind: said });
+        expect(await own.escalations.approve(given)).toEqual({ kind: said });
         expect(await all(own, namespaceId)).toEqual([record]);
         expect(await own.grants.list(namespaceId, { limit: 9 })).toEqual([]);
       });
@@ -382,11 +390,13 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       const own = await stores();
       const namespaceId = newTenant();
       const record = await askIn(own, namespaceId);
-      await own.grants.issue(grant("taken", { namespaceId }));
-      for (const bad of [grant("taken", { namespaceId }), grant("unfit", { namespaceId, issuedAt: "today" })]) {
-        await expect(own.escalations.approve(answerTo(record), bad)).rejects.toThrow(/unique|contract/i);
-      }
-      expect(await all(own, namespaceId)).toEqual([record]);
+      await own.grants.issue(grant(grantIdFor(record), { namespaceId }));
+      await expect(own.escalations.approve(answerTo(record))).rejects.toThrow(/unique/i);
+      const unfit = escalation({}, { ...wanted, constraints: { maxUses: 0 } });
+      const other = await askIn(own, namespaceId, { ...unfit, requestedAt: "2026-01-01T12:00:01.000Z" });
+      await expect(own.escalations.approve(answerTo(other))).rejects.toThrow(/contract/i);
+      expect((await own.escalations.deny(answerTo(other), "No.")).kind).toBe("done");
+      expect(await own.escalations.find(namespaceId, record.id, officeTime)).toEqual(record);
       expect(await own.escalations.deny(answerTo(record), "No.")).toMatchObject({ kind: "done" });
     });
   });
@@ -428,7 +438,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       { name: "countPending", run: ({ escalations }) => escalations.countPending(officeTime) },
       {
         name: "approve",
-        run: ({ escalations }, record) => escalations.approve(answerTo(record), grantFor(record)),
+        run: ({ escalations }, record) => escalations.approve(answerTo(record)),
       },
       { name: "deny", run: ({ escalations }, record) => escalations.deny(answerTo(record), "No.") },
     ];
@@ -539,7 +549,7 @@ describe("escalations on a PostgreSQL that two hosts share", () => {
       const namespaceId = newTenant();
       const record = await askIn(here, namespaceId);
       const [approved, denied] = await Promise.all([
-        here.escalations.approve(answerTo(record), grantFor(record)),
+        here.escalations.approve(answerTo(record)),
         there.escalations.deny(answerTo(record), "No."),
       ]);
       expect([approved.kind, denied.kind].toSorted()).toEqual(["closed", "done"]);

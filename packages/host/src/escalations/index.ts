@@ -1,2 +1,3 @@
-export { approvedGrant } from "./approved-grant.ts";
-export { type Answered, createEscalationStore, type EscalationStore } from "./escalation-store.ts";
+export { type Answer, type Answered } from "./escalation-answers.ts";
+export { createEscalationStore, type EscalationStore } from "./escalation-store.ts";
+export { createPermitStore } from "./permit-store.ts";

@@ -74,10 +74,7 @@ export function createGrantStore({ db, reports }: Database, cache: ReadCache, re
       });
     },
     find: (namespaceId, grantId) =>
-      cache.get(JSON.stringify(["grant", namespaceId, grantId]), async () => {
-        const content = await readContent(db, namespaceId, grantId);
-        return content === undefined ? undefined : parse(content);
-      }),
+      cache.get(JSON.stringify(["grant", namespaceId, grantId]), () => findGrant(db, namespaceId, grantId)),
     async findKept(namespaceId, grantId) {
       const content = await readContent(reports, namespaceId, grantId);
       return content === undefined ? undefined : parseGrant(content);
@@ -177,6 +174,16 @@ export async function insertGrant(transaction: Transaction<Schema>, grant: Grant
   if (inserted === undefined) throw new GrantIdTakenError("The id of a grant is unique in its tenant.");
 }
 
+/** A grant as the kernel sees it, as it is within a transaction. */
+export async function findGrant(
+  db: Pick<Transaction<Schema>, "selectFrom">,
+  namespaceId: string,
+  grantId: string,
+): Promise<Grant | undefined> {
+  const content = await readContent(db, namespaceId, grantId);
+  return content === undefined ? undefined : parse(content);
+}
+
 /** There is already a grant of that id. */
 export class GrantIdTakenError extends Error {
   override readonly name = "GrantIdTakenError";
@@ -193,7 +200,11 @@ function endOf({ constraints, revokedAt }: Grant): number {
   return Math.min(...ends.map((end) => end ?? Infinity), Infinity);
 }
 
-async function readContent(db: Kysely<Schema>, namespaceId: string, grantId: string): Promise<string | undefined> {
+async function readContent(
+  db: Pick<Transaction<Schema>, "selectFrom">,
+  namespaceId: string,
+  grantId: string,
+): Promise<string | undefined> {
   const row = await db
     .selectFrom("grants")
     .select("content")

@@ -1,1 +1,8 @@
-export { createGrantStore, GrantIdTakenError, type GrantPlace, type GrantStore, insertGrant } from "./grant-store.ts";
+export {
+  createGrantStore,
+  findGrant,
+  GrantIdTakenError,
+  type GrantPlace,
+  type GrantStore,
+  insertGrant,
+} from "./grant-store.ts";

@@ -132,7 +132,7 @@ export const adminRoutes = {
   listEscalations: {
     method: "GET",
     path: "/admin/v1/escalations",
-    summary: "Lists the escalations that turns ended with, newest first.",
+    summary: "Lists the escalations of a tenant, newest first.",
     query: z.strictObject({
       ...tenant,
       id: IdentifierSchema.optional(),
@@ -141,12 +141,36 @@ export const adminRoutes = {
     }),
     response: z.strictObject({ escalations: z.array(EscalationRecordSchema), ...nextPage }),
   },
+  showEscalation: {
+    method: "GET",
+    path: "/admin/v1/escalations/{namespaceId}/{id}",
+    summary: "Reads one escalation with the grant that it is about, and what its turn has done so far.",
+    query: z.strictObject({ ...tenant, id: IdentifierSchema }),
+    response: z.strictObject({
+      escalation: EscalationRecordSchema,
+      grant: GrantSchema.optional().meta({ description: "the one that carries the act, or that was issued" }),
+      turn: TurnWithEventsSchema.optional().meta({ description: "the turn that asked" }),
+    }),
+  },
   approveEscalation: {
     method: "POST",
     path: "/admin/v1/escalations/approve",
-    summary: "Issues exactly what an escalation requests, once, for its one purpose and until it expires.",
-    request: EscalationAnswerSchema.extend({ expiresAt: TimestampSchema, maxUses: z.int().min(1).optional() }),
-    response: z.strictObject({ escalation: EscalationRecordSchema, grant: GrantSchema }),
+    summary:
+      "Says yes: issues exactly the authority that an escalation requests, for its one purpose and until it expires; or " +
+      "permits the one act that it is about, once.",
+    request: EscalationAnswerSchema.extend({
+      expiresAt: TimestampSchema.optional().meta({
+        description:
+          "when the grant ends, after an hour unless given; or the permit, after `escalations.permitMinutes`",
+      }),
+      maxUses: z.int().min(1).optional().meta({ description: "of the grant; a permit is for one use" }),
+    }),
+    response: z.strictObject({
+      escalation: EscalationRecordSchema.meta({
+        description: "still `pending` when a second person has to approve it, too",
+      }),
+      grant: GrantSchema.optional().meta({ description: "the one that was issued" }),
+    }),
   },
   denyEscalation: {
     method: "POST",

@@ -48,7 +48,13 @@ export const ApprovalRequestSchema = z.strictObject({
   grantId: IdentifierSchema,
 });
 
-export const GivenApprovalSchema = z.strictObject({ by: PrincipalRefSchema, at: TimestampSchema });
+export const GivenApprovalSchema = z.strictObject({
+  by: PrincipalRefSchema,
+  at: TimestampSchema,
+  /** The terms that they named. Where two people approve, the narrower ones hold. */
+  expiresAt: TimestampSchema.optional(),
+  maxUses: z.int().min(1).optional(),
+});
 
 export const EscalationRecordSchema = z.strictObject({
   id: IdentifierSchema,

@@ -31,13 +31,13 @@ export interface DeletedTenants {
   reopen(namespaceId: string): Promise<boolean>;
 }
 
-/** The tables whose rows name their tenant and go one by one. */
+/** The tables whose rows name their tenant and go one by one. What is counted goes after what it is counted of. */
 export const rowTables = [
   "credentials",
   "grants",
+  "escalations",
   "uses",
   "namespace_settings",
-  "escalations",
   "messages",
   "inboxes",
   "replay",

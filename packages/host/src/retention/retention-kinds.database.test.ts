@@ -117,7 +117,14 @@ describe.each(databaseKinds)("on %s", (kind) => {
     const asked = (requestedAt: string) => askIn(stores, "acme", escalation({ requestedAt }));
     await asked("2026-01-01T00:00:00.000Z");
     const denied = await asked("2026-01-03T00:00:00.000Z");
-    const answer = { namespaceId: "acme", id: denied.id, ask: denied.ask, by: "oona", at: "2026-01-03T01:00:00.000Z" };
+    const answer = {
+      namespaceId: "acme",
+      id: denied.id,
+      ask: denied.ask,
+      by: "oona",
+      person: alice,
+      at: "2026-01-03T01:00:00.000Z",
+    };
     await stores.escalations.deny(answer, "no");
     const open = await asked("2026-01-05T00:00:00.000Z");
     expect(await remove(database, "escalations", "2026-01-05T12:00:00.000Z")).toBe(2);

@@ -2,6 +2,7 @@ import { sql, type RawBuilder } from "kysely";
 import { z } from "zod";
 import { positive } from "../base/index.ts";
 import type { ReplayStore } from "../ledger/index.ts";
+import { removeOldEscalations } from "./old-escalations.ts";
 import { forgetEndedTurns } from "./old-turns.ts";
 import { fewRows, freePages, livingHosts, type Database, type Schema } from "../storage/index.ts";
 
@@ -69,8 +70,7 @@ export function retentionKinds(
     {
       name: "escalations",
       keepMs: retention.escalationsDays * dayMs,
-      // An answer comes before the escalation expires.
-      removeSome: rowsOf("escalations", (before) => sql`expires_at < ${before}`),
+      removeSome: (before, most) => removeOldEscalations(database, before, most),
     },
     {
       name: "hosts",

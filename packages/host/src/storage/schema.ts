@@ -121,6 +121,10 @@ export interface Schema {
     requester: string;
     status: "pending" | "approved" | "denied" | "expired";
     expires_at: string;
+    /** Of a question about an act: the hash of who acts, for whom, and what the act needs. */
+    place: string | null;
+    /** Of a yes to an act: until when it can be used. */
+    permit_expires_at: string | null;
     content: string;
   };
   files: {

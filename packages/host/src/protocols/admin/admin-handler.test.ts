@@ -100,6 +100,14 @@ const rows: Readonly<Record<AdminRouteName, Row>> = {
       return { namespaceId };
     },
   },
+  showEscalation: {
+    method: "GET",
+    path: "/admin/v1/escalations/{namespaceId}/{id}",
+    async input({ stores }, namespaceId) {
+      const { id } = await askIn(stores, namespaceId);
+      return { namespaceId, id };
+    },
+  },
   approveEscalation: {
     method: "POST",
     path: "/admin/v1/escalations/approve",
@@ -392,6 +400,7 @@ describe("a path knows its verbs alone", () => {
     "/admin/v1/grants/derive": "POST",
     "/admin/v1/grants/revoke": "POST",
     "/admin/v1/escalations": "GET",
+    "/admin/v1/escalations/{namespaceId}/{id}": "GET",
     "/admin/v1/escalations/approve": "POST",
     "/admin/v1/escalations/deny": "POST",
     "/admin/v1/turns": "GET",

@@ -50,6 +50,11 @@ export function notFound(what: string): ServiceHttpError {
   return new ServiceHttpError(404, "not_found", `There is no ${what}.`);
 }
 
+/** 403: it is not for this operator to do. */
+export function forbidden(message: string): ServiceHttpError {
+  return new ServiceHttpError(403, "permission_denied", message);
+}
+
 /** 409: somebody else was first. */
 export function conflict(message: string): ServiceHttpError {
   return new ServiceHttpError(409, "conflict", message);

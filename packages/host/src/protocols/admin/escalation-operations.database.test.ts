@@ -11,6 +11,7 @@ import {
   changesIn,
   officeTime,
   escalation,
+  oona,
   openOffice,
   readPages,
   stateOf,
@@ -195,6 +196,7 @@ describe.each(databaseKinds)("escalations for operators on %s", (kind) => {
         status: "approved",
         decidedAt: officeTime,
         decidedBy: adminApi.operatorId,
+        approvals: [{ by: oona, at: officeTime, expiresAt: "2026-01-01T13:00:00Z", maxUses: 1 }],
         grantId: body.grant.id,
       });
       expect(await adminApi.stores.grants.list(namespaceId, { limit: 9 })).toEqual([body.grant]);

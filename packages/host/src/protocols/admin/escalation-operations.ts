@@ -1,19 +1,32 @@
-import type { EscalationRecord } from "../../management/index.ts";
-import { type Answered, approvedGrant } from "../../escalations/index.ts";
+import { principalKey } from "turnpike/contracts";
+import type { Operator } from "../../access/index.ts";
+import type { Answer, Answered } from "../../escalations/index.ts";
 import { GrantIdTakenError } from "../../grants/index.ts";
-import { conflict, invalid, notFound, paginate, type AdminOperations, type AdminServices } from "./admin-services.ts";
+import type { EscalationRecord } from "../../management/index.ts";
+import {
+  conflict,
+  forbidden,
+  invalid,
+  notFound,
+  paginate,
+  type AdminOperations,
+  type AdminServices,
+} from "./admin-services.ts";
 
-/** Reading and answering the escalations that turns ended with. */
+/** Reading and answering escalations. */
 export function escalationOperations({
-  stores: { escalations },
+  stores: { escalations, grants, turns },
   clock,
   wakeTurns,
-}: AdminServices): AdminOperations<"listEscalations" | "approveEscalation" | "denyEscalation"> {
-  const find = async (namespaceId: string, id: string, ask: string, at: string): Promise<EscalationRecord> => {
-    const escalation = await escalations.find(namespaceId, id, at);
-    if (escalation === undefined) throw notFound("escalation of this id in this tenant");
-    return done(escalation.ask === ask ? openOrClosed(escalation) : { kind: "other-request" });
-  };
+}: AdminServices): AdminOperations<"listEscalations" | "showEscalation" | "approveEscalation" | "denyEscalation"> {
+  const answerOf = (about: Pick<Answer, "namespaceId" | "id" | "ask">, operator: Operator): Answer => ({
+    namespaceId: about.namespaceId,
+    id: about.id,
+    ask: about.ask,
+    by: operator.id,
+    person: operator.actor,
+    at: clock().toISOString(),
+  });
   return {
     async listEscalations({ namespaceId, id, status, cursor, limit }) {
       const now = clock().toISOString();
@@ -34,29 +47,31 @@ export function escalationOperations({
       );
       return { escalations: items, ...next };
     },
-    async approveEscalation({ namespaceId, id, ask, expiresAt, maxUses }, operator) {
-      const at = clock().toISOString();
-      const escalation = await find(namespaceId, id, ask, at);
-      const approval = approvedGrant(escalation, { at, expiresAt, maxUses });
-      if (!approval.ok) throw invalid(`This cannot be approved: ${approval.problem}.`);
-      const { grant } = approval;
-      const change = { ...changeOf("escalation.approve", escalation), grantId: grant.id };
-      return operator.change(change, async () => {
-        const answered = await escalations
-          .approve({ namespaceId, id, ask, by: operator.id, at }, grant)
-          .catch(refuseTakenId);
-        const approved = { escalation: done(answered), grant };
+    async showEscalation({ namespaceId, id }) {
+      const escalation = await escalations.find(namespaceId, id, clock().toISOString());
+      if (escalation === undefined) throw notFound("escalation of this id in this tenant");
+      const { approval, grantId = approval?.grantId, executionId, requester } = escalation;
+      const grant = grantId === undefined ? undefined : await grants.findKept(namespaceId, grantId);
+      const turn = executionId === undefined ? undefined : await turns.findBy(namespaceId, executionId, requester);
+      return { escalation, ...(grant && { grant }), ...(turn && { turn: { ...turn, events: [...turn.events] } }) };
+    },
+    async approveEscalation({ expiresAt, maxUses, ...about }, operator) {
+      const answer = answerOf(about, operator);
+      const terms = { expiresAt, maxUses };
+      const expected = done(await escalations.previewApproval(answer, terms));
+      return operator.change(changeOf("escalation.approve", expected), async () => {
+        const { record: escalation, grant } = done(await escalations.approve(answer, terms).catch(refuseTakenId));
         wakeTurns();
-        return approved;
+        return { escalation, ...(grant && { grant }) };
       });
     },
-    async denyEscalation({ namespaceId, id, ask, reason }, operator) {
-      const at = clock().toISOString();
-      const escalation = await find(namespaceId, id, ask, at);
-      return operator.change(changeOf("escalation.deny", escalation), async () => {
-        const denied = done(await escalations.deny({ namespaceId, id, ask, by: operator.id, at }, reason));
+    async denyEscalation({ reason, ...about }, operator) {
+      const answer = answerOf(about, operator);
+      const expected = done(await escalations.previewDenial(answer));
+      return operator.change(changeOf("escalation.deny", expected), async () => {
+        const { record: escalation } = done(await escalations.deny(answer, reason));
         wakeTurns();
-        return { escalation: denied };
+        return { escalation };
       });
     },
   };
@@ -68,30 +83,39 @@ function refuseTakenId(error: unknown): never {
   throw error;
 }
 
-function changeOf(action: string, { namespaceId, id, requester }: EscalationRecord) {
-  return { namespaceId, action, receiver: requester, metadata: { escalation: id } };
+type Done = Extract<Answered, { kind: "done" }>;
+
+/** What the trail says of an answer. Arguments and payloads of an act are never on it. */
+function changeOf(action: string, { record, grant }: Done) {
+  const { namespaceId, id, ask, requester, status, approvals = [] } = record;
+  const metadata = { escalation: id, requestHash: ask, ...(status === "pending" && { approvals: approvals.length }) };
+  return { namespaceId, action, receiver: requester, metadata, ...(grant && { grantId: grant.id }) };
 }
 
-function openOrClosed(escalation: EscalationRecord): Answered {
-  return { kind: escalation.status === "pending" ? "done" : "closed", record: escalation };
-}
-
-/** The answered escalation. Throws when the answer came too late or was meant for another request. */
-function done(answered: Answered): EscalationRecord {
+/** The answered escalation. Throws when the answer does not count. */
+function done(answered: Answered): Done {
   switch (answered.kind) {
     case "done":
-      return answered.record;
+      return answered;
     case "unknown":
       throw notFound("escalation of this id in this tenant");
     case "other-request":
       throw conflict("/ask: this escalation requests something else. Look at it again before you answer.");
     case "closed":
       throw conflict(closedText(answered.record));
+    case "own-request":
+      throw forbidden("Nobody approves what they requested themselves: somebody else has to.");
+    case "same-person":
+      throw conflict("You have approved this already. A second person has to approve it, too.");
+    case "invalid":
+      throw invalid(`This cannot be approved: ${answered.problem}.`);
   }
 }
 
-function closedText({ status, decidedAt, grantId, expiresAt }: EscalationRecord): string {
+function closedText({ status, decidedAt, decidedBy, approvals = [], grantId, expiresAt }: EscalationRecord): string {
   if (status === "expired") return `This escalation expired ${expiresAt}. The agent has to request it again.`;
   const outcome = grantId === undefined ? status : `${status} as ${grantId}`;
-  return `This escalation was ${outcome} ${decidedAt ?? "before"}; it is answered once.`;
+  const people = approvals.map(({ by }) => principalKey(by)).join(" and ");
+  const who = status === "approved" && people !== "" ? people : decidedBy;
+  return `This escalation was ${outcome} ${decidedAt ?? "before"} by ${who ?? "somebody"}; it is answered once.`;
 }

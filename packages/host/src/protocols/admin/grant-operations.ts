@@ -2,6 +2,7 @@ import { parseInstant, samePrincipal, type Grant } from "turnpike/contracts";
 import { deriveGrant, type GrantState } from "turnpike/kernel";
 import { columnText } from "../../base/index.ts";
 import { GrantIdTakenError } from "../../grants/index.ts";
+import { permitPrefix } from "../../ledger/index.ts";
 import type { GrantEntry } from "../../management/index.ts";
 import { checkGrants, ruleText, type CheckedGrant } from "./check-grants.ts";
 import { conflict, invalid, notFound, type AdminOperations, type AdminServices } from "./admin-services.ts";
@@ -21,8 +22,10 @@ export function grantOperations({
       throw error;
     }
   };
-  /** Refuses a grant whose chain is invalid, so that nobody could ever use it. */
-  const requireChain = async (grant: Grant): Promise<void> => {
+  /** Refuses a grant whose uses would be counted as a permit's, and one whose chain is invalid: nobody could ever use it. */
+  const requireUsable = async (grant: Grant): Promise<void> => {
+    if (grant.id.startsWith(permitPrefix))
+      throw invalid('/id: expected an id that does not begin with "permit" and a line break, which permits have.');
     const now = clock().toISOString();
     for (const at of isBefore(grant.issuedAt, now) ? [grant.issuedAt, now] : [grant.issuedAt]) {
       const [{ chain } = { chain: undefined }] = await checkGrants(stores, [grant], at);
@@ -32,7 +35,7 @@ export function grantOperations({
   };
   return {
     async createGrant(grant, operator) {
-      await requireChain(grant);
+      await requireUsable(grant);
       return operator.change(changeOf("grant.create", grant), () => issue(grant));
     },
     async deriveGrant({ namespaceId, parentId, id, subject, capabilities, constraints }, operator) {
@@ -46,7 +49,7 @@ export function grantOperations({
       };
       const derived = deriveGrant(parent, constraints === undefined ? request : { ...request, constraints });
       if (!derived.ok) throw invalid(`This cannot be derived: ${ruleText(derived.reason)}`);
-      await requireChain(derived.grant);
+      await requireUsable(derived.grant);
       return operator.change(changeOf("grant.derive", derived.grant), () => issue(derived.grant));
     },
     async listGrants({ namespaceId, subject, issuer, state, resource, cursor, limit }) {

@@ -51,6 +51,7 @@ test("the document has every route of the operators with its body, its answer an
     "post /admin/v1/grants/derive: deriveGrant, DeriveGrantBody -> 201 Grant",
     "post /admin/v1/grants/revoke: revokeGrant, RevokeGrantBody -> 200 RevokeGrantAnswer",
     "get /admin/v1/escalations: listEscalations, nothing -> 200 ListEscalationsAnswer",
+    "get /admin/v1/escalations/{namespaceId}/{id}: showEscalation, nothing -> 200 ShowEscalationAnswer",
     "post /admin/v1/escalations/approve: approveEscalation, ApproveEscalationBody -> 200 ApproveEscalationAnswer",
     "post /admin/v1/escalations/deny: denyEscalation, DenyEscalationBody -> 200 DenyEscalationAnswer",
     "get /admin/v1/turns: listAllTurns, nothing -> 200 ListAllTurnsAnswer",
@@ -136,7 +137,7 @@ test("the schemas of bodies and answers are strict and refer to the contracts in
     properties: { descendants: { type: "array", items: { $ref: "#/components/schemas/Grant" } } },
     additionalProperties: false,
   });
-  expect(schemas["ApproveEscalationBody"]).toMatchObject({ required: ["namespaceId", "id", "ask", "expiresAt"] });
+  expect(schemas["ApproveEscalationBody"]).toMatchObject({ required: ["namespaceId", "id", "ask"] });
 });
 
 test("no reference leads nowhere, and nothing is there that nothing refers to", () => {

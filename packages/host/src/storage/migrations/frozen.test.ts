@@ -20,6 +20,7 @@ const frozen = {
     "0010-read-indexes 25f4c6323b8cd33a",
     "0011-retention 5c4e3f922a22a2de",
     "0012-turns b3848153ccd949c7",
+    "0013-permits 8bc0ce284a6ccd30",
   ],
   postgres: [
     "0001-kernel-stores ed0a4198b2c7b8da",
@@ -34,6 +35,7 @@ const frozen = {
     "0010-read-indexes 75e81bbf5be75541",
     "0011-retention 5c4e3f922a22a2de",
     "0012-turns b3848153ccd949c7",
+    "0013-permits 8bc0ce284a6ccd30",
   ],
 };
 

@@ -190,5 +190,17 @@ export const postgresMigrations: readonly Migration[] = [
       moveTurns,
     ],
   },
+  {
+    name: "0013-permits",
+    // What was said last about an act is found by its hash. Permits are found by what they are for until they lapse, and only
+    // an escalation that somebody said yes to has one.
+    statements: [
+      "alter table escalations add column place text",
+      "alter table escalations add column permit_expires_at text",
+      "create index escalations_by_ask on escalations (namespace_id, ask, id)",
+      `create index escalations_permits on escalations (namespace_id, place, permit_expires_at)
+         where permit_expires_at is not null`,
+    ],
+  },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.
 ];

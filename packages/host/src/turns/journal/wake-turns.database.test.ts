@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ToolResultSchema } from "turnpike/contracts";
 import { databaseKinds, newTenant, openFresh, openPair } from "../../../test/databases.ts";
-import { askIn, escalation, officeTime } from "../../../test/office.ts";
-import { grant } from "../../../test/records.ts";
+import { askIn, escalation, officeTime, oona } from "../../../test/office.ts";
 import {
   beginTurn,
   endedEntry,
@@ -30,12 +29,12 @@ async function waitFor({ turns }: Stores, { namespaceId, id, expiresAt }: Escala
 }
 
 function answerTo({ namespaceId, id, ask }: EscalationRecord) {
-  return { namespaceId, id, ask, by: "operator-1", at: officeTime };
+  return { namespaceId, id, ask, by: "operator-1", person: oona, at: officeTime };
 }
 
-function approval(record: EscalationRecord) {
-  const constraints = { expiresAt: tomorrow };
-  return grant(`approved-${record.id}`, { namespaceId: record.namespaceId, constraints });
+/** The terms of an approval, and the id of the grant that it issues. */
+function approval({ id }: EscalationRecord) {
+  return { expiresAt: tomorrow, id: `approved-${id}` };
 }
 
 /** What a turn that was woken finds as its answer. */

@@ -1,0 +1,91 @@
+import { parseInstant, samePrincipal, type Grant, type PrincipalRef } from "turnpike/contracts";
+import { InstantSchema, type EscalationRecord } from "../management/index.ts";
+import { approvedGrant, earlier, isLater } from "./approved-grant.ts";
+
+/** What somebody who says yes may narrow. */
+export interface ApprovalTerms {
+  /** When the grant, or the permit, ends; after the usual time unless given. */
+  expiresAt?: string | undefined;
+  /** How often a grant may be used. A permit is for one use. */
+  maxUses?: number | undefined;
+}
+
+/** Somebody's yes. */
+export interface Yes {
+  person: PrincipalRef;
+  at: string;
+  terms: ApprovalTerms;
+}
+
+/** The rules that every approval keeps to. */
+export interface ApprovalRules {
+  /** How many different people have to say yes. */
+  approvals: number;
+  /** How long a permit lasts unless the answer says when it ends. */
+  permitMs: number;
+}
+
+/** What becomes of an escalation by somebody's yes. */
+export type Approval =
+  /** Still pending while somebody else has to say yes, too. */
+  | { kind: "done"; record: EscalationRecord; grant?: Grant }
+  | { kind: "own-request" }
+  /** They said yes before; somebody else has to. */
+  | { kind: "same-person"; record: EscalationRecord }
+  | { kind: "invalid"; problem: string };
+
+/** How long the grant of an approval lasts unless the answer says when it ends. */
+const grantMs = 3_600_000;
+
+/**
+ * What a yes comes to. Nobody approves what they asked for themselves, and nobody counts twice, whatever credentials they
+ * have. Where two people say yes, the narrower terms of both hold. `carrier` is the grant that carries an act.
+ */
+export function approve(
+  record: EscalationRecord,
+  yes: Yes,
+  rules: ApprovalRules,
+  carrier: Grant | undefined,
+): Approval {
+  const { person, at, terms } = yes;
+  if (samePrincipal(person, record.requester)) return { kind: "own-request" };
+  const others = (record.approvals ?? []).filter(({ by }) => !samePrincipal(by, person));
+  const isEnough = others.length + 1 >= rules.approvals;
+  if (!isEnough && others.length < (record.approvals ?? []).length) return { kind: "same-person", record };
+  const approvals = [...others, { by: person, at, ...definedOf(terms) }];
+  const narrowest = narrowestOf(approvals);
+  const approved = { ...record, approvals, status: "approved" as const };
+  if (record.approval === undefined) {
+    const made = approvedGrant(record, { at, ...narrowest, expiresAt: narrowest.expiresAt ?? after(at, grantMs) });
+    if (!made.ok) return { kind: "invalid", problem: made.problem };
+    const { grant } = made;
+    return isEnough ? done({ ...approved, grantId: grant.id }, grant) : done({ ...record, approvals });
+  }
+  if (terms.maxUses !== undefined)
+    return { kind: "invalid", problem: "a yes to one act is for one use, so leave the number of uses out" };
+  const ends = earlier(carrier?.constraints.expiresAt, narrowest.expiresAt ?? after(at, rules.permitMs));
+  if (!isLater(ends, at)) return { kind: "invalid", problem: "it would have expired already" };
+  // As the host writes instants, so that they can be compared as texts.
+  return done(isEnough ? { ...approved, permitExpiresAt: InstantSchema.parse(ends) } : { ...record, approvals });
+}
+
+function done(record: EscalationRecord, grant?: Grant): Approval {
+  return { kind: "done", record, ...(grant && { grant }) };
+}
+
+type Given = NonNullable<EscalationRecord["approvals"]>;
+
+function narrowestOf(approvals: Given): { expiresAt?: string; maxUses?: number } {
+  let expiresAt: string | undefined;
+  for (const { expiresAt: end } of approvals) expiresAt = end === undefined ? expiresAt : earlier(expiresAt, end);
+  const maxUses = Math.min(...approvals.map(({ maxUses: most = Infinity }) => most));
+  return { ...(expiresAt !== undefined && { expiresAt }), ...(maxUses !== Infinity && { maxUses }) };
+}
+
+function definedOf({ expiresAt, maxUses }: ApprovalTerms): { expiresAt?: string; maxUses?: number } {
+  return { ...(expiresAt !== undefined && { expiresAt }), ...(maxUses !== undefined && { maxUses }) };
+}
+
+function after(at: string, ms: number): string {
+  return new Date((parseInstant(at) ?? 0) + ms).toISOString();
+}

@@ -1,0 +1,96 @@
+import { sql, type Transaction } from "kysely";
+import type { Question } from "turnpike/kernel";
+import type { EscalationRecord } from "../management/index.ts";
+import type { Database, Schema } from "../storage/index.ts";
+import { freshId, type NewEscalation } from "./escalation-records.ts";
+import { isPending, rowOf, type EscalationRow } from "./escalation-rows.ts";
+
+export interface QueueOptions {
+  /** How long an escalation can be answered. */
+  keepMs: number;
+  /** How many escalations of one actor may be open, of either kind. */
+  maxOpen: number;
+  /** Told of a new escalation in its transaction; not of a request that joins one that waits. */
+  onOpened?(transaction: Transaction<Schema>, record: EscalationRecord): Promise<unknown>;
+}
+
+/** Puts an escalation into the queue, or finds the one that waits with the same request. */
+export type OpenEscalation = (escalation: NewEscalation) => Promise<"full" | Question>;
+
+/** The advisory lock under which one actor's escalations are counted; its second half is the actor. */
+const actorLock = 7445;
+
+/** The one way into the queue, for requests of authority and for questions about acts. */
+export function createEscalationQueue(
+  { db, kind }: Database,
+  { maxOpen, onOpened }: Omit<QueueOptions, "keepMs">,
+): OpenEscalation {
+  return (escalation) =>
+    db.transaction().execute(async (transaction) => {
+      const asked = rowOf({ id: "", ...escalation });
+      if (kind === "postgres") await lockActor(transaction, asked);
+      await transaction
+        .updateTable("escalations")
+        .set({ status: "expired" })
+        .where("namespace_id", "=", asked.namespace_id)
+        .where("ask", "=", asked.ask)
+        .where(isPending)
+        .where("expires_at", "<=", escalation.requestedAt)
+        .execute();
+      const open = await transaction
+        .selectFrom("escalations")
+        .select(["ask", "id", "expires_at as expiresAt"])
+        .where("namespace_id", "=", asked.namespace_id)
+        .where("requester", "=", asked.requester)
+        .where(isPending)
+        .where("expires_at", ">", escalation.requestedAt)
+        .execute();
+      // The same request waits only once.
+      const same = open.find((other) => other.ask === asked.ask);
+      if (same !== undefined) return { id: same.id, expiresAt: same.expiresAt };
+      if (open.length >= maxOpen) return "full";
+      const record = { id: freshId(escalation.requestedAt, await lastId(transaction, asked)), ...escalation };
+      const { numInsertedOrUpdatedRows: inserted } = await transaction
+        .insertInto("escalations")
+        .values(rowOf(record))
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirst();
+      if (inserted === 0n) return pendingWith(transaction, asked);
+      await onOpened?.(transaction, record);
+      return { id: record.id, expiresAt: record.expiresAt };
+    });
+}
+
+type Request = Pick<EscalationRow, "namespace_id" | "ask">;
+
+async function lastId(transaction: Transaction<Schema>, { namespace_id, ask }: Request): Promise<string | undefined> {
+  const last = await transaction
+    .selectFrom("escalations")
+    .select("id")
+    .where("namespace_id", "=", namespace_id)
+    .where("ask", "=", ask)
+    .orderBy("id", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return last?.id;
+}
+
+/** The escalation that waits with a request; one from before requesters were kept is found by its request alone. */
+async function pendingWith(transaction: Transaction<Schema>, { namespace_id, ask }: Request): Promise<Question> {
+  return transaction
+    .selectFrom("escalations")
+    .select(["id", "expires_at as expiresAt"])
+    .where("namespace_id", "=", namespace_id)
+    .where("ask", "=", ask)
+    .where(isPending)
+    .executeTakeFirstOrThrow();
+}
+
+/** Makes escalations of one actor come one after the other, so that each is counted. */
+async function lockActor(
+  transaction: Transaction<Schema>,
+  { namespace_id, requester }: Pick<EscalationRow, "namespace_id" | "requester">,
+): Promise<void> {
+  const actor = JSON.stringify([namespace_id, requester]);
+  await sql`select pg_advisory_xact_lock(${actorLock}, hashtext(${actor}))`.execute(transaction);
+}

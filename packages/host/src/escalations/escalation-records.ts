@@ -1,0 +1,111 @@
+import { randomBytes } from "node:crypto";
+import {
+  principalKey,
+  type AccessContext,
+  type Act,
+  type AuthorizationRequest,
+  type Escalation,
+} from "turnpike/contracts";
+import type { ActToApprove } from "turnpike/kernel";
+import { canonicalJson, sha256 } from "../base/index.ts";
+import type { EscalationRecord } from "../management/index.ts";
+
+/** An escalation that is about to wait; it gets its id when it does. */
+export type NewEscalation = Omit<EscalationRecord, "id">;
+
+/** A request for authority that begins to wait. */
+export function authorityEscalation(context: AccessContext, escalation: Escalation, keepMs: number): NewEscalation {
+  const { reason, reviewer, requestedAuthority, requestedAt } = escalation;
+  const content = { ...originOf(context), reviewer, reason };
+  const request = requestedAuthority && { requestedAuthority };
+  return { ...content, ask: requestHash({ ...content, ...request }), ...request, ...timesOf(requestedAt, keepMs) };
+}
+
+/** A question about one act that begins to wait. Its owner is the reviewer. */
+export function actEscalation(
+  context: AccessContext,
+  { hash, act, request, grantId }: ActToApprove,
+  keepMs: number,
+): NewEscalation {
+  return {
+    ...originOf(context),
+    reviewer: context.owner,
+    reason: reasonOf(act),
+    ask: hash,
+    approval: { act, request, grantId },
+    ...timesOf(context.now, keepMs),
+  };
+}
+
+function originOf({ namespaceId, actor: requester, authority, purpose, traceId, executionId }: AccessContext) {
+  return { namespaceId, requester, authority, purpose, traceId, ...(executionId && { executionId }) };
+}
+
+function timesOf(requestedAt: string, keepMs: number) {
+  const requested = Date.parse(requestedAt);
+  return {
+    status: "pending" as const,
+    requestedAt: new Date(requested).toISOString(),
+    expiresAt: new Date(requested + keepMs).toISOString(),
+  };
+}
+
+function reasonOf(act: Act): string {
+  switch (act.kind) {
+    case "tool":
+      return `Approval is needed to call ${act.tool}.`;
+    case "resource":
+      return `Approval is needed to ${act.action} ${[act.resource.namespace, ...act.resource.path].join("/")}.`;
+    case "message":
+      return `Approval is needed to send a message to ${principalKey(act.receiver)}.`;
+    case "turn":
+      return `Approval is needed to start a turn of ${principalKey(act.agent)}.`;
+  }
+}
+
+/**
+ * Ids sort by age, those of one request whatever the clocks of hosts say: each comes after the last. The time in base 36
+ * has eight digits until the year 2059.
+ */
+export function freshId(requestedAt: string, last: string | undefined): string {
+  const lastTime = last === undefined ? -1 : Number.parseInt(last.slice(1, 9), 36);
+  const at = Math.max(Date.parse(requestedAt), lastTime + 1);
+  return `q${at.toString(36)}${randomBytes(4).toString("hex")}`;
+}
+
+/** Permits for acts that need the same, by the same actor for the same owner, are found by this hash. */
+export function placeOf(
+  { actor, authority, owner, purpose }: Pick<AccessContext, "actor" | "authority" | "owner" | "purpose">,
+  { action, resource }: AuthorizationRequest,
+): string {
+  return sha256(canonicalJson({ actor, authority, owner, purpose, action, resource }));
+}
+
+/** Whether an escalation still is what its hash says. The kernel made that of an act. */
+export function isUnchanged(record: EscalationRecord): boolean {
+  return record.approval !== undefined || requestHash(record) === record.ask;
+}
+
+type HashedFields = Pick<
+  EscalationRecord,
+  "namespaceId" | "requester" | "reviewer" | "authority" | "purpose" | "reason"
+> &
+  Partial<Pick<EscalationRecord, "requestedAuthority">>;
+
+/**
+ * The hash of everything that an approval would grant. An escalation that requests no authority has the hash of its
+ * reason instead.
+ */
+function requestHash({
+  namespaceId,
+  requester,
+  reviewer,
+  authority,
+  purpose,
+  reason,
+  requestedAuthority,
+}: HashedFields): string {
+  const { capabilities, constraints } = requestedAuthority ?? {};
+  const wanted = capabilities === undefined ? { reason } : { capabilities, constraints };
+  return sha256(canonicalJson({ namespaceId, requester, reviewer, authority, purpose, ...wanted }));
+}

@@ -1,0 +1,91 @@
+import { parseInstant, principalKey } from "turnpike/contracts";
+import type { Permit, PermitState, PermitStore } from "turnpike/kernel";
+import { columnText } from "../base/index.ts";
+import { permitPrefix, permitUse, type Ledger } from "../ledger/index.ts";
+import { InstantSchema, type EscalationRecord } from "../management/index.ts";
+import type { Database } from "../storage/index.ts";
+import { createEscalationQueue, type QueueOptions } from "./escalation-queue.ts";
+import { actEscalation, placeOf } from "./escalation-records.ts";
+import { recordOf, type EscalationRow } from "./escalation-rows.ts";
+
+export interface PermitOptions extends QueueOptions {
+  /** For how long a no counts, and that nobody answered in time. */
+  refusalMs: number;
+}
+
+interface FoundRow extends Pick<EscalationRow, "status" | "expires_at" | "content"> {
+  /** How often its permit was used; null when nobody tried. */
+  used: number | null;
+}
+
+const foundRows = `select status, expires_at, content, uses.used from escalations
+  left join uses on uses.namespace_id = escalations.namespace_id
+    and uses.grant_id = cast($3 as text) || escalations.id
+  where escalations.namespace_id = $1`;
+/** The questions about one act are asked one after the other, so the newest but one was answered before the newest. */
+const findSql = `${foundRows} and ask = $2 order by escalations.id desc limit 2`;
+const waitingSql = `${foundRows} and place = $2 and permit_expires_at > $4 and coalesce(uses.used, 0) = 0
+  order by escalations.id`;
+
+/**
+ * What people said about single acts. A question is an escalation, and a permit is one that was approved. Whether an answer
+ * still counts is judged by the time of whoever asks. A host whose clock is behind stops counting one no later than another
+ * host, for which it had lapsed, asked again.
+ */
+export function createPermitStore(database: Database, ledger: Ledger, options: PermitOptions): PermitStore {
+  const open = createEscalationQueue(database, options);
+  const said = (row: FoundRow, now: string): PermitState | undefined => {
+    const record = recordOf(row, now);
+    const { status, decidedAt = record.requestedAt, expiresAt, permitExpiresAt } = record;
+    const counts = (since: string): boolean => instantOf(now) < instantOf(since) + options.refusalMs;
+    switch (status) {
+      case "pending":
+        return { kind: "asked", question: { id: record.id, expiresAt } };
+      case "approved":
+        if ((row.used ?? 0) > 0 || permitExpiresAt === undefined || permitExpiresAt <= now) return undefined;
+        return { kind: "permitted", permit: permitOf(record, permitExpiresAt) };
+      case "denied":
+        return counts(decidedAt) ? { kind: "refused", reason: "approval_denied" } : undefined;
+      case "expired":
+        return counts(expiresAt) ? { kind: "refused", reason: "approval_expired" } : undefined;
+    }
+  };
+  return {
+    async find(namespaceId, hash, now) {
+      const at = InstantSchema.parse(now);
+      const parameters = [columnText(namespaceId), columnText(hash), permitPrefix];
+      const [newest, before] = await database.read<FoundRow>(findSql, parameters);
+      const state = newest && said(newest, at);
+      if (newest === undefined || state?.kind !== "asked" || before === undefined) return state;
+      // Somebody may have asked at the moment of an answer. One that had lapsed by then does not come back, and neither does
+      // a yes under another grant.
+      const { requestedAt, approval } = recordOf(newest, at);
+      const last = said(before, requestedAt > at ? requestedAt : at);
+      const isOther = last?.kind === "permitted" && last.permit.grantId !== approval?.grantId;
+      return last === undefined || isOther ? state : last;
+    },
+    async waiting(context, request) {
+      const now = InstantSchema.parse(context.now);
+      const parameters = [columnText(context.namespaceId), placeOf(context, request), permitPrefix, now];
+      const rows = await database.read<FoundRow>(waitingSql, parameters);
+      return rows.map((row) => {
+        const record = recordOf(row, now);
+        return permitOf(record, record.permitExpiresAt ?? now);
+      });
+    },
+    async use(namespaceId, permitId) {
+      const uses = [permitUse({ namespaceId, id: permitId })];
+      const outcome = await ledger.submit({ alternatives: [{ uses, entries: [] }] });
+      return outcome.kind === "kept" && outcome.alternative === 0;
+    },
+    ask: (context, act) => open(actEscalation(context, act, options.keepMs)),
+  };
+}
+
+function permitOf({ id, approval, approvals = [] }: EscalationRecord, expiresAt: string): Permit {
+  return { id, grantId: approval?.grantId ?? "", approvedBy: approvals.map(({ by }) => principalKey(by)), expiresAt };
+}
+
+function instantOf(text: string): number {
+  return parseInstant(text) ?? 0;
+}

@@ -1,7 +1,7 @@
 import type { EscalationRecord } from "../src/management/records.ts";
 /** An operators' office on a database: a host whose clock stands still, tokens, and ways to ask as anybody. */
 import type { AccessContext, AuditEvent, Escalation, PrincipalRef } from "turnpike/contracts";
-import { createKernel, type AuditSink, type Kernel, type KernelOptions } from "turnpike/kernel";
+import { createKernel, type ActToApprove, type AuditSink, type Kernel, type KernelOptions } from "turnpike/kernel";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -45,6 +45,8 @@ export interface OfficeOptions {
   pages?: Readonly<Record<string, () => Promise<Response>>>;
   kernel?: Partial<KernelOptions>;
   escalationMs?: number;
+  /** How many people have to approve an escalation. */
+  approvals?: number;
   /** The checkpoints of an office that was there before. */
   checkpointFile?: string;
 }
@@ -72,6 +74,8 @@ export interface Office {
   send<Body = Refusal>(as: Caller, method: string, path: string, body?: unknown): Promise<Answer<Body>>;
   get<Body>(path: string, query?: Readonly<Record<string, string | number>>): Promise<Answer<Body>>;
   post<Body>(path: string, body: unknown): Promise<Answer<Body>>;
+  /** Gives a person one more operator's credential, and posts with it. */
+  postAs(person: PrincipalRef): Promise<Office["post"]>;
 }
 
 const silent = { info() {}, warn() {}, error() {} };
@@ -89,10 +93,10 @@ function newCheckpointFile(given?: string): { file: string; keyFile: string } {
 
 /** Opens an office; its tenants are whatever its tests name. */
 export async function openOffice(database: Database, options: OfficeOptions = {}): Promise<Office> {
-  const { audit, rateLimit, pages, escalationMs = 86_400_000 } = options;
-  const stores = openStores(database, { escalationMs });
-  const { grants, usage, escalations } = stores;
-  const kernel = createKernel({ grants, usage, escalations, audit: stores.audit, ...options.kernel });
+  const { audit, rateLimit, pages, escalationMs = 86_400_000, approvals = 1 } = options;
+  const stores = openStores(database, { escalationMs, approvals });
+  const { grants, usage, escalations, permits } = stores;
+  const kernel = createKernel({ grants, usage, escalations, permits, audit: stores.audit, ...options.kernel });
   const time = { now: officeTime };
   const clock = (): Date => new Date(time.now);
   const { file, keyFile } = newCheckpointFile(options.checkpointFile);
@@ -139,8 +143,8 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
   const front = asFetch(createFront({ protocols: [protocol], log, metrics: createMetrics() }));
   const handler: Office["handler"] = async (request) =>
     protocol.owns(new URL(request.url).pathname) ? front(request) : undefined;
-  const send: Office["send"] = async <Body>(as: Caller, method: string, path: string, body?: unknown) => {
-    const headers = as === "nobody" ? {} : { authorization: `Bearer ${tokens[as]}` };
+  const request = async <Body>(token: string | undefined, method: string, path: string, body?: unknown) => {
+    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
     const sent = typeof body === "string" ? body : JSON.stringify(body);
     const init = { method, headers, ...(body !== undefined && { body: sent }) };
     const response = await handler(new Request(`http://host${path}`, init));
@@ -148,6 +152,8 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
     const text = await response.text();
     return { status: response.status, headers: response.headers, body: (text && JSON.parse(text)) as Body };
   };
+  const send: Office["send"] = (as, method, path, body) =>
+    request(as === "nobody" ? undefined : tokens[as], method, path, body);
   return {
     stores,
     checkpoints,
@@ -165,6 +171,11 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
     send,
     get: (path, query = {}) => send("operator", "GET", `${path}?${queryText(query)}`),
     post: (path, body) => send("operator", "POST", path, body),
+    async postAs(person) {
+      const owned = { ...operators, actor: person, owner: person };
+      const { token } = await stores.credentials.create({ namespaceId: "operators", access: owned });
+      return (path, body) => request(token, "POST", path, body);
+    },
   };
 }
 
@@ -237,6 +248,28 @@ export async function askIn(
   const [newest] = await escalations.list(namespaceId, { limit: 1, now: asked.requestedAt });
   if (newest === undefined) throw new Error("The escalation was not kept.");
   return newest;
+}
+
+/** What the request of an act needs unless a test says otherwise. */
+export const payment = { action: "pay", resource: { namespace: "bank", path: ["bob"] } };
+
+/** An act of the assistant that needs a yes. */
+export function actToApprove(changes: Partial<ActToApprove> = {}): ActToApprove {
+  const act = { kind: "tool" as const, tool: "bank.pay", arguments: { to: "bob", amount: 1 } };
+  return { hash: "1".repeat(64), act, request: payment, grantId: "grant-1", ...changes };
+}
+
+/** Asks about an act and returns the question as the queue keeps it. */
+export async function askAct(
+  { permits, escalations }: Pick<Stores, "permits" | "escalations">,
+  namespaceId: string,
+  changes: Partial<ActToApprove> = {},
+  who: Partial<AccessContext> = {},
+): Promise<EscalationRecord> {
+  const question = await permits.ask(context({ namespaceId, ...who }), actToApprove(changes));
+  const kept = question === "full" ? undefined : await escalations.find(namespaceId, question.id, officeTime);
+  if (kept === undefined) throw new Error("The question was not kept.");
+  return kept;
 }
 
 const tables = ["grants", "uses", "namespace_settings", "credentials", "escalations", "turns"] as const;

@@ -176,8 +176,8 @@ const calls: Row[] = [
   {
     name: "the use of a permit",
     run: ({ permits }) => permits.use(tenant, "q1"),
-    plan: ["uses_pkey"],
-    onPostgres: ["sorted", "uses_pkey"],
+    plan: ["escalations_pkey", "uses_pkey"],
+    onPostgres: ["escalations_pkey", "sorted", "uses_pkey"],
   },
   {
     name: "a turn that begins, and writes",

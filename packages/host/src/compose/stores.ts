@@ -2,7 +2,12 @@ import type { DecisionLedger, PermitStore } from "turnpike/kernel";
 import { createReadCache, createRevisions, type Database } from "../storage/index.ts";
 import { type AuditStore, createAuditStore } from "../audit/index.ts";
 import { createCredentialStore, keptCaller, type CredentialStore } from "../access/index.ts";
-import { createEscalationStore, createPermitStore, type EscalationStore } from "../escalations/index.ts";
+import {
+  createEscalationStore,
+  createPermitStore,
+  type EscalationOptions,
+  type EscalationStore,
+} from "../escalations/index.ts";
 import { createFileStore, type FileStore } from "../files/index.ts";
 import { createGrantStore, findGrant, type GrantStore, insertGrant } from "../grants/index.ts";
 import { createNamespaceSettingsStore, type NamespaceSettingsStore } from "../tool-namespaces/index.ts";
@@ -49,6 +54,10 @@ export interface StoreOptions {
   refusalMs?: number;
   /** How many messages wait in one inbox; 10,000 unless given. */
   unreadMessages?: number;
+  /** Told of a new escalation in its transaction. */
+  onOpened?: EscalationOptions["onOpened"];
+  /** Told of an answer in its transaction, once the turns that waited for it are woken. */
+  onAnswered?: EscalationOptions["onAnswered"];
 }
 
 /** Opens every store of a database. The stores that are read on every call share one cache. */
@@ -59,22 +68,25 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
   const revisions = createRevisions(database);
   const cache = createReadCache(revisions);
   const turns = createTurnJournal(database, ledger, { credentialOf: keptCaller });
-  const queue = { keepMs: escalationMs, maxOpen: openEscalations };
+  const { onOpened, onAnswered } = options;
+  const queue = { keepMs: escalationMs, maxOpen: openEscalations, ...(onOpened && { onOpened }) };
   const escalations = createEscalationStore(database, revisions, {
     ...queue,
     approvals,
     permitMs,
     issueGrant: insertGrant,
     findGrant,
-    onAnswered: (transaction, record, grant) =>
-      turns.wakeAnswered(transaction, {
+    async onAnswered(transaction, record, grant) {
+      await turns.wakeAnswered(transaction, {
         namespaceId: record.namespaceId,
         id: record.id,
         status: record.status === "approved" ? "approved" : "denied",
         grantId: grant?.id,
         grantExpiresAt: grant?.constraints.expiresAt,
         now: record.decidedAt ?? new Date().toISOString(),
-      }),
+      });
+      await onAnswered?.(transaction, record, grant);
+    },
   });
   return {
     grants: createGrantStore(database, cache, revisions),

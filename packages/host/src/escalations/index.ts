@@ -1,3 +1,3 @@
 export { type Answer, type Answered } from "./escalation-answers.ts";
-export { createEscalationStore, type EscalationStore } from "./escalation-store.ts";
+export { createEscalationStore, type EscalationOptions, type EscalationStore } from "./escalation-store.ts";
 export { createPermitStore } from "./permit-store.ts";

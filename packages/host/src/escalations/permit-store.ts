@@ -26,6 +26,7 @@ const foundRows = `select status, expires_at, content, uses.used from escalation
 const findSql = `${foundRows} and ask = $2 order by escalations.id desc limit 2`;
 const waitingSql = `${foundRows} and place = $2 and permit_expires_at > $4 and coalesce(uses.used, 0) = 0
   order by escalations.id`;
+const permitSql = "select id from escalations where namespace_id = $1 and id = $2 and permit_expires_at is not null";
 
 /**
  * What people said about single acts. A question is an escalation, and a permit is one that was approved. Whether an answer
@@ -74,6 +75,8 @@ export function createPermitStore(database: Database, ledger: Ledger, options: P
       });
     },
     async use(namespaceId, permitId) {
+      const [permit] = await database.read(permitSql, [columnText(namespaceId), columnText(permitId)]);
+      if (permit === undefined) return false;
       const uses = [permitUse({ namespaceId, id: permitId })];
       const outcome = await ledger.submit({ alternatives: [{ uses, entries: [] }] });
       return outcome.kind === "kept" && outcome.alternative === 0;

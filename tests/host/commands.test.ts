@@ -428,7 +428,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     );
     expect(await prints(words`escalation deny ${id} --tenant asks --reason No.`)).toEqual(
       refused(
-        `Refused (conflict): This escalation was approved as approved-q0000000000000000 ${sometime}; it is answered once.`,
+        `Refused (conflict): This escalation was approved as approved-q0000000000000000 ${sometime} by service:operator; it is answered once.`,
         again,
       ),
     );

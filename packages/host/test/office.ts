@@ -1,7 +1,14 @@
 import type { EscalationRecord } from "../src/management/records.ts";
 /** An operators' office on a database: a host whose clock stands still, tokens, and ways to ask as anybody. */
-import type { AccessContext, AuditEvent, Escalation, PrincipalRef } from "turnpike/contracts";
-import { createKernel, type ActToApprove, type AuditSink, type Kernel, type KernelOptions } from "turnpike/kernel";
+import type { AccessContext, Act, AuditEvent, Escalation, PrincipalRef } from "turnpike/contracts";
+import {
+  createKernel,
+  requestHash,
+  type ActToApprove,
+  type AuditSink,
+  type Kernel,
+  type KernelOptions,
+} from "turnpike/kernel";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -253,10 +260,15 @@ export async function askIn(
 /** What the request of an act needs unless a test says otherwise. */
 export const payment = { action: "pay", resource: { namespace: "bank", path: ["bob"] } };
 
-/** An act of the assistant that needs a yes. */
-export function actToApprove(changes: Partial<ActToApprove> = {}): ActToApprove {
-  const act = { kind: "tool" as const, tool: "bank.pay", arguments: { to: "bob", amount: 1 } };
-  return { hash: "1".repeat(64), act, request: payment, grantId: "grant-1", ...changes };
+/** A payment of the assistant's that needs a yes, in a tenant. */
+export function actToApprove(
+  namespaceId: string,
+  changes: Partial<ActToApprove> = {},
+  who: Partial<AccessContext> = {},
+): ActToApprove {
+  const act: Act = { kind: "tool", tool: "bank.pay", arguments: { to: "bob", amount: 1 } };
+  const hash = requestHash(context({ namespaceId, ...who }), changes.act ?? act);
+  return { hash, act, request: payment, grantId: "grant-1", ...changes };
 }
 
 /** Asks about an act and returns the question as the queue keeps it. */
@@ -266,7 +278,7 @@ export async function askAct(
   changes: Partial<ActToApprove> = {},
   who: Partial<AccessContext> = {},
 ): Promise<EscalationRecord> {
-  const question = await permits.ask(context({ namespaceId, ...who }), actToApprove(changes));
+  const question = await permits.ask(context({ namespaceId, ...who }), actToApprove(namespaceId, changes, who));
   const kept = question === "full" ? undefined : await escalations.find(namespaceId, question.id, officeTime);
   if (kept === undefined) throw new Error("The question was not kept.");
   return kept;

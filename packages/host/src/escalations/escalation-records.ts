@@ -6,7 +6,7 @@ import {
   type AuthorizationRequest,
   type Escalation,
 } from "turnpike/contracts";
-import type { ActToApprove } from "turnpike/kernel";
+import { requestHash, type ActToApprove } from "turnpike/kernel";
 import { canonicalJson, sha256 } from "../base/index.ts";
 import type { EscalationRecord } from "../management/index.ts";
 
@@ -18,7 +18,7 @@ export function authorityEscalation(context: AccessContext, escalation: Escalati
   const { reason, reviewer, requestedAuthority, requestedAt } = escalation;
   const content = { ...originOf(context), reviewer, reason };
   const request = requestedAuthority && { requestedAuthority };
-  return { ...content, ask: requestHash({ ...content, ...request }), ...request, ...timesOf(requestedAt, keepMs) };
+  return { ...content, ask: authorityHash({ ...content, ...request }), ...request, ...timesOf(requestedAt, keepMs) };
 }
 
 /** A question about one act that begins to wait. Its owner is the reviewer. */
@@ -81,9 +81,12 @@ export function placeOf(
   return sha256(canonicalJson({ actor, authority, owner, purpose, action, resource }));
 }
 
-/** Whether an escalation still is what its hash says. The kernel made that of an act. */
+/** Whether an escalation still is what its hash says. */
 export function isUnchanged(record: EscalationRecord): boolean {
-  return record.approval !== undefined || requestHash(record) === record.ask;
+  const { namespaceId, requester: actor, authority, reviewer: owner, purpose, approval } = record;
+  return approval === undefined
+    ? authorityHash(record) === record.ask
+    : requestHash({ namespaceId, actor, authority, owner, purpose }, approval.act) === record.ask;
 }
 
 type HashedFields = Pick<
@@ -96,7 +99,7 @@ type HashedFields = Pick<
  * The hash of everything that an approval would grant. An escalation that requests no authority has the hash of its
  * reason instead.
  */
-function requestHash({
+function authorityHash({
   namespaceId,
   requester,
   reviewer,

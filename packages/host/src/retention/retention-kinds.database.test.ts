@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { envelope } from "../../test/counting-api.ts";
 import { databaseKinds, openFresh, openPair } from "../../test/databases.ts";
-import { askIn, escalation } from "../../test/office.ts";
+import { askAct, askIn, escalation } from "../../test/office.ts";
 import { recordingLog } from "../../test/recording-log.ts";
 import { alice, auditEvent } from "../../test/records.ts";
 import {
@@ -130,6 +130,29 @@ describe.each(databaseKinds)("on %s", (kind) => {
     expect(await remove(database, "escalations", "2026-01-05T12:00:00.000Z")).toBe(2);
     const left = await stores.escalations.list("acme", { limit: 10, now: "2026-01-05T13:00:00.000Z" });
     expect(left.map(({ id, status }) => [id, status])).toEqual([[open.id, "pending"]]);
+  });
+
+  test("what was counted of a permit goes with its escalation and not before, in its tenant alone", async () => {
+    const database = await openFresh(kind);
+    const stores = openStores(database);
+    const useIn = async (namespaceId: string, now: string) => {
+      const { id, ask } = await askAct(stores, namespaceId, {}, { now });
+      await stores.escalations.approve({ namespaceId, id, ask, by: "oona", person: alice, at: now });
+      expect(await stores.permits.use(namespaceId, id)).toBe(true);
+      return `permit\n${id}`;
+    };
+    await useIn("acme", "2026-01-01T00:00:00.000Z");
+    await useIn("globex", "2026-01-01T00:00:00.000Z");
+    const kept = await useIn("acme", "2026-01-05T00:00:00.000Z");
+    await stores.usage.consume("acme", "grant-1", 9);
+    expect(await remove(database, "escalations", "2026-01-01T12:00:00.000Z")).toBe(0);
+    expect(await database.db.selectFrom("uses").selectAll().execute()).toHaveLength(4);
+    expect(await remove(database, "escalations", "2026-01-05T12:00:00.000Z")).toBe(2);
+    const uses = database.db.selectFrom("uses").select(["namespace_id", "grant_id"]).orderBy("grant_id");
+    expect(await uses.execute()).toEqual([
+      { namespace_id: "acme", grant_id: "grant-1" },
+      { namespace_id: "acme", grant_id: kept },
+    ]);
   });
 
   test("a call that comes while old rows go waits for a step or two, not for all of them", async () => {

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { databaseKinds, newLocation, openFresh, openHost, temporaryFolder } from "../../test/databases.ts";
+import { askAct } from "../../test/office.ts";
 import { builtFile, otherProcess } from "../../test/other-process.ts";
 import { recordingLog } from "../../test/recording-log.ts";
 import { alice, auditEvent, grant } from "../../test/records.ts";
@@ -92,6 +93,26 @@ describe.each(databaseKinds)("a deletion on %s", (kind) => {
     const late = openDeletion(database, undefined, { list: () => Promise.resolve(stale) });
     expect(await late.task.run(now, straight)).toBe(0);
     expect(await stores.grants.find("acme", "new")).toBeDefined();
+  });
+
+  test("removes questions, permits and what was counted of them, the permits first", async () => {
+    const database = await openFresh(kind);
+    const { stores, task } = openDeletion(database);
+    const { id, ask } = await askAct(stores, "acme");
+    await stores.escalations.approve({ namespaceId: "acme", id, ask, by: "one", person: alice, at: order.at });
+    expect(await stores.permits.use("acme", id)).toBe(true);
+    await askAct(stores, "globex");
+    await stores.tenants.begin("acme", order);
+    const watching: RunStep = async (work) => {
+      const result = await work();
+      const state = await stores.permits.find("acme", ask, order.at);
+      expect(state).toBeUndefined();
+      return result;
+    };
+    await task.run(now, watching);
+    expect(await database.db.selectFrom("uses").selectAll().execute()).toEqual([]);
+    const left = await database.db.selectFrom("escalations").select("namespace_id").execute();
+    expect(left).toEqual([{ namespace_id: "globex" }]);
   });
 
   test("leaves the trail of a later tenant of the same name alone, although it began before that one", async () => {

@@ -8,7 +8,11 @@ import { isFor, readQuestion, readState, required, unavailable, type Approval, t
 import type { CallOptions, Permit, PermitState, PermitStore, Question } from "./ports.ts";
 
 /** The request hash: equal for acts of equal content by the same actor, on the same authority, and for no others. */
-export function requestHash({ namespaceId, actor, authority, owner, purpose }: AccessContext, act: Act): string {
+export function requestHash(
+  context: Pick<AccessContext, "namespaceId" | "actor" | "authority" | "owner" | "purpose">,
+  act: Act,
+): string {
+  const { namespaceId, actor, authority, owner, purpose } = context;
   return sha256(canonicalJson({ namespaceId, actor, authority, owner, purpose, act }));
 }
 

@@ -1,5 +1,6 @@
 export type { TurnAdmission, TurnToAdmit } from "./admit-turn.ts";
 export { type Inactivity, prepareGrant } from "./active.ts";
+export { requestHash } from "./approval.ts";
 export { maxDelegationLinks, type ChainVerdict } from "./chain.ts";
 export { checkGrant, type GrantCheck, type GrantState } from "./check-grant.ts";
 export type { RunningAct } from "./covers.ts";

@@ -61,7 +61,7 @@ export function escalationOperations({
       const expected = done(await escalations.previewApproval(answer, terms));
       return operator.change(changeOf("escalation.approve", expected), async () => {
         const { record: escalation, grant } = done(await escalations.approve(answer, terms).catch(refuseTakenId));
-        wakeTurns();
+        if (escalation.status !== "pending") wakeTurns();
         return { escalation, ...(grant && { grant }) };
       });
     },

@@ -1,0 +1,238 @@
+import { describe, expect, test } from "vitest";
+import type { Grant, TurnEvent } from "turnpike/contracts";
+import { databaseKinds, newTenant, openPair, sharedDatabase } from "../../../test/databases.ts";
+import {
+  askAct,
+  askIn,
+  changesIn,
+  officeTime,
+  oona,
+  openOffice,
+  stateOf,
+  type Office,
+  type OfficeOptions,
+  type Refusal,
+} from "../../../test/office.ts";
+import { alice, assistant, grant } from "../../../test/records.ts";
+import { beginTurn, eventEntries, progress, turnToBegin } from "../../../test/turn-journals.ts";
+import type { EscalationRecord } from "../../management/index.ts";
+
+interface Shown {
+  escalation: EscalationRecord;
+  grant?: Grant;
+  turn?: { state: { status: string }; events: TurnEvent[] };
+}
+
+const path = "/admin/v1/escalations";
+const carol = { kind: "human", userId: "carol" } as const;
+
+function about({ namespaceId, id, ask }: EscalationRecord) {
+  return { namespaceId, id, ask };
+}
+
+describe.each(databaseKinds)("operators and acts that need a yes on %s", (kind) => {
+  const open = sharedDatabase(kind);
+  const office = async (options: OfficeOptions = {}): Promise<Office> => openOffice(await open(), options);
+
+  test("a yes makes a permit and no grant, and the trail names the hash and nothing of the act", async () => {
+    const adminApi = await office();
+    const namespaceId = newTenant();
+    const act = { kind: "tool", tool: "bank.pay", arguments: { to: "a secret account" } } as const;
+    const record = await askAct(adminApi.stores, namespaceId, { act });
+    const { status, body } = await adminApi.post(`${path}/approve`, about(record));
+    expect([status, body]).toEqual([
+      200,
+      {
+        escalation: {
+          ...record,
+          status: "approved",
+          approvals: [{ by: oona, at: officeTime }],
+          decidedAt: officeTime,
+          decidedBy: adminApi.operatorId,
+          permitExpiresAt: "2026-01-01T12:15:00.000Z",
+        },
+      },
+    ]);
+    expect(await adminApi.stores.grants.list(namespaceId, { limit: 9 })).toEqual([]);
+    const events = await changesIn(adminApi, namespaceId);
+    const said = { action: "escalation.approve", actor: oona, receiver: assistant };
+    const metadata = { escalation: record.id, requestHash: record.ask, operator: adminApi.operatorId };
+    expect(events).toMatchObject([
+      { ...said, outcome: "allowed", metadata },
+      { ...said, outcome: "succeeded", metadata },
+    ]);
+    expect(JSON.stringify(events)).not.toContain("secret");
+    expect(adminApi.wakes()).toBe(1);
+  });
+
+  test("a no is on the trail with the hash, and makes nothing", async () => {
+    const adminApi = await office();
+    const record = await askAct(adminApi.stores, newTenant());
+    const sent = { ...about(record), reason: "Not to him." };
+    const { status, body } = await adminApi.post<Shown>(`${path}/deny`, sent);
+    expect([status, body.escalation.status]).toEqual([200, "denied"]);
+    const events = await changesIn(adminApi, record.namespaceId);
+    expect(events.at(-1)).toMatchObject({ action: "escalation.deny", metadata: { requestHash: record.ask } });
+    const state = await adminApi.stores.permits.find(record.namespaceId, record.ask, officeTime);
+    expect(state).toEqual({ kind: "refused", reason: "approval_denied" });
+  });
+
+  test("several uses of one act cannot be approved, and the answer says so", async () => {
+    const adminApi = await office();
+    const record = await askAct(adminApi.stores, newTenant());
+    const { status, body } = await adminApi.post<Refusal>(`${path}/approve`, { ...about(record), maxUses: 2 });
+    expect([status, body.error.code]).toEqual([400, "invalid_request"]);
+    expect(body.error.message).toContain("one use");
+    expect(await changesIn(adminApi, record.namespaceId)).toEqual([]);
+  });
+
+  for (const name of ["act", "request for authority"] as const) {
+    test(`nobody approves their own ${name}`, async () => {
+      const adminApi = await office();
+      const namespaceId = newTenant();
+      const who = { actor: carol };
+      const record =
+        name === "act"
+          ? await askAct(adminApi.stores, namespaceId, {}, who)
+          : await askIn(adminApi.stores, namespaceId, undefined, who);
+      const before = await stateOf(await open(), namespaceId);
+      const post = await adminApi.postAs(carol);
+      const { status, body } = await post<Refusal>(`${path}/approve`, about(record));
+      expect([status, body.error.code]).toEqual([403, "permission_denied"]);
+      expect(await stateOf(await open(), namespaceId)).toEqual(before);
+      expect((await post(`${path}/deny`, { ...about(record), reason: "I changed my mind." })).status).toBe(200);
+    });
+
+    test(`with the rule of two people, the first yes to an ${name} is kept and told, and a second person's counts`, async () => {
+      const adminApi = await office({ approvals: 2 });
+      const namespaceId = newTenant();
+      const record = await (name === "act" ? askAct : askIn)(adminApi.stores, namespaceId);
+      const first = await adminApi.post<Shown>(`${path}/approve`, about(record));
+      const approvals = [{ by: oona, at: officeTime }];
+      expect([first.status, first.body]).toEqual([200, { escalation: { ...record, approvals } }]);
+      const [listed] = await adminApi.stores.escalations.list(namespaceId, { limit: 9, now: officeTime });
+      expect(listed).toEqual(first.body.escalation);
+      expect(await adminApi.stores.grants.list(namespaceId, { limit: 9 })).toEqual([]);
+      expect(adminApi.wakes()).toBe(0);
+      const said = { escalation: record.id, requestHash: record.ask, approvals: 1 };
+      expect((await changesIn(adminApi, namespaceId)).at(-1)).toMatchObject({ outcome: "succeeded", metadata: said });
+
+      for (const post of [adminApi.post, await adminApi.postAs(oona)]) {
+        const again = await post<Refusal>(`${path}/approve`, about(record));
+        expect([again.status, again.body.error.code]).toEqual([409, "conflict"]);
+        expect(again.body.error.message).toContain("second person");
+      }
+      const second = await (await adminApi.postAs(carol))<Shown>(`${path}/approve`, about(record));
+      expect(second.body.escalation).toMatchObject({ status: "approved", approvals: [{ by: oona }, { by: carol }] });
+      expect(second.body.grant === undefined).toBe(name === "act");
+      const late = await (await adminApi.postAs(alice))<Refusal>(`${path}/approve`, about(record));
+      expect(late.status).toBe(409);
+      expect(late.body.error.message).toContain("human:oona and human:carol");
+    });
+  }
+
+  test("with the rule of two people, a grant is of the narrower terms of both", async () => {
+    const adminApi = await office({ approvals: 2 });
+    const record = await askIn(adminApi.stores, newTenant());
+    await adminApi.post(`${path}/approve`, { ...about(record), maxUses: 1 });
+    const expiresAt = "2026-01-01T12:10:00Z";
+    const post = await adminApi.postAs(carol);
+    const { body } = await post<Shown>(`${path}/approve`, { ...about(record), expiresAt, maxUses: 2 });
+    expect(body.grant?.constraints).toEqual({ purposes: ["support"], expiresAt, maxUses: 1 });
+  });
+
+  test("the grant of an approval that names no end lasts for an hour", async () => {
+    const adminApi = await office();
+    const record = await askIn(adminApi.stores, newTenant());
+    const { body } = await adminApi.post<Shown>(`${path}/approve`, about(record));
+    expect(body.grant?.constraints.expiresAt).toBe("2026-01-01T13:00:00.000Z");
+  });
+
+  const tampered: { name: string; change(record: EscalationRecord): unknown }[] = [
+    {
+      name: "is of other arguments",
+      change: ({ approval, ...record }) => ({
+        ...record,
+        approval: { ...approval, act: { ...approval?.act, arguments: { to: "bob", amount: 0 } } },
+      }),
+    },
+    { name: "is somebody else's", change: (record) => ({ ...record, requester: carol }) },
+    { name: "is for another owner", change: (record) => ({ ...record, reviewer: carol }) },
+    { name: "is for another purpose", change: (record) => ({ ...record, purpose: "spying" }) },
+  ];
+  for (const { name, change } of tampered) {
+    test(`an act that was changed in the database and now ${name} is not approved`, async () => {
+      const adminApi = await office();
+      const record = await askAct(adminApi.stores, newTenant());
+      const rows = (await open()).db.updateTable("escalations").where("namespace_id", "=", record.namespaceId);
+      await rows.set({ content: JSON.stringify(change(record)) }).execute();
+      expect((await adminApi.post(`${path}/approve`, about(record))).status).toBe(409);
+      const found = await adminApi.stores.permits.find(record.namespaceId, record.ask, officeTime);
+      expect(found?.kind).toBe("asked");
+    });
+  }
+
+  describe("one escalation is shown", () => {
+    const show = async ({ get }: Office, { namespaceId, id }: EscalationRecord) =>
+      get<Shown & Refusal>(`${path}/${namespaceId}/${id}`);
+
+    test("with the act, the grant that carries it, and what the turn has done so far", async () => {
+      const adminApi = await office();
+      const namespaceId = newTenant();
+      const carrier = grant("grant-1", { namespaceId });
+      await adminApi.stores.grants.issue(carrier);
+      const pen = await beginTurn(adminApi.stores.turns, turnToBegin(namespaceId, "turn-1"));
+      await pen.write(eventEntries(0, 2), progress);
+      const record = await askAct(adminApi.stores, namespaceId, {}, { executionId: "turn-1" });
+      const { status, body } = await show(adminApi, record);
+      expect(status).toBe(200);
+      expect(body.escalation).toEqual(record);
+      expect(body.escalation.approval?.act).toMatchObject({ arguments: { to: "bob", amount: 1 } });
+      expect(body.grant).toEqual(carrier);
+      expect([body.turn?.state.status, body.turn?.events.length]).toEqual(["running", 2]);
+    });
+
+    test("without what is not there, and not in another tenant", async () => {
+      const adminApi = await office();
+      const record = await askAct(adminApi.stores, newTenant(), {}, { executionId: "gone" });
+      expect((await show(adminApi, record)).body).toEqual({ escalation: record });
+      const elsewhere = await show(adminApi, { ...record, namespaceId: newTenant() });
+      expect([elsewhere.status, elsewhere.body.error.code]).toEqual([404, "not_found"]);
+    });
+
+    test("with the grant that its approval issued", async () => {
+      const adminApi = await office();
+      const record = await askIn(adminApi.stores, newTenant());
+      const { body } = await adminApi.post<Shown>(`${path}/approve`, about(record));
+      expect((await show(adminApi, record)).body).toEqual(body);
+    });
+  });
+
+  test("no grant is issued or derived under the name of a permit", async () => {
+    const adminApi = await office();
+    const namespaceId = newTenant();
+    const wanted = grant("permit\nq1", { namespaceId });
+    const issued = await adminApi.post<Refusal>("/admin/v1/grants", wanted);
+    expect([issued.status, issued.body.error.code]).toEqual([400, "invalid_request"]);
+    await adminApi.stores.grants.issue(grant("parent", { namespaceId, constraints: { delegationDepth: 1 } }));
+    const child = { namespaceId, parentId: "parent", id: "permit\nq1", subject: alice };
+    const derived = await adminApi.post<Refusal>("/admin/v1/grants/derive", child);
+    expect([derived.status, derived.body.error.message.includes("/id")]).toEqual([400, true]);
+  });
+});
+
+test("of a yes and a no at once on two hosts one counts, and the other operator is told who was first and when", async () => {
+  const [here, there] = await Promise.all((await openPair()).map((database) => openOffice(database)));
+  if (!here || !there) throw new Error("An office is missing.");
+  for (let round = 0; round < 5; round += 1) {
+    const record = await askAct(here.stores, newTenant());
+    const [yes, no] = await Promise.all([
+      here.post<Refusal>(`${path}/approve`, about(record)),
+      there.post<Refusal>(`${path}/deny`, { ...about(record), reason: "No." }),
+    ]);
+    expect([yes.status, no.status].toSorted()).toEqual([200, 409]);
+    const told = (yes.status === 409 ? yes : no).body.error.message;
+    const who = yes.status === 409 ? there.operatorId : "human:oona";
+    expect(told).toContain(`${officeTime} by ${who}`);
+  }
+});

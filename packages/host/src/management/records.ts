@@ -41,14 +41,14 @@ export type CredentialRecord = z.infer<typeof CredentialRecordSchema>;
 
 export const EscalationStatusSchema = z.enum(["pending", "approved", "denied", "expired"]);
 
-export const ApprovalRequestSchema = z.strictObject({
+const ApprovalRequestSchema = z.strictObject({
   act: ActSchema,
   /** What the act needs, and the grant that carries it once somebody said yes. */
   request: AuthorizationRequestSchema,
   grantId: IdentifierSchema,
 });
 
-export const GivenApprovalSchema = z.strictObject({
+const GivenApprovalSchema = z.strictObject({
   by: PrincipalRefSchema,
   at: TimestampSchema,
   /** The terms that they named. Where two people approve, the narrower ones hold. */

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from "vitest";
 import { AuditEventSchema } from "turnpike/contracts";
 import { z } from "zod";
+import { adminRows, placesOf, type AdminRow, type Input } from "../../../test/admin-rows.ts";
 import { newTenant } from "../../../test/databases.ts";
 import {
-  askIn,
   changesIn,
   officeTime,
   oona,
@@ -14,227 +14,13 @@ import {
   type OfficeOptions,
   type Refusal,
 } from "../../../test/office.ts";
-import { access, alice, assistant, auditEvent, grant } from "../../../test/records.ts";
-import { beginTurn, turnToBegin } from "../../../test/turn-journals.ts";
+import { access, alice, grant } from "../../../test/records.ts";
 import type { Database } from "../../storage/database.ts";
 import { openDatabase } from "../../storage/open-database.ts";
 import { createRateLimit } from "../../access/rate-limit.ts";
 import { adminRoutes, type AdminRoute, type AdminRouteName } from "../../management/admin-routes.ts";
 
-type Input = Readonly<Record<string, unknown>>;
-
-/** One route as the wire knows it, with an input that it takes. */
-interface Row {
-  method: "GET" | "POST";
-  path: string;
-  /** What a POST that succeeds answers. */
-  status?: 200 | 201;
-  /** How the trail calls the change; absent when nothing changes. */
-  action?: string;
-  input(office: Office, tenant: string): Input | Promise<Input>;
-}
-
-const rows: Readonly<Record<AdminRouteName, Row>> = {
-  createCredential: {
-    method: "POST",
-    path: "/admin/v1/credentials",
-    status: 201,
-    action: "credential.create",
-    input: (_office, namespaceId) => ({ namespaceId, access, expiresAt: "2099-01-01T00:00:00Z" }),
-  },
-  listCredentials: {
-    method: "GET",
-    path: "/admin/v1/credentials",
-    async input({ stores }, namespaceId) {
-      await stores.credentials.create({ namespaceId, access });
-      return { namespaceId };
-    },
-  },
-  revokeCredential: {
-    method: "POST",
-    path: "/admin/v1/credentials/revoke",
-    status: 200,
-    action: "credential.revoke",
-    input: async ({ stores }, namespaceId) => ({ id: (await stores.credentials.create({ namespaceId, access })).id }),
-  },
-  createGrant: {
-    method: "POST",
-    path: "/admin/v1/grants",
-    status: 201,
-    action: "grant.create",
-    input: (_office, namespaceId) => ({ ...grant("grant-1", { namespaceId }) }),
-  },
-  deriveGrant: {
-    method: "POST",
-    path: "/admin/v1/grants/derive",
-    status: 201,
-    action: "grant.derive",
-    async input({ stores }, namespaceId) {
-      await stores.grants.issue(grant("parent", { namespaceId, constraints: { delegationDepth: 1 } }));
-      return { namespaceId, parentId: "parent", id: "child", subject: alice };
-    },
-  },
-  listGrants: {
-    method: "GET",
-    path: "/admin/v1/grants",
-    async input({ stores }, namespaceId) {
-      await stores.grants.issue(grant("grant-1", { namespaceId, constraints: { maxUses: 3 } }));
-      return { namespaceId };
-    },
-  },
-  revokeGrant: {
-    method: "POST",
-    path: "/admin/v1/grants/revoke",
-    status: 200,
-    action: "grant.revoke",
-    async input({ stores }, namespaceId) {
-      await stores.grants.issue(grant("grant-1", { namespaceId }));
-      return { namespaceId, id: "grant-1" };
-    },
-  },
-  listEscalations: {
-    method: "GET",
-    path: "/admin/v1/escalations",
-    async input({ stores }, namespaceId) {
-      await askIn(stores, namespaceId);
-      return { namespaceId };
-    },
-  },
-  showEscalation: {
-    method: "GET",
-    path: "/admin/v1/escalations/{namespaceId}/{id}",
-    async input({ stores }, namespaceId) {
-      const { id } = await askIn(stores, namespaceId);
-      return { namespaceId, id };
-    },
-  },
-  approveEscalation: {
-    method: "POST",
-    path: "/admin/v1/escalations/approve",
-    status: 200,
-    action: "escalation.approve",
-    async input({ stores }, namespaceId) {
-      const { id, ask } = await askIn(stores, namespaceId);
-      return { namespaceId, id, ask, expiresAt: "2026-01-02T00:00:00Z", maxUses: 1 };
-    },
-  },
-  denyEscalation: {
-    method: "POST",
-    path: "/admin/v1/escalations/deny",
-    status: 200,
-    action: "escalation.deny",
-    async input({ stores }, namespaceId) {
-      const { id, ask } = await askIn(stores, namespaceId);
-      return { namespaceId, id, ask, reason: "The diary stays private." };
-    },
-  },
-  listAllTurns: {
-    method: "GET",
-    path: "/admin/v1/turns",
-    async input({ stores }, namespaceId) {
-      await beginTurn(stores.turns, turnToBegin(namespaceId, "turn-1"));
-      return { namespaceId, status: "running,waiting" };
-    },
-  },
-  inspectTurn: {
-    method: "GET",
-    path: "/admin/v1/turns/{namespaceId}/{executionId}",
-    async input({ stores }, namespaceId) {
-      await beginTurn(stores.turns, turnToBegin(namespaceId, "turn/1"));
-      return { namespaceId, executionId: "turn/1", actor: "agent:assistant" };
-    },
-  },
-  cancelAnyTurn: {
-    method: "POST",
-    path: "/admin/v1/turns/{namespaceId}/{executionId}/cancel",
-    status: 200,
-    action: "turn.cancel",
-    async input({ stores }, namespaceId) {
-      await beginTurn(stores.turns, turnToBegin(namespaceId, "turn-1"));
-      return { namespaceId, executionId: "turn-1" };
-    },
-  },
-  listAudit: {
-    method: "GET",
-    path: "/admin/v1/audit",
-    async input({ stores }, namespaceId) {
-      await stores.audit.record(auditEvent("event-1", { namespaceId }));
-      return { namespaceId };
-    },
-  },
-  verifyAudit: {
-    method: "GET",
-    path: "/admin/v1/audit/verify",
-    async input({ stores }, namespaceId) {
-      await stores.audit.record(auditEvent("event-1", { namespaceId }));
-      return { namespaceId };
-    },
-  },
-  verifyAuditHeads: {
-    method: "POST",
-    path: "/admin/v1/audit/verify",
-    status: 200,
-    async input({ stores }, namespaceId) {
-      await stores.audit.record(auditEvent("event-1", { namespaceId }));
-      const { heads } = await stores.audit.verify(namespaceId);
-      return { namespaceId, heads: heads.map((head) => ({ ...head, checkpoint: { sequence: 1, at: officeTime } })) };
-    },
-  },
-  exportAudit: {
-    method: "POST",
-    path: "/admin/v1/audit/export",
-    status: 200,
-    async input({ stores }, namespaceId) {
-      await stores.audit.record(auditEvent("1", { namespaceId }));
-      return { namespaceId, before: "2099-01-01T00:00:00Z" };
-    },
-  },
-  readCheckpoints: { method: "GET", path: "/admin/v1/audit/checkpoints", input: () => ({ from: 0 }) },
-  readAuditKey: { method: "GET", path: "/admin/v1/audit/key", input: () => ({}) },
-  deleteTenant: {
-    method: "POST",
-    path: "/admin/v1/tenants/delete",
-    status: 200,
-    action: "tenant.delete",
-    async input({ stores }, namespaceId) {
-      await stores.grants.issue(grant("grant-1", { namespaceId }));
-      return { namespaceId, confirm: namespaceId };
-    },
-  },
-  explain: {
-    method: "POST",
-    path: "/admin/v1/explanations",
-    status: 200,
-    async input({ stores }, namespaceId) {
-      await stores.grants.issue(grant("grant-1", { namespaceId }));
-      const resource = { namespace: "files", path: ["diary"] };
-      return { namespaceId, actor: assistant, owner: alice, purpose: "support", action: "read", resource };
-    },
-  },
-  explainDenial: {
-    method: "POST",
-    path: "/admin/v1/explanations/denial",
-    status: 200,
-    async input({ stores }, namespaceId) {
-      await stores.audit.record(auditEvent("1", { namespaceId, outcome: "denied", reason: "no_matching_grant" }));
-      return { namespaceId, traceId: "trace-1" };
-    },
-  },
-  readNamespaces: {
-    method: "GET",
-    path: "/admin/v1/namespaces",
-    input: (_office, namespaceId) => ({ namespaceId, actor: "agent:assistant" }),
-  },
-  changeNamespaces: {
-    method: "POST",
-    path: "/admin/v1/namespaces",
-    status: 200,
-    action: "namespaces.update",
-    input: (_office, namespaceId) => ({ namespaceId, actor: assistant, update: { enable: ["files"] } }),
-  },
-};
-
-const table = Object.entries(rows) as [AdminRouteName, Row][];
+const table = Object.entries(adminRows) as [AdminRouteName, AdminRow][];
 const changing = table.filter(([, { action }]) => action !== undefined);
 const posts = table.filter(([name]) => hasBody(name));
 const queries = table.filter(([name]) => !hasBody(name));
@@ -256,7 +42,7 @@ async function open(options?: OfficeOptions): Promise<{ office: Office; database
 /** Sends an input as its route takes it. */
 function sendTo<Body = unknown>(
   office: Office,
-  row: Row,
+  row: AdminRow,
   input: Input,
   as: "operator" | "agent" | "nobody" = "operator",
 ) {
@@ -264,12 +50,6 @@ function sendTo<Body = unknown>(
   if (posts.some(([, post]) => post === row)) return office.send<Body>(as, method, row.path, input);
   const { path, query } = placesOf(row, input as Record<string, string>);
   return office.send<Body>(as, method, `${path}?${queryText(query)}`);
-}
-
-/** The path of a row with what belongs there, and what is left for the query. */
-function placesOf(row: Row, input: Readonly<Record<string, string>>) {
-  const path = row.path.replaceAll(/\{(\w+)\}/g, (_, key: string) => encodeURIComponent(input[key] ?? ""));
-  return { path, query: Object.fromEntries(Object.entries(input).filter(([key]) => !row.path.includes(`{${key}}`))) };
 }
 
 function fails(): Promise<never> {
@@ -530,7 +310,7 @@ describe("what an operator changes is on the trail of the tenant it concerns", (
 
 describe("a body that does not fit is refused with its place, and its values are not repeated", () => {
   const secret = "do-not-repeat-me";
-  const refused = async (row: Row, change: (input: Input) => unknown) => {
+  const refused = async (row: AdminRow, change: (input: Input) => unknown) => {
     const { office, database } = await open();
     const tenant = newTenant();
     const input = await row.input(office, tenant);
@@ -579,7 +359,7 @@ function keysOf(name: AdminRouteName): string[] {
 
 describe("a query that does not fit is refused with its place, and its values are not repeated", () => {
   const secret = "do-not-repeat-me";
-  const refused = async ({ method, path }: Pick<Row, "method" | "path">, query: string): Promise<string> => {
+  const refused = async ({ method, path }: Pick<AdminRow, "method" | "path">, query: string): Promise<string> => {
     const { office } = await open();
     const { status, body } = await office.send("operator", method, `${path}?${query}`);
     expect([status, body.error.code]).toEqual([400, "invalid_request"]);
@@ -621,13 +401,13 @@ describe("a query that does not fit is refused with its place, and its values ar
 
   for (const limit of ["0", "-1", "501", "1.5", "all", "", "NaN", "Infinity"]) {
     test(`a page of ${JSON.stringify(limit)}`, async () => {
-      expect(await refused(rows.listCredentials, queryText({ limit }))).toMatch(/^\/limit: expected/);
+      expect(await refused(adminRows.listCredentials, queryText({ limit }))).toMatch(/^\/limit: expected/);
     });
   }
 
   test("a repeated key is named as any other place: as a pointer, with an end, and with nothing hidden in it", async () => {
     const key = `a/b\u0000${"x".repeat(500)}`;
-    const message = await refused(rows.listCredentials, `${queryText({ [key]: 1 })}&${queryText({ [key]: 2 })}`);
+    const message = await refused(adminRows.listCredentials, `${queryText({ [key]: 1 })}&${queryText({ [key]: 2 })}`);
     expect(message).toMatch(/^\/a~1b\\u\{0\}x+/);
     expect(message.length).toBeLessThan(200);
   });
@@ -639,8 +419,8 @@ describe("secrets", () => {
     const tenant = newTenant();
     const made = await sendTo<{ id: string; token: string }>(
       office,
-      rows.createCredential,
-      await rows.createCredential.input(office, tenant),
+      adminRows.createCredential,
+      await adminRows.createCredential.input(office, tenant),
     );
     expect(made.body.token).toMatch(/^tp_[0-9a-f]{16}_[0-9a-f]{64}$/);
     const answers: unknown[] = [];

@@ -1,0 +1,224 @@
+/** Every route of the operators as the wire knows it, with an input that it takes. */
+import type { AdminRouteName } from "../src/management/admin-routes.ts";
+import { askIn, officeTime, type Office } from "./office.ts";
+import { access, alice, assistant, auditEvent, grant } from "./records.ts";
+import { beginTurn, turnToBegin } from "./turn-journals.ts";
+
+export type Input = Readonly<Record<string, unknown>>;
+
+/** One route as the wire knows it, with an input that it takes. */
+export interface AdminRow {
+  method: "GET" | "POST";
+  path: string;
+  /** What a POST that succeeds answers. */
+  status?: 200 | 201;
+  /** How the trail calls the change; absent when nothing changes. */
+  action?: string;
+  input(office: Pick<Office, "stores">, tenant: string): Input | Promise<Input>;
+}
+
+export const adminRows: Readonly<Record<AdminRouteName, AdminRow>> = {
+  createCredential: {
+    method: "POST",
+    path: "/admin/v1/credentials",
+    status: 201,
+    action: "credential.create",
+    input: (_office, namespaceId) => ({ namespaceId, access, expiresAt: "2099-01-01T00:00:00Z" }),
+  },
+  listCredentials: {
+    method: "GET",
+    path: "/admin/v1/credentials",
+    async input({ stores }, namespaceId) {
+      await stores.credentials.create({ namespaceId, access });
+      return { namespaceId };
+    },
+  },
+  revokeCredential: {
+    method: "POST",
+    path: "/admin/v1/credentials/revoke",
+    status: 200,
+    action: "credential.revoke",
+    input: async ({ stores }, namespaceId) => ({ id: (await stores.credentials.create({ namespaceId, access })).id }),
+  },
+  createGrant: {
+    method: "POST",
+    path: "/admin/v1/grants",
+    status: 201,
+    action: "grant.create",
+    input: (_office, namespaceId) => ({ ...grant("grant-1", { namespaceId }) }),
+  },
+  deriveGrant: {
+    method: "POST",
+    path: "/admin/v1/grants/derive",
+    status: 201,
+    action: "grant.derive",
+    async input({ stores }, namespaceId) {
+      await stores.grants.issue(grant("parent", { namespaceId, constraints: { delegationDepth: 1 } }));
+      return { namespaceId, parentId: "parent", id: "child", subject: alice };
+    },
+  },
+  listGrants: {
+    method: "GET",
+    path: "/admin/v1/grants",
+    async input({ stores }, namespaceId) {
+      await stores.grants.issue(grant("grant-1", { namespaceId, constraints: { maxUses: 3 } }));
+      return { namespaceId };
+    },
+  },
+  revokeGrant: {
+    method: "POST",
+    path: "/admin/v1/grants/revoke",
+    status: 200,
+    action: "grant.revoke",
+    async input({ stores }, namespaceId) {
+      await stores.grants.issue(grant("grant-1", { namespaceId }));
+      return { namespaceId, id: "grant-1" };
+    },
+  },
+  listEscalations: {
+    method: "GET",
+    path: "/admin/v1/escalations",
+    async input({ stores }, namespaceId) {
+      await askIn(stores, namespaceId);
+      return { namespaceId };
+    },
+  },
+  showEscalation: {
+    method: "GET",
+    path: "/admin/v1/escalations/{namespaceId}/{id}",
+    async input({ stores }, namespaceId) {
+      const { id } = await askIn(stores, namespaceId);
+      return { namespaceId, id };
+    },
+  },
+  approveEscalation: {
+    method: "POST",
+    path: "/admin/v1/escalations/approve",
+    status: 200,
+    action: "escalation.approve",
+    async input({ stores }, namespaceId) {
+      const { id, ask } = await askIn(stores, namespaceId);
+      return { namespaceId, id, ask, expiresAt: "2026-01-02T00:00:00Z", maxUses: 1 };
+    },
+  },
+  denyEscalation: {
+    method: "POST",
+    path: "/admin/v1/escalations/deny",
+    status: 200,
+    action: "escalation.deny",
+    async input({ stores }, namespaceId) {
+      const { id, ask } = await askIn(stores, namespaceId);
+      return { namespaceId, id, ask, reason: "The diary stays private." };
+    },
+  },
+  listAllTurns: {
+    method: "GET",
+    path: "/admin/v1/turns",
+    async input({ stores }, namespaceId) {
+      await beginTurn(stores.turns, turnToBegin(namespaceId, "turn-1"));
+      return { namespaceId, status: "running,waiting" };
+    },
+  },
+  inspectTurn: {
+    method: "GET",
+    path: "/admin/v1/turns/{namespaceId}/{executionId}",
+    async input({ stores }, namespaceId) {
+      await beginTurn(stores.turns, turnToBegin(namespaceId, "turn/1"));
+      return { namespaceId, executionId: "turn/1", actor: "agent:assistant" };
+    },
+  },
+  cancelAnyTurn: {
+    method: "POST",
+    path: "/admin/v1/turns/{namespaceId}/{executionId}/cancel",
+    status: 200,
+    action: "turn.cancel",
+    async input({ stores }, namespaceId) {
+      await beginTurn(stores.turns, turnToBegin(namespaceId, "turn-1"));
+      return { namespaceId, executionId: "turn-1" };
+    },
+  },
+  listAudit: {
+    method: "GET",
+    path: "/admin/v1/audit",
+    async input({ stores }, namespaceId) {
+      await stores.audit.record(auditEvent("event-1", { namespaceId }));
+      return { namespaceId };
+    },
+  },
+  verifyAudit: {
+    method: "GET",
+    path: "/admin/v1/audit/verify",
+    async input({ stores }, namespaceId) {
+      await stores.audit.record(auditEvent("event-1", { namespaceId }));
+      return { namespaceId };
+    },
+  },
+  verifyAuditHeads: {
+    method: "POST",
+    path: "/admin/v1/audit/verify",
+    status: 200,
+    async input({ stores }, namespaceId) {
+      await stores.audit.record(auditEvent("event-1", { namespaceId }));
+      const { heads } = await stores.audit.verify(namespaceId);
+      return { namespaceId, heads: heads.map((head) => ({ ...head, checkpoint: { sequence: 1, at: officeTime } })) };
+    },
+  },
+  exportAudit: {
+    method: "POST",
+    path: "/admin/v1/audit/export",
+    status: 200,
+    async input({ stores }, namespaceId) {
+      await stores.audit.record(auditEvent("1", { namespaceId }));
+      return { namespaceId, before: "2099-01-01T00:00:00Z" };
+    },
+  },
+  readCheckpoints: { method: "GET", path: "/admin/v1/audit/checkpoints", input: () => ({ from: 0 }) },
+  readAuditKey: { method: "GET", path: "/admin/v1/audit/key", input: () => ({}) },
+  deleteTenant: {
+    method: "POST",
+    path: "/admin/v1/tenants/delete",
+    status: 200,
+    action: "tenant.delete",
+    async input({ stores }, namespaceId) {
+      await stores.grants.issue(grant("grant-1", { namespaceId }));
+      return { namespaceId, confirm: namespaceId };
+    },
+  },
+  explain: {
+    method: "POST",
+    path: "/admin/v1/explanations",
+    status: 200,
+    async input({ stores }, namespaceId) {
+      await stores.grants.issue(grant("grant-1", { namespaceId }));
+      const resource = { namespace: "files", path: ["diary"] };
+      return { namespaceId, actor: assistant, owner: alice, purpose: "support", action: "read", resource };
+    },
+  },
+  explainDenial: {
+    method: "POST",
+    path: "/admin/v1/explanations/denial",
+    status: 200,
+    async input({ stores }, namespaceId) {
+      await stores.audit.record(auditEvent("1", { namespaceId, outcome: "denied", reason: "no_matching_grant" }));
+      return { namespaceId, traceId: "trace-1" };
+    },
+  },
+  readNamespaces: {
+    method: "GET",
+    path: "/admin/v1/namespaces",
+    input: (_office, namespaceId) => ({ namespaceId, actor: "agent:assistant" }),
+  },
+  changeNamespaces: {
+    method: "POST",
+    path: "/admin/v1/namespaces",
+    status: 200,
+    action: "namespaces.update",
+    input: (_office, namespaceId) => ({ namespaceId, actor: assistant, update: { enable: ["files"] } }),
+  },
+};
+
+/** The path of a row with what belongs there, and what is left for the query. */
+export function placesOf(row: AdminRow, input: Readonly<Record<string, string>>) {
+  const path = row.path.replaceAll(/\{(\w+)\}/g, (_, key: string) => encodeURIComponent(input[key] ?? ""));
+  return { path, query: Object.fromEntries(Object.entries(input).filter(([key]) => !row.path.includes(`{${key}}`))) };
+}

@@ -1,10 +1,13 @@
 /** Every route of the operators as the wire knows it, with an input that it takes. */
 import type { AdminRouteName } from "../src/management/admin-routes.ts";
-import { askIn, officeTime, type Office } from "./office.ts";
+import { askIn, escalation, officeTime, type Office } from "./office.ts";
 import { access, alice, assistant, auditEvent, grant } from "./records.ts";
 import { beginTurn, turnToBegin } from "./turn-journals.ts";
 
 export type Input = Readonly<Record<string, unknown>>;
+
+/** Where the input is taken: what there is, and what the clock of the host says. */
+type Place = Pick<Office, "stores" | "time">;
 
 /** One route as the wire knows it, with an input that it takes. */
 export interface AdminRow {
@@ -14,7 +17,7 @@ export interface AdminRow {
   status?: 200 | 201;
   /** How the trail calls the change; absent when nothing changes. */
   action?: string;
-  input(office: Pick<Office, "stores">, tenant: string): Input | Promise<Input>;
+  input(office: Place, tenant: string): Input | Promise<Input>;
 }
 
 export const adminRows: Readonly<Record<AdminRouteName, AdminRow>> = {
@@ -38,6 +41,13 @@ export const adminRows: Readonly<Record<AdminRouteName, AdminRow>> = {
     path: "/admin/v1/credentials/revoke",
     status: 200,
     action: "credential.revoke",
+    input: async ({ stores }, namespaceId) => ({ id: (await stores.credentials.create({ namespaceId, access })).id }),
+  },
+  rotateCredential: {
+    method: "POST",
+    path: "/admin/v1/credentials/rotate",
+    status: 200,
+    action: "credential.rotate",
     input: async ({ stores }, namespaceId) => ({ id: (await stores.credentials.create({ namespaceId, access })).id }),
   },
   createGrant: {
@@ -78,16 +88,16 @@ export const adminRows: Readonly<Record<AdminRouteName, AdminRow>> = {
   listEscalations: {
     method: "GET",
     path: "/admin/v1/escalations",
-    async input({ stores }, namespaceId) {
-      await askIn(stores, namespaceId);
+    async input(place, namespaceId) {
+      await ask(place, namespaceId);
       return { namespaceId };
     },
   },
   showEscalation: {
     method: "GET",
     path: "/admin/v1/escalations/{namespaceId}/{id}",
-    async input({ stores }, namespaceId) {
-      const { id } = await askIn(stores, namespaceId);
+    async input(place, namespaceId) {
+      const { id } = await ask(place, namespaceId);
       return { namespaceId, id };
     },
   },
@@ -96,9 +106,10 @@ export const adminRows: Readonly<Record<AdminRouteName, AdminRow>> = {
     path: "/admin/v1/escalations/approve",
     status: 200,
     action: "escalation.approve",
-    async input({ stores }, namespaceId) {
-      const { id, ask } = await askIn(stores, namespaceId);
-      return { namespaceId, id, ask, expiresAt: "2026-01-02T00:00:00Z", maxUses: 1 };
+    async input(place, namespaceId) {
+      const { id, ask: hash } = await ask(place, namespaceId);
+      const expiresAt = new Date(Date.parse(place.time.now) + 3_600_000).toISOString();
+      return { namespaceId, id, ask: hash, expiresAt, maxUses: 1 };
     },
   },
   denyEscalation: {
@@ -106,9 +117,9 @@ export const adminRows: Readonly<Record<AdminRouteName, AdminRow>> = {
     path: "/admin/v1/escalations/deny",
     status: 200,
     action: "escalation.deny",
-    async input({ stores }, namespaceId) {
-      const { id, ask } = await askIn(stores, namespaceId);
-      return { namespaceId, id, ask, reason: "The diary stays private." };
+    async input(place, namespaceId) {
+      const { id, ask: hash } = await ask(place, namespaceId);
+      return { namespaceId, id, ask: hash, reason: "The diary stays private." };
     },
   },
   listAllTurns: {
@@ -216,6 +227,11 @@ export const adminRows: Readonly<Record<AdminRouteName, AdminRow>> = {
     input: (_office, namespaceId) => ({ namespaceId, actor: assistant, update: { enable: ["files"] } }),
   },
 };
+
+/** An escalation that waits now. */
+function ask({ stores, time }: Place, namespaceId: string) {
+  return askIn(stores, namespaceId, escalation({ requestedAt: time.now }));
+}
 
 /** The path of a row with what belongs there, and what is left for the query. */
 export function placesOf(row: AdminRow, input: Readonly<Record<string, string>>) {

@@ -49,6 +49,20 @@ test("a kept token that is an agent's is not taken for an operator's", async () 
   expect(await stores.credentials.verify(read(), new Date())).toMatchObject({ access: { admin: true } });
 });
 
+for (const limits of [{ role: "auditor" }, { role: "reviewer" }, { tenant: "acme" }] as const) {
+  test(`a kept token of an operator with ${JSON.stringify(limits)} is not taken for that of an admin of all tenants`, async () => {
+    const { stores, config, file, read } = await firstStart();
+    const before = read();
+    const theirs = { ...access, admin: true, ...limits };
+    const { token } = await stores.credentials.create({ namespaceId: "operators", access: theirs });
+    writeFileSync(file, token);
+    await ensureAdminToken(stores, config);
+    expect([token, before]).not.toContain(read());
+    const { access: kept } = (await stores.credentials.verify(read(), new Date())) ?? {};
+    expect([kept?.admin, kept?.role, kept?.tenant]).toEqual([true, undefined, undefined]);
+  });
+}
+
 test("a new token that is wanted replaces the host's own, and leaves the operators theirs", async () => {
   const { stores, config, file, read } = await firstStart();
   const before = read();
@@ -109,6 +123,16 @@ describe("without a token file", () => {
     const { stores, config } = await fresh();
     await ensureAdminToken(stores, config);
     const [only] = await stores.credentials.list({ limit: 10 });
+    await stores.credentials.revoke(only?.id ?? "", new Date().toISOString());
+    expect(await stores.credentials.verify(await shownAt(ensureAdminToken(stores, config)), new Date())).toBeDefined();
+  });
+
+  test("a start that finds operators, but no admin of all tenants, makes and shows one", async () => {
+    const { stores, config } = await fresh();
+    await ensureAdminToken(stores, config);
+    const [only] = await stores.credentials.list({ limit: 10 });
+    for (const limits of [{ role: "auditor" }, { tenant: "acme" }] as const)
+      await stores.credentials.create({ namespaceId: "operators", access: { ...access, admin: true, ...limits } });
     await stores.credentials.revoke(only?.id ?? "", new Date().toISOString());
     expect(await stores.credentials.verify(await shownAt(ensureAdminToken(stores, config)), new Date())).toBeDefined();
   });

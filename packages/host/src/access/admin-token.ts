@@ -3,7 +3,7 @@ import { chmodSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { principalKey } from "turnpike/contracts";
 import { adminTokenFile, writePrivateFile } from "../base/index.ts";
 import { freshCredentialId, type CredentialStore } from "./credential-store.ts";
-import { createOperator, type Operator } from "./operator.ts";
+import { createOperator, isAdminOfAll, operatorScope, type Operator } from "./operator.ts";
 import type { AuditSink } from "turnpike/kernel";
 
 const operator = { kind: "service", serviceId: "operator" } as const;
@@ -17,8 +17,9 @@ export type OperatorToken =
   | { kind: "shown before" };
 
 /**
- * Makes the operator's credential at the first start, whenever the token in the file is no longer an operator's, and when a
- * new one is wanted, which replaces those that the host made before. Without a token file only its hash is stored.
+ * Makes the operator's credential, an admin's of all tenants, at the first start, whenever the token in the file is no longer
+ * that of one, and when a new one is wanted, which replaces those that the host made before. Without a token file only its
+ * hash is stored.
  */
 export async function ensureAdminToken(
   stores: { credentials: CredentialStore; audit: AuditSink },
@@ -28,8 +29,9 @@ export async function ensureAdminToken(
   const { credentials, audit } = stores;
   const file = adminTokenFile(config.database);
   const kept = await credentials.verify(existsSync(file) ? readFileSync(file, "utf8").trim() : "", new Date());
-  const isKept = kept?.access.admin === true;
-  const self = createOperator({ id: "host", actor: host, requestId: crypto.randomUUID() }, audit, () => {});
+  const isKept = kept !== undefined && isAdminOfAll(operatorScope(kept.access));
+  const who = { id: "host", actor: host, role: "admin", requestId: crypto.randomUUID() } as const;
+  const self = createOperator(who, audit, () => {});
 
   if (config.admin.tokenFile) {
     if (isKept && !isNewWanted) chmodSync(file, 0o600);
@@ -41,7 +43,7 @@ export async function ensureAdminToken(
     return { kind: "in file", file };
   }
   // The file may hold the token of another database in the same folder. This host must not remove that one.
-  const isKnown = !isKept && (await validOperators(credentials)).length > 0;
+  const isKnown = !isKept && (await validAdmins(credentials)).length > 0;
   if (isKnown && !isNewWanted) return { kind: "shown before" };
   // Anybody who can read the folder may have read the token in the file, so it is revoked too.
   const before = new Set([...(isNewWanted ? await ownTokens(credentials) : []), ...(isKept ? [kept.id] : [])]);
@@ -70,13 +72,13 @@ async function replaceToken(
 
 /** The valid tokens that a host made, not those that an operator made. */
 async function ownTokens(credentials: CredentialStore): Promise<string[]> {
-  const own = (await validOperators(credentials)).filter(
+  const own = (await validAdmins(credentials)).filter(
     ({ access }) => principalKey(access.actor) === principalKey(operator),
   );
   return own.map(({ id }) => id);
 }
 
-async function validOperators(credentials: CredentialStore): Promise<CredentialRecord[]> {
+async function validAdmins(credentials: CredentialStore): Promise<CredentialRecord[]> {
   const all: CredentialRecord[] = [];
   const limit = 100;
   let page: CredentialRecord[];
@@ -86,6 +88,6 @@ async function validOperators(credentials: CredentialStore): Promise<CredentialR
   } while (page.length === limit);
   return all.filter(({ access, expiresAt, revokedAt }) => {
     const isOver = revokedAt !== undefined || (expiresAt !== undefined && Date.parse(expiresAt) <= Date.now());
-    return access.admin === true && !isOver;
+    return isAdminOfAll(operatorScope(access)) && !isOver;
   });
 }

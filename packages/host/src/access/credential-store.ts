@@ -1,7 +1,14 @@
 import { hash as digest, randomBytes, timingSafeEqual } from "node:crypto";
+import type { Transaction } from "kysely";
 import { columnText } from "../base/index.ts";
 import type { Database, ReadCache, Revisions, Schema } from "../storage/index.ts";
-import { type CredentialAccess, CredentialAccessSchema, type CredentialRecord } from "../management/index.ts";
+import {
+  type CredentialAccess,
+  CredentialAccessSchema,
+  type CredentialRecord,
+  operatorsTenant,
+} from "../management/index.ts";
+import { isAdminOfAll, operatorScope } from "./operator.ts";
 
 /** A credential that was presented and is valid now. */
 export interface Credential {
@@ -33,13 +40,20 @@ export interface CredentialStore {
   }): Promise<CredentialRecord[]>;
   /** Revokes a credential at once and for good; false when there is none to revoke. */
   revoke(id: string, at: string): Promise<boolean>;
+  /**
+   * Revokes a credential unless nobody else would be an admin of all tenants then. Of two that are revoked at the same time,
+   * also through two hosts, one stays.
+   */
+  revokeUnlessLastAdmin(id: string, at: string): Promise<"revoked" | "revoked before" | "last admin">;
+  /** Gives a credential another token, at once: the one before is nobody's. Undefined for one that is not valid. */
+  rotate(id: string, now: Date): Promise<string | undefined>;
 }
 
-interface Stored extends Credential {
+interface Stored extends Credential, Validity {
   secretHash: Buffer;
-  expiresAt: string | null;
-  isRevoked: boolean;
 }
+
+type Validity = Pick<Schema["credentials"], "expires_at" | "revoked_at">;
 
 /** The credential to compare with when the id is unknown, so that this takes as long as a wrong secret. */
 const nobody: Stored = {
@@ -51,8 +65,8 @@ const nobody: Stored = {
     purposes: ["none"],
   },
   secretHash: hash(randomBytes(32).toString("hex")),
-  expiresAt: null,
-  isRevoked: true,
+  expires_at: null,
+  revoked_at: new Date(0).toISOString(),
 };
 
 export function createCredentialStore(
@@ -68,17 +82,26 @@ export function createCredentialStore(
         namespaceId: row.namespace_id,
         access: CredentialAccessSchema.parse(JSON.parse(row.access)),
         secretHash: Buffer.from(row.secret_hash, "hex"),
-        expiresAt: row.expires_at,
-        isRevoked: row.revoked_at !== null,
+        expires_at: row.expires_at,
+        revoked_at: row.revoked_at,
       }
     );
+  };
+  const revokeIn = async (transaction: Transaction<Schema>, id: string, at: string): Promise<boolean> => {
+    const { numUpdatedRows } = await transaction
+      .updateTable("credentials")
+      .set({ revoked_at: at })
+      .where("id", "=", columnText(id))
+      .where("revoked_at", "is", null)
+      .executeTakeFirst();
+    return numUpdatedRows > 0n;
   };
   const keep = (id: string, find: () => Promise<Stored | undefined>): Promise<Stored | undefined> =>
     cache.get(`credential ${id}`, find);
   return {
     async create({ id = freshCredentialId(), namespaceId, access, expiresAt }) {
       if (!isStorable(namespaceId)) throw new TypeError("The name of the tenant cannot be kept as it is.");
-      const secret = randomBytes(32).toString("hex");
+      const secret = freshSecret();
       const row = {
         id,
         namespace_id: namespaceId,
@@ -89,7 +112,7 @@ export function createCredentialStore(
         revoked_at: null,
       };
       await revisions.write((transaction) => transaction.insertInto("credentials").values(row).execute());
-      return { id, token: `tp_${id}_${secret}` };
+      return { id, token: tokenOf(id, secret) };
     },
     async verify(token, now) {
       const [, id = "", secret = ""] = /^tp_([0-9a-f]{16})_([0-9a-f]{64})$/.exec(token) ?? [];
@@ -120,16 +143,25 @@ export function createCredentialStore(
       if (after !== undefined) all = all.where("id", ">", columnText(after));
       return (await all.execute()).map(recordOf);
     },
-    async revoke(id, at) {
-      const { numUpdatedRows } = await revisions.write((transaction) =>
-        transaction
-          .updateTable("credentials")
-          .set({ revoked_at: at })
-          .where("id", "=", columnText(id))
-          .where("revoked_at", "is", null)
-          .executeTakeFirst(),
-      );
-      return numUpdatedRows > 0n;
+    revoke: (id, at) => revisions.write((transaction) => revokeIn(transaction, id, at)),
+    revokeUnlessLastAdmin: (id, at) =>
+      // INVARIANT: every write locks the row of the revision first, so nobody else is revoking an admin meanwhile.
+      revisions.write(async (transaction) => {
+        const admins = await validAdmins(transaction, new Date(at));
+        if (admins.length === 1 && admins[0] === id) return "last admin";
+        return (await revokeIn(transaction, id, at)) ? "revoked" : "revoked before";
+      }),
+    async rotate(id, now) {
+      const secret = freshSecret();
+      const isRotated = await revisions.write(async (transaction) => {
+        const key = columnText(id);
+        const row = await transaction.selectFrom("credentials").selectAll().where("id", "=", key).executeTakeFirst();
+        if (row === undefined || !isValid(row, now)) return false;
+        const secret_hash = hash(secret).toString("hex");
+        await transaction.updateTable("credentials").set({ secret_hash }).where("id", "=", key).execute();
+        return true;
+      });
+      return isRotated ? tokenOf(id, secret) : undefined;
     },
   };
 }
@@ -137,6 +169,26 @@ export function createCredentialStore(
 /** A new random id. */
 export function freshCredentialId(): string {
   return randomBytes(8).toString("hex");
+}
+
+function freshSecret(): string {
+  return randomBytes(32).toString("hex");
+}
+
+function tokenOf(id: string, secret: string): string {
+  return `tp_${id}_${secret}`;
+}
+
+/** The ids of the credentials with which somebody is an admin of all tenants now. */
+async function validAdmins(transaction: Transaction<Schema>, now: Date): Promise<string[]> {
+  const rows = await transaction
+    .selectFrom("credentials")
+    .selectAll()
+    .where("namespace_id", "=", operatorsTenant)
+    .where("revoked_at", "is", null)
+    .execute();
+  const valid = rows.filter((row) => isValid(row, now) && isAdminOfAll(operatorScope(recordOf(row).access)));
+  return valid.map(({ id }) => id);
 }
 
 /** Whether a column can store a name unchanged, which the tenant of a credential has to be. */
@@ -159,6 +211,6 @@ function hash(secret: string): Buffer {
   return digest("sha256", secret, "buffer");
 }
 
-function isValid({ expiresAt, isRevoked }: Stored, now: Date): boolean {
-  return !isRevoked && (expiresAt === null || Date.parse(expiresAt) > now.getTime());
+function isValid({ expires_at: expiresAt, revoked_at: revokedAt }: Validity, now: Date): boolean {
+  return revokedAt === null && (expiresAt === null || Date.parse(expiresAt) > now.getTime());
 }

@@ -1,7 +1,7 @@
 import { ServiceHttpError } from "turnpike/http";
 import type { AuditSink } from "turnpike/kernel";
 import { authenticate, type AuthenticationPorts } from "./authenticate.ts";
-import { createOperator, type Operator } from "./operator.ts";
+import { createOperator, operatorScope, type Operator } from "./operator.ts";
 import { takeAllowance, type RateLimit } from "./rate-limit.ts";
 import type { RequestHeaders } from "./request-headers.ts";
 import type { RequestRecord } from "./request-record.ts";
@@ -24,8 +24,9 @@ export async function requireOperator(
   const { id, namespaceId, access } = caller.credential;
   record.facts = { tenant: namespaceId, credentialId: id };
   takeAllowance(ports.rateLimit, caller, record);
-  if (access.admin !== true)
+  const scope = operatorScope(access);
+  if (scope === undefined)
     throw new ServiceHttpError(403, "permission_denied", "This credential is not an operator's.");
   const { requestId } = record;
-  return createOperator({ id, actor: access.actor, requestId }, audit, (error) => ports.onAuditError(error));
+  return createOperator({ id, actor: access.actor, requestId, ...scope }, audit, (error) => ports.onAuditError(error));
 }

@@ -4,6 +4,7 @@ import {
   EscalationStatusSchema,
   CredentialAccessSchema,
   CredentialRecordSchema,
+  type OperatorRole,
 } from "./records.ts";
 import {
   AuditEventSchema,
@@ -41,8 +42,20 @@ import {
   TurnWithEventsSchema,
 } from "./admin-schemas.ts";
 
+/**
+ * Which tenants a route is about: the one that `namespaceId` of its input names; that one, or all when none is named; the one
+ * of the credential that `id` names; all of them at once; or none.
+ */
+type RouteSubject = "tenant" | "tenants" | "credential" | "host" | "nothing";
+
+/** Who may use a route. */
+export interface RouteAccess {
+  roles: readonly OperatorRole[];
+  about: RouteSubject;
+}
+
 /** One row of the operators' route table. */
-export interface AdminRoute {
+export interface AdminRoute extends RouteAccess {
   method: "GET" | "POST";
   /** A segment in braces, such as `{executionId}`, is the value of that name in `query`. */
   path: `/admin/v1/${string}`;
@@ -56,11 +69,19 @@ export interface AdminRoute {
   response: z.ZodType;
 }
 
+const admins = ["admin"] as const;
+/** Those who read what admins read. */
+const readers = ["admin", "auditor"] as const;
+const reviewers = ["admin", "reviewer"] as const;
+const everybody = ["admin", "reviewer", "auditor"] as const;
+
 /** The route table of the operators, by the name of the operation. */
 export const adminRoutes = {
   createCredential: {
     method: "POST",
     path: "/admin/v1/credentials",
+    roles: admins,
+    about: "tenant",
     status: 201,
     summary: "Makes a credential. Its token is in this answer and nowhere else.",
     request: z.strictObject({ ...tenant, access: CredentialAccessSchema, expiresAt: TimestampSchema.optional() }),
@@ -69,6 +90,8 @@ export const adminRoutes = {
   listCredentials: {
     method: "GET",
     path: "/admin/v1/credentials",
+    roles: readers,
+    about: "tenants",
     summary: "Lists credentials, without their secrets.",
     query: z.strictObject({ namespaceId: IdentifierSchema.optional(), ...page }),
     response: z.strictObject({ credentials: z.array(CredentialRecordSchema), ...nextPage }),
@@ -76,13 +99,29 @@ export const adminRoutes = {
   revokeCredential: {
     method: "POST",
     path: "/admin/v1/credentials/revoke",
-    summary: "Revokes a credential from the next request on.",
-    request: z.strictObject({ id: IdentifierSchema }),
+    roles: admins,
+    about: "credential",
+    summary:
+      "Revokes a credential from the next request on. The last admin of all tenants stays, unless `force` is true.",
+    request: z.strictObject({ id: IdentifierSchema, force: z.boolean().optional() }),
     response: z.strictObject({ revoked: IdentifierSchema }),
+  },
+  rotateCredential: {
+    method: "POST",
+    path: "/admin/v1/credentials/rotate",
+    roles: everybody,
+    about: "credential",
+    summary:
+      "Gives a credential another token, which is in this answer and nowhere else. The one before ends with it. Operators " +
+      "who are no admins rotate their own alone.",
+    request: z.strictObject({ id: IdentifierSchema }),
+    response: z.strictObject({ id: IdentifierSchema, token: z.string() }),
   },
   createGrant: {
     method: "POST",
     path: "/admin/v1/grants",
+    roles: admins,
+    about: "tenant",
     status: 201,
     summary: "Issues a grant.",
     request: GrantSchema,
@@ -91,6 +130,8 @@ export const adminRoutes = {
   deriveGrant: {
     method: "POST",
     path: "/admin/v1/grants/derive",
+    roles: admins,
+    about: "tenant",
     status: 201,
     summary: "Issues a grant that is no wider than the one it is derived from.",
     request: z.strictObject({
@@ -106,6 +147,8 @@ export const adminRoutes = {
   listGrants: {
     method: "GET",
     path: "/admin/v1/grants",
+    roles: readers,
+    about: "tenant",
     summary: "Lists the grants of a tenant.",
     query: z.strictObject({
       ...tenant,
@@ -120,6 +163,8 @@ export const adminRoutes = {
   revokeGrant: {
     method: "POST",
     path: "/admin/v1/grants/revoke",
+    roles: admins,
+    about: "tenant",
     summary:
       "Revokes a grant from the next call on, and names the grants derived from it, which become invalid with it.",
     request: z.strictObject({ ...tenant, id: IdentifierSchema }),
@@ -132,6 +177,8 @@ export const adminRoutes = {
   listEscalations: {
     method: "GET",
     path: "/admin/v1/escalations",
+    roles: everybody,
+    about: "tenant",
     summary: "Lists the escalations of a tenant, newest first.",
     query: z.strictObject({
       ...tenant,
@@ -144,6 +191,8 @@ export const adminRoutes = {
   showEscalation: {
     method: "GET",
     path: "/admin/v1/escalations/{namespaceId}/{id}",
+    roles: everybody,
+    about: "tenant",
     summary: "Reads one escalation with the grant that it is about, and what its turn has done so far.",
     query: z.strictObject({ ...tenant, id: IdentifierSchema }),
     response: z.strictObject({
@@ -155,6 +204,8 @@ export const adminRoutes = {
   approveEscalation: {
     method: "POST",
     path: "/admin/v1/escalations/approve",
+    roles: reviewers,
+    about: "tenant",
     summary:
       "Says yes: issues exactly the authority that an escalation requests, for its one purpose and until it expires; or " +
       "permits the one act that it is about, once.",
@@ -175,6 +226,8 @@ export const adminRoutes = {
   denyEscalation: {
     method: "POST",
     path: "/admin/v1/escalations/deny",
+    roles: reviewers,
+    about: "tenant",
     summary: "Closes an escalation with a no and its reason.",
     request: EscalationAnswerSchema.extend({ reason: z.string().min(1).max(4096) }),
     response: z.strictObject({ escalation: EscalationRecordSchema }),
@@ -182,6 +235,8 @@ export const adminRoutes = {
   listAllTurns: {
     method: "GET",
     path: "/admin/v1/turns",
+    roles: readers,
+    about: "tenants",
     summary: "Lists the turns of all tenants, or of one, newest first.",
     query: z.strictObject({
       namespaceId: tenant.namespaceId.optional(),
@@ -196,6 +251,8 @@ export const adminRoutes = {
   inspectTurn: {
     method: "GET",
     path: "/admin/v1/turns/{namespaceId}/{executionId}",
+    roles: readers,
+    about: "tenant",
     summary: "Reads where a turn is, and what has happened in it so far.",
     query: z.strictObject(turnName),
     response: TurnWithEventsSchema,
@@ -203,6 +260,8 @@ export const adminRoutes = {
   cancelAnyTurn: {
     method: "POST",
     path: "/admin/v1/turns/{namespaceId}/{executionId}/cancel",
+    roles: admins,
+    about: "tenant",
     summary: "Ends a turn before its next step. One that has ended stays as it is.",
     query: z.strictObject(turnName),
     response: OperatedTurnSchema,
@@ -210,6 +269,8 @@ export const adminRoutes = {
   listAudit: {
     method: "GET",
     path: "/admin/v1/audit",
+    roles: readers,
+    about: "tenant",
     summary: "Reads the audit trail of a tenant, newest first.",
     query: z.strictObject({
       ...tenant,
@@ -229,6 +290,8 @@ export const adminRoutes = {
   verifyAudit: {
     method: "GET",
     path: "/admin/v1/audit/verify",
+    roles: readers,
+    about: "tenant",
     summary: "Checks the chain of a tenant's audit trail, and holds it against the signed checkpoints of this host.",
     query: z.strictObject({ ...tenant, ...trailPart }),
     response: TrailVerdictSchema,
@@ -236,6 +299,8 @@ export const adminRoutes = {
   verifyAuditHeads: {
     method: "POST",
     path: "/admin/v1/audit/verify",
+    roles: readers,
+    about: "tenant",
     summary: "Says whether signed heads from elsewhere are rows of a tenant's audit trail.",
     request: z.strictObject({ ...tenant, heads: z.array(SignedHeadSchema).min(1).max(500) }),
     response: HeadsVerdictSchema,
@@ -243,6 +308,8 @@ export const adminRoutes = {
   exportAudit: {
     method: "POST",
     path: "/admin/v1/audit/export",
+    roles: readers,
+    about: "tenant",
     summary: "Reads some lines of an export of a tenant's audit trail; `next` asks for those behind them.",
     request: z.strictObject({ ...tenant, before: TimestampSchema.optional(), place: ExportPlaceSchema.optional() }),
     response: z.strictObject({ lines: z.array(z.string()), next: ExportPlaceSchema.optional() }),
@@ -250,6 +317,8 @@ export const adminRoutes = {
   readCheckpoints: {
     method: "GET",
     path: "/admin/v1/audit/checkpoints",
+    roles: readers,
+    about: "host",
     summary: "Signs what is not signed yet, and reads the lines of the checkpoint file from a byte on.",
     query: z.strictObject({
       from: z.coerce.number().int().min(0).default(0).meta({ description: "how many bytes are known already" }),
@@ -259,6 +328,8 @@ export const adminRoutes = {
   readAuditKey: {
     method: "GET",
     path: "/admin/v1/audit/key",
+    roles: readers,
+    about: "nothing",
     summary: "Reads the public key of the one that this host signs checkpoints with.",
     query: z.strictObject({}),
     response: AuditKeySchema,
@@ -266,6 +337,8 @@ export const adminRoutes = {
   deleteTenant: {
     method: "POST",
     path: "/admin/v1/tenants/delete",
+    roles: admins,
+    about: "host",
     summary:
       "Deletes a tenant: its calls are refused at once, and what it has is removed in the background. Asked again, says whether that is finished.",
     request: z.strictObject({
@@ -277,6 +350,8 @@ export const adminRoutes = {
   explain: {
     method: "POST",
     path: "/admin/v1/explanations",
+    roles: readers,
+    about: "tenant",
     summary: "Explains how an act would be decided now.",
     request: AccessSchema,
     response: ExplanationSchema,
@@ -284,6 +359,8 @@ export const adminRoutes = {
   explainDenial: {
     method: "POST",
     path: "/admin/v1/explanations/denial",
+    roles: readers,
+    about: "tenant",
     summary: "Explains the last denial of a trace: what the trail has of it, and how the act would be decided now.",
     request: z.strictObject({ ...tenant, traceId: IdentifierSchema, actor: PrincipalRefSchema.optional() }),
     response: ExplanationSchema,
@@ -291,6 +368,8 @@ export const adminRoutes = {
   readNamespaces: {
     method: "GET",
     path: "/admin/v1/namespaces",
+    roles: readers,
+    about: "tenant",
     summary: "Reads which tool namespaces are on for an actor.",
     query: z.strictObject({ ...tenant, actor: PrincipalTextSchema }),
     response: SettingsSchema,
@@ -298,6 +377,8 @@ export const adminRoutes = {
   changeNamespaces: {
     method: "POST",
     path: "/admin/v1/namespaces",
+    roles: admins,
+    about: "tenant",
     summary: "Switches tool namespaces of an actor on and off, unless somebody changed them since `expectedVersion`.",
     request: z.strictObject({
       ...tenant,

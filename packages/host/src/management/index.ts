@@ -5,6 +5,7 @@ export {
   type AdminRoute,
   type AdminRouteName,
   adminRoutes,
+  type RouteAccess,
 } from "./admin-routes.ts";
 export { InstantSchema } from "./admin-schemas.ts";
 export type { AdminExplanation, GrantEntry, OperatedTurn, Settings } from "./admin-schemas.ts";
@@ -14,6 +15,8 @@ export {
   type CredentialRecord,
   type ExportPlace,
   HashSchema,
+  type OperatorRole,
+  OperatorRoleSchema,
   operatorsTenant,
   type EscalationRecord,
   EscalationStatusSchema,

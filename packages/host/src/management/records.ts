@@ -12,18 +12,42 @@ import { z } from "zod";
 /** The tenant of the operators' own credentials; nothing else lives there. */
 export const operatorsTenant = "operators";
 
-export const CredentialAccessSchema = z.strictObject({
-  actor: PrincipalRefSchema,
-  owner: PrincipalRefSchema,
-  authority: PrincipalRefSchema.optional(),
-  purposes: z.array(PurposeSchema).min(1).max(64),
-  senders: z.array(PrincipalRefSchema).min(1).max(256).optional(),
-  admin: z.boolean().optional(),
-});
+export const OperatorRoleSchema = z.enum(["admin", "reviewer", "auditor"]);
+
+/** What an operator may do: everything, answer escalations, or read. */
+export type OperatorRole = z.infer<typeof OperatorRoleSchema>;
+
+export const CredentialAccessSchema = z
+  .strictObject({
+    actor: PrincipalRefSchema,
+    owner: PrincipalRefSchema,
+    authority: PrincipalRefSchema.optional(),
+    purposes: z.array(PurposeSchema).min(1).max(64),
+    senders: z.array(PrincipalRefSchema).min(1).max(256).optional(),
+    admin: z.boolean().optional().meta({ description: "whether it is an operator's" }),
+    role: OperatorRoleSchema.optional().meta({ description: "of an operator: what they may do; admin unless given" }),
+    tenant: IdentifierSchema.optional().meta({
+      description: "of an operator: the one tenant that they may do it in; all tenants unless given",
+    }),
+  })
+  // A role or a tenant that counts for nothing would be taken for a limit.
+  .refine(({ admin, role }) => admin === true || role === undefined, {
+    path: ["role"],
+    error: "expected only together with `admin`: true",
+  })
+  .refine(({ admin, tenant }) => admin === true || tenant === undefined, {
+    path: ["tenant"],
+    error: "expected only together with `admin`: true",
+  })
+  // Whoever manages this tenant makes operators, which is for admins of all tenants.
+  .refine(({ tenant }) => tenant !== operatorsTenant, {
+    path: ["tenant"],
+    error: "expected a tenant other than the operators' own",
+  });
 
 /**
  * What the bearer of a credential may do. The first purpose is the default. `senders` are the principals whose messages may
- * start turns; without it, anybody's may.
+ * start turns; without it, anybody's may. With `admin` it is an operator's, who has a role in all tenants or in one.
  */
 export type CredentialAccess = z.infer<typeof CredentialAccessSchema>;
 

@@ -1,5 +1,7 @@
+import type { Transaction } from "kysely";
 import type { PrincipalRef } from "turnpike/contracts";
 import { columnText } from "../base/index.ts";
+import { CredentialAccessSchema, operatorsTenant } from "../management/index.ts";
 import type { Database, ReadCache, Revisions, Schema } from "../storage/index.ts";
 
 /** Who deleted a tenant, and when. */
@@ -23,7 +25,10 @@ export interface DeletedTenants {
   isDeleted(namespaceId: string): Promise<boolean>;
   find(namespaceId: string): Promise<DeletedTenant | undefined>;
   list(): Promise<DeletedTenant[]>;
-  /** Deletes a tenant: from the next call on it has none, and its credentials are revoked. Nothing when it is deleted. */
+  /**
+   * Deletes a tenant: from the next call on it has none, and its credentials and those of its own operators are revoked.
+   * Nothing when it is deleted.
+   */
   begin(namespaceId: string, order: DeletionOrder): Promise<void>;
   /** Records that nothing is left. */
   finish(namespaceId: string, at: string): Promise<void>;
@@ -68,6 +73,9 @@ export function createDeletedTenants({ db }: Database, cache: ReadCache, revisio
           .where("namespace_id", "=", tenant)
           .where("revoked_at", "is", null)
           .execute();
+        // Whoever was an operator of this tenant alone must not be one of a later tenant of the same name.
+        for (const id of await operatorsOf(transaction, namespaceId))
+          await transaction.updateTable("credentials").set({ revoked_at: order.at }).where("id", "=", id).execute();
       }),
     async finish(namespaceId, at) {
       await db
@@ -96,6 +104,19 @@ export function createDeletedTenants({ db }: Database, cache: ReadCache, revisio
       });
     },
   };
+}
+
+/** The credentials of those who are operators of one tenant alone. */
+async function operatorsOf(transaction: Transaction<Schema>, namespaceId: string): Promise<string[]> {
+  const rows = await transaction
+    .selectFrom("credentials")
+    .select(["id", "access"])
+    .where("namespace_id", "=", operatorsTenant)
+    .where("revoked_at", "is", null)
+    .execute();
+  const isOfTenant = ({ access }: { access: string }): boolean =>
+    CredentialAccessSchema.parse(JSON.parse(access)).tenant === namespaceId;
+  return rows.filter(isOfTenant).map(({ id }) => id);
 }
 
 function read(row: { namespace_id: string; content: string; finished_at: string | null }): DeletedTenant {

@@ -2,18 +2,22 @@ import { describeIssues } from "turnpike/contracts";
 import { jsonReply, pathParameters, readBody, ServiceHttpError } from "turnpike/http";
 import { requireOperator, type Operator, type OperatorPorts } from "../../access/index.ts";
 import type { IncomingRequest, Protocol, ProtocolRoute } from "../../front/index.ts";
-import { type AdminRoute, type AdminRouteName, adminRoutes } from "../../management/index.ts";
+import { type AdminRoute, type AdminRouteName, adminRoutes, type RouteAccess } from "../../management/index.ts";
 import { auditOperations } from "./audit-operations.ts";
 import { credentialOperations } from "./credential-operations.ts";
 import type { AdminOperations, AdminServices } from "./admin-services.ts";
 import { escalationOperations } from "./escalation-operations.ts";
 import { explainOperations } from "./explain-operations.ts";
 import { grantOperations } from "./grant-operations.ts";
-import { requireLivingTenant, tenantOperations } from "./tenant-operations.ts";
 import { namespaceOperations } from "./namespace-operations.ts";
+import { inputWithin, requireRole } from "./operator-access.ts";
+import { requireLivingTenant, tenantOperations } from "./tenant-operations.ts";
 import { turnOperations } from "./turn-operations.ts";
 
-/** The management API, and further pages that only operators may read. Only an operator's credential is let in. */
+/**
+ * The management API, and further pages about the whole host. Only an operator's credential is let in, and only to what its
+ * role and its tenant allow.
+ */
 export function adminProtocol(
   services: AdminServices,
   ports: OperatorPorts,
@@ -37,19 +41,30 @@ export function adminProtocol(
       method,
       path,
       async answer(incoming, operator) {
-        const input = await readInput(route, incoming);
+        requireRole(route, operator);
+        const input = inputWithin(route, operator, await readInput(route, incoming));
         await requireLivingTenant(services, name as AdminRouteName, input);
         return jsonReply(await operation(input, operator), status);
       },
     };
   });
+  const pageRows = pages.map((page): ProtocolRoute<Operator> => ({
+    ...page,
+    async answer(incoming, operator) {
+      requireRole(pageAccess, operator);
+      return page.answer(incoming, operator);
+    },
+  }));
   const pagePaths = new Set(pages.map(({ path }) => path));
   return {
     owns: (path) => path.startsWith("/admin/") || pagePaths.has(path),
     admit: ({ request, record }) => requireOperator(ports, request.headers, record),
-    routes: [...rows, ...pages],
+    routes: [...rows, ...pageRows],
   };
 }
+
+/** What a page tells is about the whole host. */
+const pageAccess: RouteAccess = { roles: ["admin", "auditor"], about: "host" };
 
 const onceOnly = { code: "custom", message: "expected one value", input: undefined } as const;
 

@@ -46,6 +46,7 @@ test("the document has every route of the operators with its body, its answer an
     "post /admin/v1/credentials: createCredential, CreateCredentialBody -> 201 CreateCredentialAnswer",
     "get /admin/v1/credentials: listCredentials, nothing -> 200 ListCredentialsAnswer",
     "post /admin/v1/credentials/revoke: revokeCredential, RevokeCredentialBody -> 200 RevokeCredentialAnswer",
+    "post /admin/v1/credentials/rotate: rotateCredential, RotateCredentialBody -> 200 RotateCredentialAnswer",
     "post /admin/v1/grants: createGrant, Grant -> 201 Grant",
     "get /admin/v1/grants: listGrants, nothing -> 200 ListGrantsAnswer",
     "post /admin/v1/grants/derive: deriveGrant, DeriveGrantBody -> 201 Grant",

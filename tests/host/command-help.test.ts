@@ -14,7 +14,7 @@ const commands = [
   "mcp",
   "turn",
   ..."start show list follow cancel".split(" ").map((verb) => `turn ${verb}`),
-  ..."create operator list revoke".split(" ").map((verb) => `credential ${verb}`),
+  ..."create operator list revoke rotate".split(" ").map((verb) => `credential ${verb}`),
   ..."create derive list revoke".split(" ").map((verb) => `grant ${verb}`),
   ..."list enable disable".split(" ").map((verb) => `namespace ${verb}`),
   ..."list call".split(" ").map((verb) => `tools ${verb}`),

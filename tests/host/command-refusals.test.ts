@@ -25,6 +25,7 @@ const operatorCommands = [
   words`credential operator --name human:mallory`,
   words`credential list`,
   words`credential revoke 0123456789abcdef`,
+  words`credential rotate 0123456789abcdef`,
   words`grant create --tenant acme --to agent:assistant --from human:alice --resource files --action *`,
   words`grant derive g --tenant acme --to agent:helper`,
   words`grant list --tenant acme`,
@@ -151,7 +152,7 @@ describe("with the token of an agent", () => {
       expect(await commandWith(host.folder, [...args, "--url", host.url], { TURNPIKE_ADMIN_TOKEN: token })).toEqual(
         refused(
           "Refused (permission_denied): This credential is not an operator's.",
-          "Use an operator's token: the one in `admin-token` beside the host's database.",
+          "Use the token of an operator who may: an admin's is in `admin-token` beside the host's database.",
         ),
       );
     });
@@ -276,6 +277,7 @@ describe("a value that its flag does not take is named, with what is expected, b
     { args: derive, flag: "--to", value: "bob" },
     { args: derive, flag: "--expires", value: "1w" },
     { args: derive, flag: "--uses", value: "1.5" },
+    { args: words`credential operator --name human:carol`, flag: "--role", value: "owner" },
     { args: words`grant list --tenant acme`, flag: "--to", value: "bob" },
     { args: words`grant list --tenant acme`, flag: "--from", value: "bob" },
     { args: words`grant list --tenant acme`, flag: "--state", value: "dead" },

@@ -1,8 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { databaseKinds } from "../../packages/host/test/databases.ts";
 import { ask, eventually } from "../../packages/host/test/host-calls.ts";
-import { runTurnpike, type HostProcess } from "../support/host-process.ts";
+import { makeFolder, runTurnpike, type HostProcess } from "../support/host-process.ts";
 import { alice, assistant, makeCredential, makeGrant } from "../support/host-world.ts";
 import {
   command,
@@ -125,6 +126,51 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
         `1    ${sometime}  operator.changed  allowed    human:carol  grant.create  g    ${uuid}`,
       ),
     );
+  });
+
+  test("credential operator: with a role and a tenant, who may do what these allow and is told so otherwise", async () => {
+    await enter("audited", { "files/notes": ["read"] });
+    const operator = words`credential operator --name human:dora --role auditor --tenant audited`;
+    const { id, token } = await json<{ id: string; token: string }>(operator);
+    const asDora = (args: readonly string[]): Promise<Printed> =>
+      commandWith(host.folder, [...args, "--url", host.url], { TURNPIKE_ADMIN_TOKEN: token });
+    expect((await asDora(words`grant list --tenant audited`)).stdout).toMatch(/^ID +STATE/);
+    const next = "Use the token of an operator who may: an admin's is in `admin-token` beside the host's database.";
+    expect(await asDora(words`grant revoke notes --tenant audited`)).toEqual(
+      refused("Refused (permission_denied): This is not for operators with the role auditor.", next),
+    );
+    expect(await asDora(words`grant list --tenant other`)).toEqual(
+      refused("Refused (permission_denied): You are an operator of another tenant.", next),
+    );
+    const { stdout } = await command(host, words`credential list --tenant operators`);
+    expect(stdout).toMatch(new RegExp(`^${id}  operators  human:dora +human:dora +operator: auditor of audited `, "m"));
+    expect(stdout).toMatch(/^[0-9a-f]{16} {2}operators {2}service:operator +service:operator +operator: admin /m);
+  });
+
+  test("credential rotate: another token, also in the file that had the old one", async () => {
+    const { id, token } = await json<{ id: string; token: string }>(words`credential operator --name human:erin`);
+    const folder = makeFolder();
+    writeFileSync(join(folder, "admin-token"), `${token}\n`);
+    const rotate = words`credential rotate ${id} --url ${host.url} --database ${join(folder, "turnpike.db")}`;
+    const { code, stdout } = await commandWith(folder, rotate);
+    const [said1, rotated = "", said2] = stdout.split("\n");
+    expect([code, said1, said2]).toEqual([
+      0,
+      "The new token, shown this once:",
+      `${join(folder, "admin-token")} has it now.`,
+    ]);
+    expect(rotated).toMatch(new RegExp(`^tp_${id}_[0-9a-f]{64}$`));
+    expect(rotated).not.toBe(token);
+    expect(readFileSync(join(folder, "admin-token"), "utf8")).toBe(`${rotated}\n`);
+    const list = words`credential list --url ${host.url}`;
+    expect((await commandWith(folder, list, { TURNPIKE_ADMIN_TOKEN: token })).code).toBe(1);
+    expect((await commandWith(folder, list, { TURNPIKE_ADMIN_TOKEN: rotated })).code).toBe(0);
+    // Of somebody else, it is in no file.
+    const other = await json<{ id: string }>(words`credential operator --name human:fay`);
+    expect((await prints(words`credential rotate ${other.id}`)).stdout).toBe(
+      `The new token, shown this once:\ntp_0000000000000000_${zeros}\n`,
+    );
+    expect(await prints(words`credential revoke ${other.id} --force`)).toEqual(said("Revoked 0000000000000000."));
   });
 
   test("grant: issued, derived, listed a page at a time and revoked with all that was derived from it", async () => {

@@ -7,7 +7,7 @@ import { readToken } from "./flags.ts";
 /** What an operator can do next, by the code of the refusal. */
 const nextSteps: Readonly<Record<string, string>> = {
   unauthenticated: "Set TURNPIKE_ADMIN_TOKEN, or name the host's database with --database.",
-  permission_denied: "Use an operator's token: the one in `admin-token` beside the host's database.",
+  permission_denied: "Use the token of an operator who may: an admin's is in `admin-token` beside the host's database.",
   not_found: "The matching `list` command shows what there is.",
   conflict: "Look again with the matching `list` command.",
   rate_limited: "Wait a moment and try again.",

@@ -1,9 +1,16 @@
-import { type CredentialRecord, operatorsTenant } from "../management/index.ts";
 import type { Command } from "commander";
+import { readFileSync } from "node:fs";
+import { adminTokenFile, writePrivateFile } from "../base/index.ts";
+import {
+  type CredentialAccess,
+  type CredentialRecord,
+  OperatorRoleSchema,
+  operatorsTenant,
+} from "../management/index.ts";
 import { requestAdmin } from "./admin-request.ts";
 import { asOperator, withPageFlags, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
-import { renderTable, withMore } from "./table.ts";
-import { readExpiry, readPrincipal } from "./flags.ts";
+import { oneLine, renderTable, withMore } from "./table.ts";
+import { readChoice, readExpiry, readPrincipal } from "./flags.ts";
 import { principalText } from "./format.ts";
 
 interface CreateFlags extends OperatorFlags {
@@ -17,9 +24,14 @@ interface CreateFlags extends OperatorFlags {
   expires?: string;
 }
 
-/** `credential create | list | revoke`. */
+const roles = OperatorRoleSchema.options;
+
+/** `credential create | operator | list | revoke | rotate`. */
 export function addCredentialCommands(program: Command, show: Show): void {
-  const credentials = program.command("credential").description("Make, list and revoke credentials.").exitOverride();
+  const credentials = program
+    .command("credential")
+    .description("Make, list, revoke and rotate credentials.")
+    .exitOverride();
   asOperator(
     credentials.command("create"),
     "Make a credential. Its token is shown this once.",
@@ -43,13 +55,21 @@ export function addCredentialCommands(program: Command, show: Show): void {
   asOperator(
     credentials.command("operator"),
     "Make a credential for another operator. Its token is shown this once.",
-    "turnpike credential operator --name human:carol",
+    "turnpike credential operator --name human:carol --role auditor --tenant acme",
   )
     .requiredOption("--name <kind:id>", "who the audit trail will name")
+    .option(
+      "--role <role>",
+      "admin (everything), reviewer (answers escalations) or auditor (reads); admin unless given",
+      (text) => readChoice("--role", text, roles),
+    )
+    .option("--tenant <id>", "the one tenant that they operate; all of them unless given")
     .option("--expires <span or time>", "when it ends, such as 30d")
-    .action(async (flags: CreateFlags & { name: string }) => {
+    .action(async (flags: CreateFlags & { name: string; role?: string }) => {
+      const { role, tenant } = flags;
       const actor = readPrincipal("--name", flags.name);
-      const access = { actor, owner: actor, purposes: ["operate"], admin: true };
+      const limits = { ...(role !== undefined && { role }), ...(tenant !== undefined && { tenant }) };
+      const access = { actor, owner: actor, purposes: ["operate"], admin: true, ...limits };
       await make(show, flags, { namespaceId: operatorsTenant, access });
     });
   withPageFlags(asOperator(credentials.command("list"), "List credentials.", "turnpike credential list --tenant acme"))
@@ -64,10 +84,41 @@ export function addCredentialCommands(program: Command, show: Show): void {
     "Revoke a credential, from the next request on.",
     "turnpike credential revoke 0123456789abcdef",
   )
-    .argument("<id>", "the part of the token between tp_ and the second _")
-    .action(async (id: string, flags: OperatorFlags) => {
-      show(flags, await requestAdmin(flags, "revokeCredential", { id }), `Revoked ${id}.`);
+    .argument("<id>", idText)
+    .option("--force", "also when it is the last admin's of all tenants")
+    .action(async (id: string, flags: OperatorFlags & { force?: boolean }) => {
+      const { force } = flags;
+      const done = await requestAdmin(flags, "revokeCredential", { id, ...(force === true && { force }) });
+      show(flags, done, `Revoked ${oneLine(id)}.`);
     });
+  asOperator(
+    credentials.command("rotate"),
+    "Replace the token of a credential, your own or another's. The new one is shown this once, and the old one ends.",
+    "turnpike credential rotate 0123456789abcdef",
+  )
+    .argument("<id>", idText)
+    .action(async (id: string, flags: OperatorFlags) => {
+      const made = await requestAdmin(flags, "rotateCredential", { id });
+      show(flags, made, `The new token, shown this once:\n${made.token}${keepInFile(flags, made)}`);
+    });
+}
+
+const idText = "the part of the token between tp_ and the second _";
+
+/** Replaces the token in the file that the commands read, if it is the one that was rotated. Says what became of it. */
+function keepInFile({ database }: OperatorFlags, { id, token }: { id: string; token: string }): string {
+  const file = adminTokenFile(database);
+  try {
+    if (!readFileSync(file, "utf8").startsWith(`tp_${id}_`)) return "";
+  } catch {
+    return "";
+  }
+  try {
+    writePrivateFile(file, `${token}\n`);
+    return `\n${file} has it now.`;
+  } catch {
+    return `\n${file} has the old one, and could not be written.`;
+  }
 }
 
 async function make(show: Show, flags: CreateFlags, body: object): Promise<void> {
@@ -83,9 +134,13 @@ function credentialTable(credentials: readonly CredentialRecord[], cursor: strin
     namespaceId,
     principalText(access.actor),
     principalText(access.owner),
-    access.admin === true ? "operator" : access.purposes.join(","),
+    access.admin === true ? operatorText(access) : access.purposes.join(","),
     access.senders?.map(principalText).join(",") ?? "anybody",
     revokedAt === undefined ? (expiresAt === undefined ? "good" : `until ${expiresAt}`) : `revoked ${revokedAt}`,
   ]);
   return withMore(renderTable(["ID", "TENANT", "ACTOR", "OWNER", "PURPOSES", "SENDERS", "STATE"], rows), cursor);
+}
+
+function operatorText({ role = "admin", tenant }: CredentialAccess): string {
+  return `operator: ${role}${tenant === undefined ? "" : ` of ${tenant}`}`;
 }

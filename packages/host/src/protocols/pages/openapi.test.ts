@@ -41,6 +41,17 @@ function resolve(pointer: string): unknown {
   return part;
 }
 
+for (const { path, verb, says } of [
+  { path: "/admin/v1/grants", verb: "post", says: "For operators with the role admin." },
+  { path: "/admin/v1/grants", verb: "get", says: "For operators with the role admin or auditor." },
+  { path: "/admin/v1/escalations", verb: "get", says: "For operators with the role admin, reviewer or auditor." },
+  { path: "/admin/v1/tenants/delete", verb: "post", says: "For operators with the role admin of all tenants." },
+]) {
+  test(`the document says who may use ${verb} ${path}`, () => {
+    expect(document.paths[path]?.[verb]).toMatchObject({ description: says });
+  });
+}
+
 test("the document has every route of the operators with its body, its answer and its status", () => {
   expect(rowsOf(document)).toEqual([
     "post /admin/v1/credentials: createCredential, CreateCredentialBody -> 201 CreateCredentialAnswer",

@@ -66,6 +66,7 @@ function operation(name: string, route: AdminRoute): JsonObject {
     operationId: name,
     tags: [tag.name],
     summary,
+    description: accessText(route),
     ...(query && { parameters: parametersOf(route.path, query) }),
     ...(request && { requestBody: { required: true, content: json(schemaRef(name, "Body", request)) } }),
     responses: {
@@ -74,6 +75,12 @@ function operation(name: string, route: AdminRoute): JsonObject {
       "5XX": answer("Not available right now.", requestError),
     },
   };
+}
+
+/** Who may use a route. */
+function accessText({ roles, about }: AdminRoute): string {
+  const who = `For operators with the role ${roles.join(", ").replace(/, (?=[^,]*$)/, " or ")}`;
+  return about === "host" ? `${who} of all tenants.` : `${who}.`;
 }
 
 const requestError: JsonObject = { $ref: `${prefix}RequestError` };

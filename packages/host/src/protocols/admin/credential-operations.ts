@@ -81,7 +81,7 @@ export function credentialOperations({
 }
 
 const lastAdmin =
-  "This is the last admin of all tenants. Make another with the command `credential operator` first, or send `force`: true.";
+  "This is the last admin of all tenants. Make another first, or force it (`--force`, or `force`: true).";
 
 function changeOf(action: string, { id, namespaceId, access }: CredentialRecord) {
   return { namespaceId, action, receiver: access.actor, metadata: { credential: id } };

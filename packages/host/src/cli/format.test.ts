@@ -12,6 +12,16 @@ describe("in a few words", () => {
       words: "read files/notes",
     },
     {
+      name: "one act that needs a person's yes",
+      capability: {
+        resource: { namespace: "files", path: ["notes"] },
+        actions: ["read"],
+        scope: "exact",
+        approval: "each",
+      },
+      words: "read files/notes (needs approval)",
+    },
+    {
       name: "several acts below a place of an owner",
       capability: {
         resource: { namespace: "files", path: ["notes"], owner: alice },
@@ -27,9 +37,9 @@ describe("in a few words", () => {
     },
   ] as const) {
     test(row.name, () => {
-      const { resource, actions, scope } = row.capability;
+      const { resource, actions, ...rest } = row.capability;
       expect(
-        capabilityText({ resource: { ...resource, path: [...resource.path] }, actions: [...actions], scope }),
+        capabilityText({ ...rest, resource: { ...resource, path: [...resource.path] }, actions: [...actions] }),
       ).toBe(row.words);
     });
   }

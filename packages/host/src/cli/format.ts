@@ -18,10 +18,11 @@ export function resourceText({ namespace, path }: ResourceRef): string {
 }
 
 /** A capability in short form. */
-export function capabilityText({ resource, actions, scope }: Capability): string {
+export function capabilityText({ resource, actions, scope, approval }: Capability): string {
   const below = scope === "descendants" ? "/**" : "";
   const owner = resource.owner === undefined ? "" : ` of ${principalText(resource.owner)}`;
-  return `${actions.join(",")} ${resourceText(resource)}${below}${owner}`;
+  const needs = approval === undefined ? "" : " (needs approval)";
+  return `${actions.join(",")} ${resourceText(resource)}${below}${owner}${needs}`;
 }
 
 /** The constraints of a grant in short form. */

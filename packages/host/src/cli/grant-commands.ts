@@ -18,6 +18,7 @@ interface GrantFlags extends OperatorFlags {
   owner?: string;
   action: string[];
   exact?: boolean;
+  approval?: string;
   purpose?: string[];
   expires?: string;
   uses?: string;
@@ -70,7 +71,9 @@ export function addGrantCommands(program: Command, show: Show): void {
     .option("--action <actions...>", "what may be done there")
     .action(async (parentId: string, flags: GrantFlags) => {
       const isNarrowed = flags.resource !== undefined && flags.action !== undefined;
-      const saysPart = [flags.resource, flags.action, flags.owner, flags.exact].some((part) => part !== undefined);
+      const saysPart = [flags.resource, flags.action, flags.owner, flags.exact, flags.approval].some(
+        (part) => part !== undefined,
+      );
       if (saysPart && !isNarrowed)
         throw new ConfigError("grant derive: expected --resource and --action together, or neither of them.");
       const issued = await requestAdmin(flags, "deriveGrant", {
@@ -124,6 +127,11 @@ function withTerms(command: Command): Command {
     .requiredOption("--to <kind:id>", "who may act")
     .option("--owner <kind:id>", "whose resource; that of whoever the actor acts for unless given")
     .option("--exact", "only this path, not what is below it")
+    .option(
+      "--approval <when>",
+      "each: nothing is done under it before a person said yes to exactly that act",
+      (text) => readChoice("--approval", text, ["each"]),
+    )
     .option("--purpose <purposes...>", "only for these purposes")
     .option("--expires <span or time>", "when it ends, such as 1h")
     .option("--uses <number>", "how often it may be used")
@@ -135,9 +143,10 @@ function freshId(): string {
   return `grant-${randomBytes(6).toString("hex")}`;
 }
 
-function capabilityOf({ resource, owner, action, exact }: GrantFlags) {
+function capabilityOf({ resource, owner, action, exact, approval }: GrantFlags) {
   const place = { ...readResource(resource), ...(owner !== undefined && { owner: readPrincipal("--owner", owner) }) };
-  return { resource: place, actions: action, scope: exact === true ? "exact" : "descendants" };
+  const scope = exact === true ? "exact" : "descendants";
+  return { resource: place, actions: action, scope, ...(approval !== undefined && { approval }) };
 }
 
 function constraintsOf({ purpose, expires, uses, depth }: GrantFlags): Constraints {

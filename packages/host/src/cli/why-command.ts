@@ -79,8 +79,31 @@ function explanationText(explanation: AdminExplanation, flags: OperatorFlags): s
       ? []
       : [`This would allow exactly this and nothing more:\n  ${suggestedCommand(suggestion, flags)}`]),
     ...(obstacle === undefined ? [] : [oneLine(obstacle)]),
+    ...approvalAdvice(explanation, flags),
   ];
   return parts.join("\n\n");
+}
+
+/** What needs approval needs no other grant: somebody has to answer what waits. */
+function approvalAdvice({ decision, access }: AdminExplanation, flags: OperatorFlags): string[] {
+  if (decision.allowed || !isApprovalReason(decision.reasonCode)) return [];
+  const status =
+    decision.reasonCode === "approval_required" ? [] : ["--status", decision.reasonCode.slice("approval_".length)];
+  const list = [
+    "turnpike",
+    "escalation",
+    "list",
+    ...sameHost(flags),
+    ...flag("--tenant", access.namespaceId),
+    ...status,
+  ];
+  const waits =
+    status.length === 0 ? "Each such act waits for a person's yes. This lists what waits:" : "This lists them:";
+  return [`${waits}\n  ${commandLine(list)}`];
+}
+
+function isApprovalReason(reason: string | undefined): boolean {
+  return ["approval_required", "approval_denied", "approval_expired"].includes(reason ?? "");
 }
 
 function verdictLine({ decision, access, request }: AdminExplanation): string {
@@ -133,6 +156,14 @@ function conditionText({ capabilities, constraints, issuedAt, revokedAt }: Grant
     case "action":
     case "path":
       return `it covers ${capabilities.map(capabilityText).join("; ")}`;
+    case "approval_required":
+      return `each act under it needs approval: ${guardedText(capabilities)}`;
+    case "approval_denied":
+      return `somebody said no to this act: ${guardedText(capabilities)}`;
+    case "approval_expired":
+      return `nobody answered in time: ${guardedText(capabilities)}`;
+    case "permit_store_unavailable":
+      return "what people said about it cannot be read right now";
     case "revoked":
       return `it was revoked ${revokedAt ?? ""}`.trimEnd();
     case "not-issued":
@@ -140,6 +171,14 @@ function conditionText({ capabilities, constraints, issuedAt, revokedAt }: Grant
     default:
       return constraintsText(constraints);
   }
+}
+
+/** The capabilities under which nothing happens without a person's yes. */
+function guardedText(capabilities: Grant["capabilities"]): string {
+  return capabilities
+    .filter(({ approval }) => approval !== undefined)
+    .map(capabilityText)
+    .join("; ");
 }
 
 function suggestedCommand(suggestion: NonNullable<AdminExplanation["suggestion"]>, flags: OperatorFlags): string {

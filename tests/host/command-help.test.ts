@@ -18,7 +18,7 @@ const commands = [
   ..."create derive list revoke".split(" ").map((verb) => `grant ${verb}`),
   ..."list enable disable".split(" ").map((verb) => `namespace ${verb}`),
   ..."list call".split(" ").map((verb) => `tools ${verb}`),
-  ..."list approve deny".split(" ").map((verb) => `escalation ${verb}`),
+  ..."list show approve deny".split(" ").map((verb) => `escalation ${verb}`),
   ..."list verify export checkpoint key".split(" ").map((verb) => `audit ${verb}`),
   "tenant delete",
   ..."send inbox".split(" ").map((verb) => `message ${verb}`),

@@ -56,7 +56,11 @@ describe.each(databaseKinds)("what others wrote is only shown, on %s", (kind) =>
     const listed = await command(host, words`escalation list --tenant acme`);
     expect(listed.code).toBe(0);
     expect(seen(listed)).toEqual({ lines: 8, ...harmless });
-    const line = listed.stdout.trimEnd().split("\n").at(-1) ?? "";
+    const lines = listed.stdout.trimEnd().split("\n");
+    const shown = await paste(host.folder, lines.find((one) => one.includes("escalation show")) ?? "");
+    expect(shown.code).toBe(0);
+    expect(seen(shown)).toMatchObject(harmless);
+    const line = lines.at(-1) ?? "";
     const approved = await paste(host.folder, line);
     expect(approved.code).toBe(0);
     expect(seen(approved)).toEqual({ lines: 1, ...harmless });

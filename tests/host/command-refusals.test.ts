@@ -34,6 +34,7 @@ const operatorCommands = [
   words`namespace enable files --tenant acme --actor agent:assistant`,
   words`namespace disable files --tenant acme --actor agent:assistant`,
   words`escalation list --tenant acme`,
+  words`escalation show q0 --tenant acme`,
   words`escalation approve q0 --tenant acme`,
   words`escalation deny q0 --tenant acme --reason no`,
   words`turn show t0 --tenant acme`,

@@ -451,8 +451,8 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
         "ID                 FROM             TURN                   WANTS                TERMS                                        BECAUSE           ANSWER",
         `q0000000000000000  agent:assistant  turn-0000000000000000  read files/diary.md  of human:alice, by human:alice, for support  I need diary.md.  until ${sometime}`,
         "",
-        "The turn of the newest, so far:",
-        "  turnpike turn show turn-0000000000000000 --url http://host --tenant asks --actor agent:assistant",
+        "All of the newest, and its turn so far:",
+        "  turnpike escalation show q0000000000000000 --url http://host --tenant asks",
         "",
         "The newest is approved with:",
         `  turnpike escalation approve q0000000000000000 --url http://host --tenant asks --ask ${"0".repeat(64)}`,
@@ -501,6 +501,107 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
         "q0000000000000000  agent:assistant  turn-0000000000000000  read files/two.md  of human:alice, by human:alice, for support  I need two.md.  It stays private.",
       ),
     ]);
+  });
+
+  test("approval: an act waits, is shown, explained and approved, and runs once", async () => {
+    const grant = words`--to agent:assistant --from human:alice --resource files/notes --action create read`;
+    expect(
+      await prints([...words`grant create --tenant yes --approval each --id guarded --depth 1`, ...grant]),
+    ).toEqual(said("Issued guarded."));
+    const derive = words`grant derive guarded --tenant yes --to agent:helper`;
+    expect(await prints([...derive, ...words`--approval each`])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("expected --resource and --action together"),
+    });
+    const narrow = words`--resource files/notes --action read`;
+    expect(await prints([...derive, ...narrow])).toMatchObject({ code: 1 });
+    expect(await prints([...derive, ...narrow, ...words`--approval each --id below`])).toEqual(
+      said("Issued below, derived from guarded."),
+    );
+    expect((await prints(words`grant list --tenant yes --to agent:assistant`)).stdout).toContain(
+      "  create,read files/notes/** (needs approval)  delegable 1",
+    );
+
+    const token = await enter("yes");
+    const create = words`files create notes/todo.md --content ${"Water\u202e the\nplants"}`;
+    expect(await command(host, create, token)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("approval_required"),
+    });
+    const why = words`why --tenant yes --actor agent:assistant --owner human:alice --purpose support`;
+    expect(await prints([...why, ...words`--action create --resource files/notes/todo.md`])).toEqual(
+      said(
+        "DENIED (approval_required): agent:assistant, create files/notes/todo.md of human:alice, on grants of human:alice, for support",
+        "",
+        "GRANT    FROM         FAILED             BECAUSE",
+        "guarded  human:alice  approval_required  each act under it needs approval: create,read files/notes/** (needs approval)",
+        "",
+        "Each such act waits for a person's yes. This lists what waits:",
+        "  turnpike escalation list --url http://host --tenant yes",
+      ),
+    );
+    expect(await prints(words`escalation list --tenant yes`)).toEqual(
+      said(
+        "ID                 FROM             TURN  WANTS                       TERMS                                        BECAUSE                                            ANSWER",
+        `q0000000000000000  agent:assistant  -     create files/notes/todo.md  of human:alice, by human:alice, for support  Approval is needed to create files/notes/todo.md.  until ${sometime}`,
+        "",
+        "All of the newest, and its turn so far:",
+        "  turnpike escalation show q0000000000000000 --url http://host --tenant yes",
+      ),
+    );
+    const { escalations } = await json<{ escalations: { id: string }[] }>(words`escalation list --tenant yes`);
+    const id = escalations[0]?.id ?? "";
+    expect(await prints(words`escalation show ${id} --tenant yes`)).toEqual(
+      said(
+        `q0000000000000000 of yes waits until ${sometime}.`,
+        "",
+        "agent:assistant wants to create files/notes/todo.md",
+        "of human:alice, by human:alice, for support",
+        "Because: Approval is needed to create files/notes/todo.md.",
+        "",
+        "With exactly these arguments:",
+        "  input.content  | Water<U+202E> the",
+        "                 | plants",
+        "",
+        "It needs create files/notes/todo.md.",
+        "",
+        "The grant guarded of human:alice says: delegable 1",
+        "  create,read files/notes/** (needs approval)",
+        "",
+        "One person has to say yes. Nobody has so far.",
+        "",
+        "Say yes or no to exactly this:",
+        `  turnpike escalation approve q0000000000000000 --url http://host --tenant yes --ask ${zeros}`,
+        `  turnpike escalation deny q0000000000000000 --url http://host --tenant yes --ask ${zeros} --reason ...`,
+      ),
+    );
+    // What it wants is not all that it is about.
+    const wanted = words`escalation approve --tenant yes --wants ${"create files/notes/todo.md"}`;
+    expect((await prints(wanted)).stderr).toMatch(/^There is no such escalation in yes\. /);
+    expect(await prints(words`escalation approve ${id} --tenant yes`)).toEqual(
+      said(
+        `Approved. agent:assistant may create files/notes/todo.md with exactly these arguments once, until ${sometime}.`,
+      ),
+    );
+    expect((await prints(words`escalation show ${id} --tenant yes`)).stdout).toMatch(
+      /^q0000000000000000 of yes was approved \S+\.\nThe yes holds until \S+\.\n/,
+    );
+    expect(await command(host, create, token)).toMatchObject({ code: 0 });
+
+    const read = words`files read notes/todo.md`;
+    expect(await command(host, read, token)).toMatchObject({ code: 1 });
+    const waiting = await json<{ escalations: { id: string }[] }>(words`escalation list --tenant yes`);
+    const second = waiting.escalations[0]?.id ?? "";
+    expect(await prints(words`escalation deny ${second} --tenant yes --reason ${"Not now."}`)).toMatchObject({
+      code: 0,
+    });
+    expect(await command(host, read, token)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("approval_denied"),
+    });
+    expect((await prints(words`escalation show ${second} --tenant yes`)).stdout).toMatch(
+      /^q0000000000000000 of yes was denied \S+: Not now\.\n/,
+    );
   });
 
   test("audit: listed by what happened, a page at a time, and verified", async () => {

@@ -4,5 +4,5 @@ export { adminTokenFile, dataFolder, isPostgres, writePrivateFile } from "./data
 export { deepFreeze } from "./deep-freeze.ts";
 export { mapInSlices } from "./map-in-slices.ts";
 export { sha256 } from "./sha256.ts";
-export { columnText, truncateText, unprintable, withoutHiddenText } from "./text.ts";
+export { columnText, truncateText, unprintable, visibleText, withoutHiddenText } from "./text.ts";
 export { version } from "./version.ts";

@@ -25,6 +25,19 @@ const hidden = String.raw`\0-\x08\x0B-\x1F\x7F-\x9F\p{Cs}\p{Default_Ignorable_Co
 /** The class of the characters that a terminal may obey or not show, for expressions with the flag `u`. */
 export const unprintable = String.raw`[${hidden}\p{Cc}\p{Cf}\p{Zl}\p{Zp}]`;
 
+const unprintableAll = new RegExp(unprintable, "gu");
+
+/**
+ * A text in which nothing is hidden, for somebody who has to know exactly what it says: each character that a terminal may obey
+ * or not show is written as its number, such as `<U+202E>`.
+ */
+export function visibleText(text: string): string {
+  return text.replaceAll(unprintableAll, (character) => {
+    const number = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+    return `<U+${number}>`;
+  });
+}
+
 /** Scripts in which a joiner or non-joiner between two letters is spelling. */
 const joining =
   "Arabic Bengali Devanagari Gujarati Gurmukhi Kannada Khmer Malayalam Mongolian Myanmar Nko Oriya Sinhala Syriac Tamil Telugu"

@@ -1,11 +1,12 @@
-import { type AdminOutput, type EscalationRecord, EscalationStatusSchema } from "../management/index.ts";
+import { type EscalationRecord, EscalationStatusSchema } from "../management/index.ts";
 import type { Command } from "commander";
 import { ConfigError } from "../base/index.ts";
 import { requestAdmin, requestList } from "./admin-request.ts";
 import { asOperator, sameHost, withPageFlags, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
-import { oneLine, renderTable, withMore } from "./table.ts";
+import { approvedText, escalationText, termsText, wantsText, type ShowFlags } from "./escalation-text.ts";
 import { readChoice, readCount, readExpiry } from "./flags.ts";
-import { capabilityText, commandLine, constraintsText, isPasteable, principalText } from "./format.ts";
+import { commandLine, principalText } from "./format.ts";
+import { oneLine, renderTable, withMore } from "./table.ts";
 
 interface AnswerFlags extends OperatorFlags {
   tenant: string;
@@ -15,11 +16,11 @@ interface AnswerFlags extends OperatorFlags {
 
 const statuses = EscalationStatusSchema.options;
 
-/** `escalation list | approve | deny`. */
+/** `escalation list | show | approve | deny`. */
 export function addEscalationCommands(program: Command, show: Show): void {
   const escalations = program
     .command("escalation")
-    .description("Read and answer the escalations that turns ended with.")
+    .description("Read and answer the escalations that wait for a person.")
     .exitOverride();
   withPageFlags(
     asOperator(
@@ -35,26 +36,39 @@ export function addEscalationCommands(program: Command, show: Show): void {
       const answer = await requestList(flags, "listEscalations", "escalations", { namespaceId, status, limit, cursor });
       show(flags, answer, escalationTable(answer.escalations, { status, cursor: answer.cursor }, flags));
     });
+  asOperator(
+    escalations.command("show"),
+    "Show all that an escalation asks for, the grant that it rests on, who approved it so far, and its turn.",
+    "turnpike escalation show q0abc --tenant acme",
+  )
+    .argument("<id>", "the escalation's id")
+    .requiredOption("--tenant <id>", "the tenant of the escalation")
+    .option("--full", "long texts, lists and turns to their end")
+    .action(async (id: string, flags: ShowFlags) => {
+      const shown = await requestAdmin(flags, "showEscalation", { namespaceId: flags.tenant, id });
+      show(flags, shown, escalationText(shown, flags));
+    });
   answering(
     asOperator(
       escalations.command("approve"),
-      "Issue exactly what an escalation requests, once, for its one purpose and until it expires.",
-      "turnpike escalation approve q0abc --tenant acme --expires 1h --uses 1",
+      "Say yes: to exactly the authority that an escalation requests, or to the one act that it is about, once.",
+      "turnpike escalation approve q0abc --tenant acme --expires 1h",
     ),
   )
-    .option("--expires <span or time>", "when the grant ends; after 1h unless given", (text) =>
-      readExpiry("--expires", text),
+    .option(
+      "--expires <span or time>",
+      "when that ends: a grant after 1h unless given, a yes to one act after the minutes that the host is set to",
+      (text) => readExpiry("--expires", text),
     )
-    .option("--uses <number>", "how often it may be used", (text) => readCount("--uses", text))
+    .option("--uses <number>", "how often a grant may be used; a yes to one act is for one use", (text) =>
+      readCount("--uses", text),
+    )
     .action(async (id: string | undefined, flags: AnswerFlags & { expires?: string; uses?: number }) => {
       const { expires: expiresAt, uses: maxUses } = flags;
+      const terms = { ...(expiresAt !== undefined && { expiresAt }), ...(maxUses !== undefined && { maxUses }) };
       const escalation = await escalationOf(flags, id);
-      const done = await requestAdmin(flags, "approveEscalation", {
-        ...escalation,
-        ...(expiresAt !== undefined && { expiresAt }),
-        ...(maxUses !== undefined && { maxUses }),
-      });
-      show(flags, done, oneLine(approvedText(done)));
+      const done = await requestAdmin(flags, "approveEscalation", { ...escalation, ...terms });
+      show(flags, done, approvedText(done));
     });
   answering(
     asOperator(
@@ -69,16 +83,6 @@ export function addEscalationCommands(program: Command, show: Show): void {
       const done = await requestAdmin(flags, "denyEscalation", { ...escalation, reason: flags.reason });
       show(flags, done, `Denied ${escalation.id}.`);
     });
-}
-
-/** What an approval came to: a grant, a permit, or the need for another yes. */
-function approvedText({ escalation, grant }: AdminOutput<"approveEscalation">): string {
-  const from = principalText(escalation.requester);
-  if (escalation.status === "pending") return `Approved by you. A second person has to approve it, too.`;
-  if (grant === undefined)
-    return `Approved. ${from} may do it once, until ${escalation.permitExpiresAt ?? "it lapses"}.`;
-  const may = grant.capabilities.map(capabilityText).join("; ");
-  return `Approved. ${from} may ${may}, ${constraintsText(grant.constraints)} (${grant.id}).`;
 }
 
 function answering(command: Command): Command {
@@ -109,13 +113,14 @@ async function escalationOf(
   return { namespaceId, id: escalation.id, ask: ask ?? escalation.ask };
 }
 
-/** An operator who writes `--wants` has read nothing else. So an escalation with further terms has to be named by its id. */
-function wantsExactly({ requestedAuthority }: EscalationRecord, wants: string): boolean {
-  return requestedAuthority?.constraints === undefined && wantsText(requestedAuthority) === wants;
-}
-
-function wantsText(request: EscalationRecord["requestedAuthority"]): string {
-  return request?.capabilities.map(capabilityText).join("; ") ?? "-";
+/**
+ * An operator who writes `--wants` has read nothing else. So an escalation with further terms, and one about an act with its
+ * arguments, has to be named by its id.
+ */
+function wantsExactly(escalation: EscalationRecord, wants: string): boolean {
+  const { requestedAuthority, approval } = escalation;
+  const isAll = approval === undefined && requestedAuthority?.constraints === undefined;
+  return isAll && wantsText(escalation) === wants;
 }
 
 function listCommand(flags: AnswerFlags): string {
@@ -133,29 +138,17 @@ function escalationTable(
     escalation.id,
     principalText(escalation.requester),
     escalation.executionId ?? "-",
-    wantsText(escalation.requestedAuthority),
-    termsOf(escalation),
+    wantsText(escalation),
+    termsText(escalation),
     escalation.reason,
-    escalation.answer ?? escalation.grantId ?? `until ${escalation.expiresAt}`,
+    escalation.answer ?? escalation.grantId ?? `until ${escalation.permitExpiresAt ?? escalation.expiresAt}`,
   ]);
   const table = withMore(renderTable(["ID", "FROM", "TURN", "WANTS", "TERMS", "BECAUSE", "ANSWER"], rows), cursor);
   if (status !== "pending") return table;
-  const { executionId } = first;
-  const isKnown = executionId !== undefined && isPasteable(executionId);
-  const turn = isKnown ? `\n\nThe turn of the newest, so far:\n  ${turnCommand(executionId, first, flags)}` : "";
-  return `${table}${turn}\n\nThe newest is approved with:\n  ${approveCommand(first, flags)}`;
-}
-
-/** The terms that the grant of an approval would have: owner, authority, purpose, and what else was requested. */
-function termsOf({ reviewer, authority, purpose, requestedAuthority }: EscalationRecord): string {
-  const { purposes: _purposes, ...others } = requestedAuthority?.constraints ?? {};
-  const terms = [
-    `of ${principalText(reviewer)}`,
-    `by ${principalText(authority)}`,
-    `for ${purpose}`,
-    constraintsText(others),
-  ];
-  return terms.filter(Boolean).join(", ");
+  const all = `${table}\n\nAll of the newest, and its turn so far:\n  ${showCommand(first, flags)}`;
+  // Nobody approves an act whose arguments they have not seen.
+  if (first.approval !== undefined) return all;
+  return `${all}\n\nThe newest is approved with:\n  ${approveCommand(first, flags)}`;
 }
 
 /** The command names the hash of the request. If the escalation changes meanwhile, it is not approved. */
@@ -164,12 +157,6 @@ function approveCommand({ id, ask }: EscalationRecord, flags: OperatorFlags & { 
   return commandLine(["turnpike", "escalation", "approve", id, ...where, "--ask", ask]);
 }
 
-/** Names the actor, too: another one may have used the same id. */
-function turnCommand(
-  executionId: string,
-  { requester }: EscalationRecord,
-  flags: OperatorFlags & { tenant: string },
-): string {
-  const where = [...sameHost(flags), "--tenant", flags.tenant, "--actor", principalText(requester)];
-  return commandLine(["turnpike", "turn", "show", executionId, ...where]);
+function showCommand({ id }: EscalationRecord, flags: OperatorFlags & { tenant: string }): string {
+  return commandLine(["turnpike", "escalation", "show", id, ...sameHost(flags), "--tenant", flags.tenant]);
 }

@@ -20,6 +20,8 @@ interface EscalationFilter {
 
 /** The escalations of every tenant. */
 export interface EscalationStore extends EscalationAnswers {
+  /** How many different people have to approve an escalation. */
+  readonly approvalsNeeded: number;
   add(...escalation: Parameters<EscalationQueue["add"]>): Promise<"full" | Question>;
   find(namespaceId: string, id: string, now: string): Promise<EscalationRecord | undefined>;
   /** The newest first. */
@@ -51,6 +53,7 @@ export function createEscalationStore(
   const open = createEscalationQueue(database, options);
   return {
     ...createEscalationAnswers(database, revisions, options),
+    approvalsNeeded: options.approvals,
     add: (context, escalation) => open(authorityEscalation(context, escalation, options.keepMs)),
     async find(namespaceId, id, now) {
       const row = await findRow(db, namespaceId, id);

@@ -197,6 +197,7 @@ export const adminRoutes = {
     query: z.strictObject({ ...tenant, id: IdentifierSchema }),
     response: z.strictObject({
       escalation: EscalationRecordSchema,
+      approvalsNeeded: z.int().meta({ description: "how many different people have to approve it" }),
       grant: GrantSchema.optional().meta({ description: "the one that carries the act, or that was issued" }),
       turn: TurnWithEventsSchema.optional().meta({ description: "the turn that asked" }),
     }),

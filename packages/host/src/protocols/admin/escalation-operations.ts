@@ -53,7 +53,12 @@ export function escalationOperations({
       const { approval, grantId = approval?.grantId, executionId, requester } = escalation;
       const grant = grantId === undefined ? undefined : await grants.findKept(namespaceId, grantId);
       const turn = executionId === undefined ? undefined : await turns.findBy(namespaceId, executionId, requester);
-      return { escalation, ...(grant && { grant }), ...(turn && { turn: { ...turn, events: [...turn.events] } }) };
+      return {
+        escalation,
+        approvalsNeeded: escalations.approvalsNeeded,
+        ...(grant && { grant }),
+        ...(turn && { turn: { ...turn, events: [...turn.events] } }),
+      };
     },
     async approveEscalation({ expiresAt, maxUses, ...about }, operator) {
       const answer = answerOf(about, operator);

@@ -1,0 +1,165 @@
+import { describe, expect, test } from "vitest";
+import type { EscalationRecord } from "../management/index.ts";
+import { grant } from "../../test/records.ts";
+import { approvedText, escalationText, wantsText } from "./escalation-text.ts";
+
+const [alice, bob] = [
+  { kind: "human", userId: "alice" },
+  { kind: "human", userId: "bob" },
+] as const;
+const hash = "0".repeat(64);
+const flags = { url: "http://127.0.0.1:8787", database: ".turnpike/turnpike.db", tenant: "acme" };
+const resource = { namespace: "service.messaging", path: ["human", "bob"] };
+
+/** A question about one act. */
+function question(changes: Partial<EscalationRecord> = {}): EscalationRecord {
+  return {
+    id: "q0abc",
+    namespaceId: "acme",
+    status: "pending",
+    ask: hash,
+    requester: { kind: "agent", agentId: "assistant" },
+    reviewer: alice,
+    authority: alice,
+    purpose: "support",
+    reason: "Approval is needed to call mail.send.",
+    approval: {
+      act: { kind: "tool", tool: "mail.send", arguments: { to: "bob", body: "Hi\u202e!" } },
+      request: { action: "send", resource },
+      grantId: "grant-1",
+    },
+    traceId: "trace-1",
+    requestedAt: "2026-01-01T12:00:00.000Z",
+    expiresAt: "2026-01-02T12:00:00.000Z",
+    ...changes,
+  };
+}
+
+const carrier = grant("grant-1", {
+  namespaceId: "acme",
+  issuer: alice,
+  capabilities: [{ resource, actions: ["send"], scope: "exact", approval: "each" }],
+  constraints: { purposes: ["support"], maxUses: 3 },
+});
+
+describe("an escalation about one act is shown", () => {
+  test("with who wants what, its arguments, the grant, who said yes, and how to answer exactly that", () => {
+    const shown = { escalation: question(), approvalsNeeded: 1, grant: carrier };
+    expect(escalationText(shown, flags).split("\n")).toEqual([
+      "q0abc of acme waits until 2026-01-02T12:00:00.000Z.",
+      "",
+      "agent:assistant wants to call mail.send",
+      "of human:alice, by human:alice, for support",
+      "Because: Approval is needed to call mail.send.",
+      "",
+      "With exactly these arguments:",
+      "  to    bob",
+      "  body  Hi<U+202E>!",
+      "",
+      "It needs send service.messaging/human/bob.",
+      "",
+      "The grant grant-1 of human:alice says: for support, 3 uses",
+      "  send service.messaging/human/bob (needs approval)",
+      "",
+      "One person has to say yes. Nobody has so far.",
+      "",
+      "Say yes or no to exactly this:",
+      `  turnpike escalation approve q0abc --tenant acme --ask ${hash}`,
+      `  turnpike escalation deny q0abc --tenant acme --ask ${hash} --reason ...`,
+    ]);
+  });
+
+  test("with who said yes so far where two people have to", () => {
+    const approvals = [{ by: bob, at: "2026-01-01T12:05:00.000Z" }];
+    const text = escalationText({ escalation: question({ approvals }), approvalsNeeded: 2 }, flags);
+    expect(text).toContain("2 people have to say yes. human:bob said yes 2026-01-01T12:05:00.000Z.");
+  });
+
+  test("with the last events of its turn, and all of them when that is asked for", () => {
+    const ids = { version: 1, executionId: "turn-1", traceId: "trace-1" } as const;
+    const events = Array.from({ length: 30 }, (_, sequence) => ({
+      ...ids,
+      eventId: `event-${sequence}`,
+      sequence,
+      type: "tool.requested" as const,
+      data: { tool: `tool-${sequence}` },
+      occurredAt: "2026-01-01T12:00:01.000Z",
+    }));
+    const agent = { kind: "agent", agentId: "assistant" } as const;
+    const at = "2026-01-01T12:00:00.000Z";
+    const started = { startedAt: at, updatedAt: at, steps: 1, toolCalls: 30 };
+    const state = { ...ids, agent, status: "waiting" as const, ...started };
+    const turn = { namespaceId: "acme", actor: agent, isAsync: true, state, events };
+    const shown = { escalation: question({ executionId: "turn-1" }), approvalsNeeded: 1, turn };
+    const text = escalationText(shown, flags);
+    expect(text).toContain("Its turn so far: turn-1 of agent:assistant is waiting.");
+    expect(text).toContain("  ... 20 earlier: --full shows all.\n   1.00s  >  tool-20\n");
+    expect(text).not.toContain("tool-19\n");
+    expect(escalationText(shown, { ...flags, full: true })).toContain("  >  tool-0\n");
+  });
+
+  test("without commands to answer it once it is answered", () => {
+    const answered = { decidedAt: "2026-01-01T12:10:00.000Z", permitExpiresAt: "2026-01-01T12:25:00.000Z" };
+    const text = escalationText(
+      { escalation: question({ status: "approved", ...answered }), approvalsNeeded: 1 },
+      flags,
+    );
+    expect(text).toMatch(
+      /^q0abc of acme was approved 2026-01-01T12:10:00.000Z\.\nThe yes holds until 2026-01-01T12:25:00.000Z\.\n/,
+    );
+    expect(text).not.toContain("turnpike escalation");
+  });
+
+  test("without a word of anybody that speaks to the terminal", () => {
+    const hostile = "a\u001b[2Jb\u202ec\u200bd\r\n  to  mallory";
+    const act = { kind: "tool", tool: hostile, arguments: { [hostile]: hostile } } as const;
+    const escalation = question({
+      reason: hostile,
+      purpose: hostile,
+      requester: { kind: "agent", agentId: hostile },
+      approval: { act, request: { action: hostile, resource: { namespace: hostile, path: [hostile] } }, grantId: "g" },
+    });
+    const shown = { escalation, approvalsNeeded: 1, grant: { ...carrier, id: hostile } };
+    for (const full of [false, true]) {
+      const text = escalationText(shown, { ...flags, full });
+      expect(text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\u2028\u2029]/u);
+      // Its lines are where we put them: behind the gutter, or not at all.
+      expect(text.split("\n").filter((line) => line.startsWith("  to"))).toEqual([]);
+    }
+  });
+});
+
+test("an escalation that asks for authority is shown with what an approval grants", () => {
+  const { approval: _approval, ...rest } = question();
+  const capabilities = [
+    { resource: { namespace: "files", path: ["diary"] }, actions: ["read"], scope: "exact" as const },
+  ];
+  const requestedAuthority = {
+    id: "r",
+    namespaceId: "acme",
+    owner: alice,
+    requester: rest.requester,
+    purpose: "support",
+    requestedAt: rest.requestedAt,
+    capabilities,
+  };
+  const escalation = { ...rest, reason: "May I?", requestedAuthority };
+  const text = escalationText({ escalation, approvalsNeeded: 1 }, flags);
+  expect(text).toContain("agent:assistant wants to be allowed to read files/diary\n");
+  expect(text).toContain("Because: May I?");
+  expect(text).not.toContain("arguments");
+  expect(wantsText(escalation)).toBe("read files/diary");
+});
+
+describe("a yes says", () => {
+  test("what may be done with it, once and until when", () => {
+    const escalation = question({ status: "approved", permitExpiresAt: "2026-01-01T12:25:00.000Z" });
+    expect(approvedText({ escalation })).toBe(
+      "Approved. agent:assistant may call mail.send with exactly these arguments once, until 2026-01-01T12:25:00.000Z.",
+    );
+  });
+
+  test("that somebody else has to say yes, too", () => {
+    expect(approvedText({ escalation: question() })).toBe("One more person has to say yes.");
+  });
+});

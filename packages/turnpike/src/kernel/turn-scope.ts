@@ -16,6 +16,7 @@ import { escalate, type EscalationOutcome } from "./escalate.ts";
 import type { EffectOptions } from "./effect.ts";
 import { denied, failed, invokeTool, recordToolOutcome } from "./invoke-tool.ts";
 import { enterTurn, gateOf, type RunningTurn, type TurnBreak } from "./running-turn.ts";
+import type { CallOptions } from "./ports.ts";
 import { isUnavailable } from "./tool-catalog.ts";
 import { accessNow, type AdmissionRecord } from "./turn-entry.ts";
 
@@ -42,8 +43,16 @@ export interface TurnScope {
   readonly mustEnd: TurnBreak | undefined;
   /** Between calls, before a step: asks whether the access still stands, which `mustEnd` then says. */
   checkAccess(now: string, signal: AbortSignal): Promise<void>;
-  /** Calls a tool at the moment `now`, which has to be read anew for every call. Ports that keep something get `claim`. */
-  invokeTool(call: ToolCall, now: string, signal: AbortSignal, claim?: unknown): Promise<ToolResult>;
+  /**
+   * Calls a tool at the moment `now`, which has to be read anew for every call. Ports that keep something get `claim`;
+   * `onEffect` is told right before the tool itself is called.
+   */
+  invokeTool(
+    call: ToolCall,
+    now: string,
+    signal: AbortSignal,
+    options?: Pick<CallOptions, "claim" | "onEffect">,
+  ): Promise<ToolResult>;
   /** Puts a call on the trail that the turn's own limits refused, and returns its result. */
   refuseTool(call: ToolCall, now: string, code: ErrorCode): Promise<ToolResult>;
   /** Puts a call on the trail of which nobody knows what became of it, because its process ended, and returns its result. */
@@ -84,9 +93,9 @@ export function openScope(
       const access = await accessNow(ports, at(now), signal);
       if (access.kind === "revoked") turn.mustEnd ??= "credential_revoked";
     },
-    async invokeTool(call, now, signal, claim) {
+    async invokeTool(call, now, signal, given) {
       const moment = at(now);
-      const options = { signal, claim };
+      const options = { ...given, signal };
       signal.throwIfAborted();
       if (!turn.isOpen) return refuse(ports, call, moment, "tool_unavailable", options);
       const entry = await enterTurn(turn, moment, signal);

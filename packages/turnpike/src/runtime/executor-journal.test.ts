@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { agent, capability, deferred, grantOf, refusingAudit } from "../../test/deployment.ts";
+import { drivenBy, expectSound, journalWorld, key, outputs, resumable } from "../../test/journal-turns.ts";
 import {
   calling,
   completed,
@@ -16,81 +17,14 @@ import {
   turnWorldOf,
   typesOf,
   type TurnTool,
-  type TurnWorld,
   type TurnWorldOptions,
 } from "../../test/turns.ts";
-import type { Grant, JsonValue, ToolResult, TurnResult } from "../contracts/index.ts";
+import type { Grant, JsonValue, TurnResult } from "../contracts/index.ts";
 import type { AccessGuard, GrantSource } from "../kernel/index.ts";
 import { escalationTool } from "./escalate.ts";
 import { memoryAccess, memoryTurnJournal, memoryUsage, type MemoryTurnJournal } from "../testing/index.ts";
 import { KnownTurnError, TurnPause, type JournalEntry, type TurnJournal, type TurnPen } from "./journal.ts";
 import type { RuntimePlugin } from "./plugin.ts";
-import { standardRuntime, type DriverDecision, type TurnDriver } from "./standard.ts";
-
-const key = { namespaceId: "demo", actor: agent, executionId: "turn-1" };
-
-/** A plugin that can go on. */
-function resumable(run: RuntimePlugin["run"]): RuntimePlugin {
-  return { ...pluginOf(run), resumes: (version) => version === "7" };
-}
-
-/** A driver that decides by what its sessions remember, and how often it was asked. */
-function drivenBy(...decisions: readonly ((results: readonly ToolResult[]) => DriverDecision)[]): {
-  runtime: RuntimePlugin;
-  asked: number[];
-} {
-  const asked: number[] = [];
-  const driver: TurnDriver = {
-    manifest: { id: "driver", version: "1" },
-    resumes: (version) => version === "1",
-    open() {
-      let place = 0;
-      return Promise.resolve({
-        memory: () => place,
-        recall(_input, memory) {
-          place = memory as number;
-        },
-        next(input) {
-          asked.push(place);
-          const decide = decisions[place] ?? (() => ({ type: "complete", output: "done" }));
-          place += 1;
-          return Promise.resolve(decide(input.type === "start" ? [] : input.results));
-        },
-      });
-    },
-  };
-  return { runtime: standardRuntime(driver), asked };
-}
-
-const outputs = (results: readonly ToolResult[]): JsonValue => results.map(saidOf);
-
-interface JournalWorld extends TurnWorld {
-  journal: MemoryTurnJournal;
-  /** Goes on with the turn, in a new run. */
-  goOn(options?: { context?: Parameters<TurnWorld["run"]>[0] }): Promise<TurnResult>;
-}
-
-function journalWorld(
-  runtime: RuntimePlugin,
-  {
-    journal = memoryTurnJournal(),
-    through = journal,
-    ...options
-  }: Partial<TurnWorldOptions> & {
-    journal?: MemoryTurnJournal;
-    through?: TurnJournal;
-  } = {},
-): JournalWorld {
-  const world = turnWorldOf(runtime, {
-    ...options,
-    executor: { journal: through, createId: () => crypto.randomUUID(), ...options.executor },
-  });
-  return {
-    ...world,
-    journal,
-    goOn: async ({ context } = {}) => world.run({ ...context }, { isAsync: true, pen: journal.take(key) }),
-  };
-}
 
 /** Begins an asynchronous turn whose process ends with the n-th write. */
 async function interrupted(
@@ -106,20 +40,6 @@ async function interrupted(
 
 async function entriesOf(journal: MemoryTurnJournal): Promise<readonly JournalEntry[]> {
   return journal.take(key).kept;
-}
-
-/** INVARIANT of every journal: numbers without a gap, ids once, one start, and one end behind everything. */
-async function expectSound(journal: MemoryTurnJournal): Promise<void> {
-  const events = await journal.events(key, -1);
-  expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_event, place) => place));
-  expect(new Set(events.map(({ eventId }) => eventId)).size).toBe(events.length);
-  const types = typesOf({ events: [...events] });
-  expect(types.filter((type) => type === "turn.started").length).toBeLessThanOrEqual(1);
-  expect(types.filter((type) => /^turn\.(completed|failed|denied|cancelled|escalated)$/.test(type))).toEqual(
-    types.slice(-1),
-  );
-  const { result } = (await journal.find(key)) ?? {};
-  expect(result?.events).toEqual(events);
 }
 
 describe("a turn whose process ends with the n-th write goes on", () => {

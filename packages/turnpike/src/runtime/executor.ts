@@ -102,7 +102,7 @@ async function execute(
   const run = openRun(executor, { request, context, offered, pen, goesOn: options.pen !== undefined }, options);
   const end = await runToEnd(executor, run);
   if (end.kind === "ended") return conclude(executor, run, end);
-  return resultOf(executor, run, { status: "escalated", escalation: end.asked.escalation });
+  return resultOf(executor, run, { status: "escalated", escalation: end.escalation });
 }
 
 /** Takes the id of a new turn. Throws a `KnownTurnError` when it is taken. */

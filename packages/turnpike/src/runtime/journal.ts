@@ -52,9 +52,20 @@ export type JournalEntry =
   | { kind: "call"; call: ToolCall; step: number; repeatable: boolean }
   /** `ask` counts those who asked for a call of the same id; 1 when absent. */
   | { kind: "result"; callId: string; result: ToolResult; ask?: number }
-  /** The turn waits from here on, until the question is answered. */
-  | { kind: "waiting"; callId: string; escalation: Escalation; question?: Question | undefined }
-  /** The answer: the result of the call that asked. The turn is admitted anew with it. */
+  /** The call was not made: a person is asked about it first. It counts once, and is made again when the turn goes on. */
+  | { kind: "asked"; callId: string }
+  /**
+   * The turn waits from here on, until any of the questions that it waits for is answered. `approval`: the call itself waits
+   * for a yes. A yes leaves no entry, because the kernel decides about the call again; a no is the call's `result`.
+   */
+  | {
+      kind: "waiting";
+      callId: string;
+      escalation: Escalation;
+      question?: Question | undefined;
+      approval?: { tool: string } | undefined;
+    }
+  /** The answer to a call that asks by itself: its result. The turn is admitted anew with it. */
   | { kind: "answered"; callId: string; result: ToolResult }
   | { kind: "ended"; result: Omit<TurnResult, "events"> };
 

@@ -27,7 +27,8 @@ export interface RuntimeHost {
   /**
    * Calls a tool of the turn's catalog. A refusal is a `denied` result; rejects only for something that is no tool call,
    * when the turn is over, and after a thousand calls that the turn's own limits refused. `step` counts from 0: calls of
-   * step `maxSteps` and later are refused.
+   * step `maxSteps` and later are refused. Where `waits` is true, a call that needs a person's yes has no result in this
+   * run: the run ends once nothing else is under way, and the next one makes the call, or gives the denial.
    */
   invokeTool(call: ToolCall, options?: { step?: number }): Promise<ToolResult>;
   /**
@@ -37,11 +38,13 @@ export interface RuntimeHost {
   beginStep(): Promise<void>;
   /**
    * Does something once: what it came to is kept, and given again when the turn goes on after its process has ended. Names
-   * are used once a turn. Without a journal it is simply done. Rejects like what it does, which is then not kept.
+   * are used once a turn. Without a journal it is simply done. Rejects like what it does, which is then not kept. Calls are
+   * made outside of steps: a run that waits for a person ends only when its steps have ended.
    */
   step<T extends JsonValue>(name: string, work: () => T | Promise<T>): Promise<T>;
   /**
-   * Whether a call of `service.escalate` waits for its answer. Otherwise a question ends the turn, as the runtime's outcome.
+   * Whether a call of `service.escalate`, or one that needs a person's yes, waits for its answer. Otherwise a question ends
+   * the turn, as the runtime's outcome, and a call that needs a yes is denied.
    */
   readonly waits: boolean;
   /** Adds a `runtime.event` to the turn. Throws when `data` is no JSON, and after 20,000 events. */

@@ -3,6 +3,7 @@ import {
   type AccessContext,
   type ErrorCode,
   type ErrorObject,
+  type Escalation,
   type JsonObject,
   type TurnRequest,
 } from "../contracts/index.ts";
@@ -12,19 +13,24 @@ import { escalationToolName } from "./escalate.ts";
 import { TurnPause, type TurnToBegin } from "./journal.ts";
 import { DriverError, type RuntimePlugin } from "./plugin.ts";
 import { endWith, readOutcome, withTruthfulRetry, type Ending } from "./settle.ts";
-import { createTurnHost, type Asked } from "./turn-host.ts";
+import type { Asked } from "./run-activity.ts";
+import { createTurnHost } from "./turn-host.ts";
 import type { Executor, Run } from "./turn-run.ts";
 
-/** How a run of a turn ended: with the turn, or with a question that the turn waits for. */
-export type RunEnd =
-  | { kind: "ended"; ending: Ending; scope: TurnScope | undefined }
-  | { kind: "waiting"; asked: Asked };
+/** How a run of a turn ended: with the turn, or with questions that the turn waits for. */
+export type RunEnd = { kind: "ended"; ending: Ending; scope: TurnScope | undefined } | Waiting;
+
+/** The turn waits for any of its questions, of which its state shows the first. */
+interface Waiting {
+  kind: "waiting";
+  escalation: Escalation;
+}
 
 /** Admits and runs the turn; nothing of it goes on afterwards. Rejects with a `TurnPause` when it goes on another time. */
 export async function runToEnd(executor: Executor, run: Run): Promise<RunEnd> {
   const { request, deadline, journal } = run;
   let scope: TurnScope | undefined;
-  let ended: Ending | Asked;
+  let ended: Ending | Waiting;
   try {
     const admission = await orAbort(admit(executor, run), deadline.signal);
     if (admission.kind === "refused") {
@@ -48,7 +54,7 @@ export async function runToEnd(executor: Executor, run: Run): Promise<RunEnd> {
     throwIfAsync(run, "audit_unavailable", journal.book.failure.error);
     ended = breakOff("audit_unavailable");
   }
-  if ("callId" in ended) return { kind: "waiting", asked: ended };
+  if ("kind" in ended) return ended;
   // A turn that is not admitted again has no scope, and did what it did all the same.
   const hadEffect = scope?.mayHaveTakenEffect ?? journal?.replay.earlier?.mayHaveTakenEffect;
   return { kind: "ended", ending: withTruthfulRetry(ended, hadEffect === true), scope };
@@ -143,12 +149,12 @@ function breakOff(lost: TurnBreak): Ending {
 }
 
 /** Runs the plugin inside the envelope. Rejects when the deadline or the caller comes first. */
-async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Promise<Ending | Asked> {
+async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Promise<Ending | Waiting> {
   const { runtime, manifest, tools } = executor;
   const { request, limits, events, deadline, journal, breaking, onBreak } = run;
   if (journal === undefined) events.append("turn.started", { runtime: manifest, limits });
   const { clock } = tools;
-  let asked: Asked | undefined;
+  let asked: readonly Asked[] = [];
   const { signal } = deadline;
   // A turn that could not go on afterwards neither waits nor pauses: it has until its process ends.
   const mayStop = journal?.pen.turn.isAsync === true && canResume(runtime, manifest.version);
@@ -163,8 +169,9 @@ async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Prom
     waits: mayStop,
     pauses,
     onBreak,
-    onAsked(question) {
-      asked ??= question;
+    owner: run.context.owner,
+    onAsked(questions) {
+      asked = questions;
       onBreak();
     },
   });
@@ -182,7 +189,8 @@ async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Prom
   }
   if (scope.mustEnd !== undefined) return breakOff(scope.mustEnd);
   if (journal?.book.failure !== undefined) return breakOff("audit_unavailable");
-  if (asked !== undefined) return waitFor(run, asked);
+  const [first] = asked;
+  if (first !== undefined) return waitFor(run, first, asked);
   if (outcome === undefined && pauses?.aborted === true) await stopBetweenCalls(pauses, settled, signal);
   if (thrown !== undefined) return failWith(executor, thrown.error, request.executionId);
   const read = readOutcome(outcome);
@@ -212,18 +220,19 @@ function failWith(executor: Executor, error: unknown, executionId: string): Endi
 /** Stops a run between two calls: those on their way end first. */
 async function stopBetweenCalls(
   pauses: AbortSignal,
-  settled: () => Promise<unknown>,
+  settled: () => Promise<unknown> | undefined,
   signal: AbortSignal,
 ): Promise<never> {
-  await orAbort(settled(), signal);
+  await orAbort(Promise.resolve(settled()), signal);
   throw pauses.reason;
 }
 
-/** The run ends with a question: the turn waits, unless nobody could tell it the answer. */
-async function waitFor({ journal, deadline }: Run, asked: Asked): Promise<Ending | Asked> {
-  const { callId, escalation, question } = asked;
-  if (journal === undefined || question === undefined) return { status: "escalated", escalation };
-  journal.book.add({ kind: "waiting", callId, escalation, question });
+/** The run ends with questions: the turn waits, unless nobody could tell it an answer. */
+async function waitFor({ journal, deadline }: Run, first: Asked, asked: readonly Asked[]): Promise<Ending | Waiting> {
+  const unanswerable = asked.find(({ question }) => question === undefined);
+  if (journal === undefined || unanswerable !== undefined)
+    return { status: "escalated", escalation: (unanswerable ?? first).escalation };
+  journal.book.add(...asked.map((one) => ({ kind: "waiting", ...one }) as const));
   await orAbort(journal.book.keep(), deadline.signal);
-  return asked;
+  return { kind: "waiting", escalation: first.escalation };
 }

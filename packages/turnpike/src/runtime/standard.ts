@@ -92,13 +92,19 @@ async function converse(
     // A model escalates by calling the tool; its other calls of that step run before the turn ends, or waits.
     const results = new Map<ToolCall, ToolResult>();
     const make = async (call: ToolCall): Promise<unknown> => results.set(call, await host.invokeTool(call, { step }));
-    await Promise.all(wanted.filter((call) => !isAsking(call)).map(make));
+    const others = wanted.filter((call) => !isAsking(call)).map(make);
     const asking = wanted.filter(isAsking);
+    if (!host.waits) await Promise.all(others);
     if (asking[0] !== undefined && !host.waits) return escalationOf(asking[0].arguments);
-    for (const call of asking) await make(call);
+    // Where a question is waited for, the host asks it once the others have ended, or wait for a person as well.
+    await Promise.all([...others, makeInOrder(asking, make)]);
     input = { type: "tool_results", results: wanted.flatMap((call) => results.get(call) ?? []) };
   }
   return fail("step_limit_exceeded");
+}
+
+async function makeInOrder(calls: readonly ToolCall[], make: (call: ToolCall) => Promise<unknown>): Promise<void> {
+  for (const call of calls) await make(call);
 }
 
 /** What is kept of a decision, as text: as a value, one that is as deep or as large as JSON may be would be too much. */

@@ -3,15 +3,17 @@ import {
   JsonValueSchema,
   ToolCallSchema,
   type ErrorCode,
-  type Escalation,
   type JsonValue,
+  type PrincipalRef,
   type ToolCall,
   type ToolResult,
 } from "../contracts/index.ts";
 import { accept, check, orAbort } from "../internal/index.ts";
-import { errorObject, type Question, type TurnScope } from "../kernel/index.ts";
+import { errorObject, type TurnScope } from "../kernel/index.ts";
+import { approvalEscalation, openQuestion } from "./approval.ts";
 import { escalationToolName } from "./escalate.ts";
 import type { RuntimeHost, TurnLimits } from "./plugin.ts";
+import { followRun, type Asked } from "./run-activity.ts";
 import { readEscalationInput } from "./settle.ts";
 import type { TurnBook } from "./turn-book.ts";
 import type { TurnEvents } from "./turn-events.ts";
@@ -20,13 +22,6 @@ import type { KeptCall, TurnReplay } from "./turn-replay.ts";
 /** A turn is bounded in what it leaves behind, too. */
 const maxRefusals = 1_000;
 const maxEmitted = 20_000;
-
-/** What a turn waits for, or would if anybody could tell it the answer. */
-export interface Asked {
-  callId: string;
-  escalation: Escalation;
-  question?: Question | undefined;
-}
 
 /** What the envelope of a turn is made of. */
 export interface Envelope {
@@ -40,18 +35,20 @@ export interface Envelope {
   journal?: { book: TurnBook; replay: TurnReplay } | undefined;
   /** Whether a question is waited for. */
   waits: boolean;
+  /** Who is asked for a yes to a call. */
+  owner: PrincipalRef;
   /** Fires when the run is to stop before its next call or step. */
   pauses?: AbortSignal | undefined;
   /** Ends the turn at once: the scope, or the book, says that it must. */
   onBreak(): void;
-  /** The run is over: the turn waits from here on. */
-  onAsked(asked: Asked): void;
+  /** The run is over: the turn waits from here on, for any of these. */
+  onAsked(asked: readonly Asked[]): void;
 }
 
-/** The host of a plugin, and when all calls that it made have ended. */
+/** The host of a plugin, and when all calls that it made have ended, or wait. */
 export interface TurnHost {
   host: RuntimeHost;
-  settled(): Promise<unknown>;
+  settled(): Promise<unknown> | undefined;
 }
 
 /** The host a plugin gets: every call passes the turn's own catalog and limits, then the kernel. */
@@ -60,8 +57,7 @@ export function createTurnHost(envelope: Envelope): TurnHost {
   const { book, replay } = envelope.journal ?? {};
   const seen = new Map<string, number>();
   const steps = new Set<string>();
-  /** Calls on their way, for which a question and a pause wait. */
-  const running = new Set<Promise<unknown>>();
+  const activity = followRun(envelope.onAsked);
   let calls = 0;
   let refusals = 0;
   let emitted = 0;
@@ -85,6 +81,7 @@ export function createTurnHost(envelope: Envelope): TurnHost {
   const throwIfOver = (): void => {
     signal.throwIfAborted();
     if (scope.mustEnd !== undefined) throw new Error("The turn has ended.");
+    if (activity.onlyWaits) throw new Error("The turn waits for a person: this run of it is over.");
     if (book?.failure !== undefined) throw book.failure.error;
     if (envelope.pauses?.aborted === true) {
       envelope.onBreak();
@@ -97,7 +94,7 @@ export function createTurnHost(envelope: Envelope): TurnHost {
     events.append("tool.completed", { callId, tool, status, ...(code && { code }) });
   };
 
-  const invoke = async (asked: ToolCall, step: number): Promise<ToolResult> => {
+  const invoke = async (asked: ToolCall, step: number, onWaiting: () => void): Promise<ToolResult> => {
     const accepted = accept(ToolCallSchema, asked);
     if (!accepted.ok) throw new TypeError(`This is no tool call: ${accepted.message}`);
     throwIfOver();
@@ -117,11 +114,22 @@ export function createTurnHost(envelope: Envelope): TurnHost {
     }
 
     if (replay?.wasSaid("tool.requested", callId, ask) !== true) events.append("tool.requested", { callId, tool });
-    const { result, claim } = await orAbort(
-      refused === undefined ? carryOut(call, step, kept) : scope.refuseTool(call, clock(), refused).then(madeOf),
+    const made = await orAbort<Made>(
+      refused === undefined
+        ? carryOut(call, step, kept)
+        : scope.refuseTool(call, clock(), refused).then((denial) => ({ result: denial })),
       signal,
     );
-    book?.join(claim);
+    book?.join(made.claim);
+    if ("waitsFor" in made) {
+      // The call has no result yet: it gets one in a later run.
+      if (made.waitsFor.approval !== undefined) book?.add({ kind: "asked", callId });
+      if (book !== undefined) await orAbort(book.keep(), signal);
+      activity.ask(made.waitsFor);
+      onWaiting();
+      return orAbort(new Promise<never>(() => {}), signal);
+    }
+    const { result } = made;
     book?.add({ kind: "result", callId, result, ...(ask > 1 && { ask }) });
     sayCompleted(result);
     if (book !== undefined) await orAbort(book.keep(), signal);
@@ -135,27 +143,38 @@ export function createTurnHost(envelope: Envelope): TurnHost {
     if (kept?.repeatable === false) return { result: await scope.interruptTool(call, clock()) };
     const entry = { kind: "call", call, step, repeatable: isRepeatable(scope, call.tool) } as const;
     const input = envelope.waits && call.tool === escalationToolName ? readEscalationInput(call.arguments) : undefined;
-    const claim = kept === undefined && input === undefined ? book.claimFor(entry) : undefined;
-    if (kept === undefined && claim === undefined) {
+    const isNew = kept === undefined || kept.isAsked === true;
+    const claim = isNew && input === undefined ? book.claimFor(entry) : undefined;
+    if (isNew && claim === undefined) {
       book.add(entry);
       await book.keep();
     }
     throwIfOver();
-    if (input !== undefined) return { result: await waitForAnswer(call, input) };
-    return { result: await scope.invokeTool(call, clock(), signal, claim), claim };
+    if (input !== undefined) return askFor(call, input);
+    let isMade = false;
+    const result = await scope.invokeTool(call, clock(), signal, { claim, onEffect: () => (isMade = true) });
+    // A tool that was called says what it likes: only the kernel says that somebody is asked first.
+    const question = envelope.waits && !isMade ? openQuestion(result) : undefined;
+    if (question === undefined) return { result, claim };
+    const earlier = replay?.question(call.id);
+    const escalation =
+      earlier?.question?.id === question.id
+        ? earlier.escalation
+        : approvalEscalation(call.tool, clock(), envelope.owner);
+    return { waitsFor: { callId: call.id, escalation, question, approval: { tool: call.tool } }, claim };
   };
 
-  /** Asks a person. The run ends here when the question is kept, and with everything that was begun; its answer goes on. */
-  const waitForAnswer = async (call: ToolCall, input: Parameters<TurnScope["escalate"]>[0]): Promise<ToolResult> => {
+  /** Asks a person, unless an earlier run did: a question that is open is not asked again. */
+  const askFor = async (call: ToolCall, input: Parameters<TurnScope["escalate"]>[0]): Promise<Made> => {
     const { id: callId, tool } = call;
+    const earlier = replay?.question(callId);
+    if (earlier !== undefined) return { waitsFor: { callId, ...earlier } };
     const asked = await scope.escalate(input, clock(), signal);
     if (asked.kind === "refused") {
       const status = notAsked.has(asked.reason) ? "failed" : "denied";
-      return { status, callId, tool, completedAt: clock(), error: errorObject(asked.reason) };
+      return { result: { status, callId, tool, completedAt: clock(), error: errorObject(asked.reason) } };
     }
-    await Promise.allSettled(running);
-    envelope.onAsked({ callId, escalation: asked.escalation, question: asked.question });
-    return new Promise(() => {});
+    return { waitsFor: { callId, escalation: asked.escalation, question: asked.question } };
   };
 
   const beginStep = async (): Promise<void> => {
@@ -182,25 +201,33 @@ export function createTurnHost(envelope: Envelope): TurnHost {
     return value;
   };
 
+  /** Follows an operation until it ends, or waits. */
+  const follow = <T>(kind: "call" | "other", operate: (onWaiting: () => void) => Promise<T>): Promise<T> => {
+    const end = activity.begin(kind);
+    const made = operate(end);
+    // A plugin that does not wait must not bring the process down when the turn ends first.
+    made.then(end, end);
+    return made;
+  };
+
   const host: RuntimeHost = Object.freeze({
     limits,
     waits: envelope.waits,
     invokeTool(call: ToolCall, options?: { step?: number }): Promise<ToolResult> {
-      const made = withoutUnhandledRejection(invoke(call, options?.step ?? 0));
-      if (book === undefined || call?.tool === escalationToolName) return made;
-      running.add(made);
-      void made.then(
-        () => running.delete(made),
-        () => running.delete(made),
-      );
-      return made;
+      const isAsking = envelope.waits && call?.tool === escalationToolName;
+      return follow(isAsking ? "other" : "call", async (onWaiting) => {
+        // Whoever is asked sees what the calls before it came to.
+        const others = isAsking ? activity.callsSettled() : undefined;
+        if (others !== undefined) await others;
+        return invoke(call, options?.step ?? 0, onWaiting);
+      });
     },
-    beginStep: () => withoutUnhandledRejection(beginStep()),
+    beginStep: () => follow("other", beginStep),
     step: <T extends JsonValue>(name: string, work: () => T | Promise<T>) =>
-      withoutUnhandledRejection(makeStep(name, work)),
+      follow("other", () => makeStep(name, work)),
     emit(event: { type: string; data: unknown }): void {
       const { type, data } = event;
-      if (signal.aborted) return;
+      if (signal.aborted || activity.onlyWaits) return;
       if (typeof type !== "string") throw new TypeError("An event needs a type.");
       const checked = check(JsonObjectSchema, { type, data });
       if (!checked.ok) throw new TypeError(`This is no event: ${checked.message}`);
@@ -208,7 +235,7 @@ export function createTurnHost(envelope: Envelope): TurnHost {
       if (replay?.wasEmitted(checked.value) !== true) events.append("runtime.event", checked.value);
     },
   });
-  return { host, settled: () => Promise.allSettled(running) };
+  return { host, settled: activity.callsSettled };
 }
 
 /** Why a question that was allowed is not asked. */
@@ -218,15 +245,8 @@ const notAsked: ReadonlySet<string> = new Set([
   "too_many_escalations",
 ] satisfies ErrorCode[]);
 
-/** A result, and the claim under which the rest of what the call keeps waits. */
-interface Made {
-  result: ToolResult;
-  claim?: unknown;
-}
-
-function madeOf(result: ToolResult): Made {
-  return { result };
-}
+/** What a call came to, or what it waits for. The rest of what it keeps waits under the claim. */
+type Made = { claim?: unknown } & ({ result: ToolResult } | { waitsFor: Asked });
 
 /** Whether a call of the tool may be made twice. */
 function isRepeatable({ tools }: TurnScope, tool: string): boolean {
@@ -240,10 +260,4 @@ function withoutUndefined(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
   const named = Object.entries(value).filter(([, part]) => part !== undefined);
   return Object.fromEntries(named.map(([name, part]) => [name, withoutUndefined(part)]));
-}
-
-/** A plugin that does not wait must not bring the process down when the turn ends first. */
-function withoutUnhandledRejection<T>(running: Promise<T>): Promise<T> {
-  running.catch(() => {});
-  return running;
 }

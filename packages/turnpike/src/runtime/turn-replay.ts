@@ -2,6 +2,7 @@ import type { JsonValue, ToolCall, ToolResult, TurnEvent } from "../contracts/in
 import { canonicalJson } from "../internal/index.ts";
 import type { EarlierRun } from "../kernel/index.ts";
 import type { JournalEntry } from "./journal.ts";
+import type { Asked } from "./run-activity.ts";
 
 /** A call of an earlier run. */
 export interface KeptCall {
@@ -9,6 +10,8 @@ export interface KeptCall {
   repeatable: boolean;
   /** Whether it counts as one of the turn's calls: its own limits refused it otherwise. */
   counts: boolean;
+  /** It was not made, because a person was asked first: it is made as if for the first time. */
+  isAsked?: boolean;
   result?: ToolResult;
 }
 
@@ -21,6 +24,8 @@ export interface TurnReplay {
   step(name: string): { value: JsonValue } | undefined;
   /** The call under this id, asked for the n-th time; undefined when it was not. Throws when another one was made under it. */
   call(call: ToolCall, ask: number): KeptCall | undefined;
+  /** What an earlier run waited for with this call; undefined when it did not, or has its answer. */
+  question(callId: string): Omit<Asked, "callId"> | undefined;
   /** Whether the turn said already that the call is asked for, or how it ended, for the n-th time. */
   wasSaid(type: "tool.requested" | "tool.completed", callId: string, ask: number): boolean;
   /** Whether the plugin emits an event again that an earlier run emitted at the same place. */
@@ -31,14 +36,16 @@ export interface TurnReplay {
 export function readReplay(kept: readonly JournalEntry[]): TurnReplay {
   const events: TurnEvent[] = [];
   const steps = new Map<string, { value: JsonValue; place: number }>();
-  const calls = new Map<string, { call?: ToolCall; kept: KeptCall; place: number }>();
+  const calls = new Map<string, MadeCall>();
+  const questions = new Map<string, Omit<Asked, "callId">>();
+  /** Calls that may have had an effect. */
+  const effects = new Set<string>();
   /** How often the turn said something of a call. */
   const said = new Map<string, number>();
   let emitted: { text: string; place: number }[] = [];
   let isAdmitted = false;
   let admission: EarlierRun["admission"];
   let isAnswered = false;
-  let mayHaveTakenEffect = false;
 
   kept.forEach((entry, place) => {
     switch (entry.kind) {
@@ -63,11 +70,29 @@ export function readReplay(kept: readonly JournalEntry[]): TurnReplay {
         steps.set(entry.name, { value: entry.value, place });
         break;
       case "call":
-        mayHaveTakenEffect ||= !entry.repeatable;
-        calls.set(entry.call.id, { call: entry.call, kept: { repeatable: entry.repeatable, counts: true }, place });
+        if (!entry.repeatable) effects.add(entry.call.id);
+        calls.set(entry.call.id, {
+          call: entry.call,
+          kept: { repeatable: entry.repeatable, counts: true },
+          place,
+          waited: calls.get(entry.call.id)?.waited === true,
+        });
         break;
+      case "asked": {
+        const made = calls.get(entry.callId);
+        effects.delete(entry.callId);
+        const unmade: KeptCall = { repeatable: true, counts: true, isAsked: true };
+        calls.set(entry.callId, { ...made, kept: unmade, place, waited: true });
+        break;
+      }
+      case "waiting": {
+        const { kind: _kind, callId, ...asked } = entry;
+        questions.set(callId, asked);
+        break;
+      }
       case "answered":
         isAnswered = true;
+        questions.delete(entry.callId);
         giveResult(entry.callId, entry.result, place);
         break;
       case "result":
@@ -79,7 +104,7 @@ export function readReplay(kept: readonly JournalEntry[]): TurnReplay {
   function giveResult(name: string, result: ToolResult, place: number): void {
     const made = calls.get(name);
     const before = made?.kept ?? { repeatable: true, counts: false };
-    calls.set(name, { ...(made?.call && { call: made.call }), kept: { ...before, result }, place });
+    calls.set(name, { waited: false, ...made, kept: { ...before, result }, place });
   }
 
   /** Events that were emitted before what is asked for now have been emitted; behind the last thing kept everything is new. */
@@ -88,7 +113,7 @@ export function readReplay(kept: readonly JournalEntry[]): TurnReplay {
   };
   return {
     events,
-    earlier: isAdmitted ? { admission, isAnswered, mayHaveTakenEffect } : undefined,
+    earlier: isAdmitted ? { admission, isAnswered, mayHaveTakenEffect: effects.size > 0 } : undefined,
     step(name) {
       const made = steps.get(name);
       moveTo(made?.place);
@@ -96,11 +121,13 @@ export function readReplay(kept: readonly JournalEntry[]): TurnReplay {
     },
     call(call, ask) {
       const made = calls.get(nameOf(call.id, ask));
-      moveTo(made?.kept.result && made.place);
+      // A call that waited has its place where it was answered: much was said before that it did not hold up.
+      if (made?.waited !== true) moveTo(made?.kept.result && made.place);
       if (made?.call !== undefined && !isSame(made.call, call))
         throw new Error(`Another call was made as ${call.id} before the turn was interrupted.`);
       return made?.kept;
     },
+    question: (callId) => questions.get(callId),
     wasSaid: (type, callId, ask) => (said.get(`${type} ${callId}`) ?? 0) >= ask,
     wasEmitted(data) {
       if (emitted.length === 0) return false;
@@ -110,6 +137,14 @@ export function readReplay(kept: readonly JournalEntry[]): TurnReplay {
       return found !== -1;
     },
   };
+}
+
+interface MadeCall {
+  call?: ToolCall;
+  kept: KeptCall;
+  place: number;
+  /** A person was asked about it once. */
+  waited: boolean;
 }
 
 /** No id has a line break. */

@@ -1,7 +1,6 @@
 import {
   principalKey,
   saysNothingRan,
-  type Escalation,
   type ToolResult,
   type TurnEvent,
   type TurnResult,
@@ -25,9 +24,14 @@ export interface MemoryTurnJournal extends TurnJournal {
   unfinished(): readonly TurnKey[];
   /** Takes a turn for a new run of it: the run before it stops, and cannot write any more. Throws when there is none. */
   take(key: TurnKey): TurnPen;
-  /** Keeps the answer that a turn waits for. Throws when it does not wait for this one. */
-  answer(key: TurnKey, callId: string, result: ToolResult): void;
+  /**
+   * Answers one of the questions that a turn waits for, or is about to. A yes to a call has no result: it is made again.
+   * Throws when the turn does not wait for this answer.
+   */
+  answer(key: TurnKey, callId: string, result?: ToolResult): void;
 }
+
+type WaitingEntry = Extract<JournalEntry, { kind: "waiting" }>;
 
 /** What is kept of one turn. */
 interface KeptTurn {
@@ -40,6 +44,10 @@ interface KeptTurn {
   /** The run that may write. */
   run: AbortController;
   isCancelled: boolean;
+  /** What it waits for: any of these. */
+  waiting: readonly WaitingEntry[];
+  /** Answers that came before the turn waited for them. */
+  readonly early: Map<string, ToolResult | undefined>;
   readonly watchers: Set<() => void>;
 }
 
@@ -71,6 +79,8 @@ export function memoryTurnJournal(): MemoryTurnJournal {
         progress: { at: turn.startedAt, steps: 0, toolCalls: 0, ranMs: 0 },
         run: new AbortController(),
         isCancelled: false,
+        waiting: [],
+        early: new Map(),
         watchers: new Set(),
       };
       turns.set(keyText(key), kept);
@@ -101,26 +111,30 @@ export function memoryTurnJournal(): MemoryTurnJournal {
       if (kept === undefined) return Promise.resolve(undefined);
       if (endOf(kept) === undefined) {
         kept.isCancelled = true;
+        kept.waiting = [];
         kept.run.abort(cancelled());
       }
       return Promise.resolve(stateOf(kept));
     },
     unfinished() {
       const open = [...turns.values()].filter((kept) => endOf(kept) === undefined);
-      return open.filter((kept) => kept.isCancelled || stateOf(kept).status !== "waiting").map(({ key }) => key);
+      return open.filter(({ waiting }) => waiting.length === 0).map(({ key }) => key);
     },
     take(key) {
       const kept = existing(key);
       if (endOf(kept) !== undefined) throw new Error(`The turn ${key.executionId} has ended.`);
       kept.run.abort(takenOver());
       kept.run = new AbortController();
+      kept.waiting = [];
       if (kept.isCancelled) kept.run.abort(cancelled());
       return penOf(kept);
     },
     answer(key, callId, result) {
       const kept = existing(key);
-      if (waitOf(kept)?.callId !== callId) throw new Error(`The turn ${key.executionId} does not wait for ${callId}.`);
-      keep(kept, [{ kind: "answered", callId, result }], { ...kept.progress, at: result.completedAt });
+      const waiting = kept.waiting.find((one) => one.callId === callId);
+      if (waiting !== undefined) goOnWith(kept, waiting, result);
+      else if (isAskedAbout(kept, callId)) kept.early.set(callId, result);
+      else throw new Error(`The turn ${key.executionId} does not wait for ${callId}.`);
     },
   };
 }
@@ -137,8 +151,31 @@ function penOf(kept: KeptTurn): TurnPen {
       // INVARIANT: a run that lost its turn to another one writes nothing, and nor does anybody after the end.
       if (kept.run !== run || endOf(kept) !== undefined) throw takenOver();
       keep(kept, entries, reached);
+      const waiting = entries.filter((entry) => entry.kind === "waiting");
+      if (waiting.length === 0 || endOf(kept) !== undefined) return;
+      // One that was cancelled does not wait: whoever takes it ends it.
+      if (!kept.isCancelled) kept.waiting = waiting;
+      const answered = kept.waiting.find(({ callId }) => kept.early.has(callId));
+      if (answered !== undefined) goOnWith(kept, answered, kept.early.get(answered.callId));
     },
   };
+}
+
+/** Whether the last that is kept of a call is that a person was asked about it. */
+function isAskedAbout({ entries }: KeptTurn, callId: string): boolean {
+  const last = entries.findLast((entry) => "callId" in entry && entry.callId === callId);
+  return last?.kind === "asked";
+}
+
+/** The turn goes on. A no is the result of the call that waited for a yes. */
+function goOnWith(kept: KeptTurn, { callId, approval }: WaitingEntry, result: ToolResult | undefined): void {
+  const isAnswer = approval === undefined;
+  if (isAnswer && result === undefined) throw new TypeError(`The answer to ${callId} has to be its result.`);
+  kept.waiting = [];
+  kept.early.delete(callId);
+  const entries: JournalEntry[] =
+    result === undefined ? [] : [{ kind: isAnswer ? "answered" : "result", callId, result }];
+  keep(kept, entries, { ...kept.progress, ...(result && { at: result.completedAt }) });
 }
 
 function keep(kept: KeptTurn, entries: readonly JournalEntry[], progress: TurnProgress): void {
@@ -185,7 +222,7 @@ function stateOf(kept: KeptTurn): TurnState {
   const { request, context, startedAt } = kept.turn;
   const { at, steps, toolCalls } = kept.progress;
   const result = resultOf(kept);
-  const escalation = result === undefined ? waitOf(kept)?.escalation : undefined;
+  const escalation = result === undefined ? kept.waiting[0]?.escalation : undefined;
   return {
     version: request.version,
     executionId: request.executionId,
@@ -218,12 +255,6 @@ function eventsOf({ entries }: KeptTurn): TurnEvent[] {
 function endOf({ entries }: KeptTurn): Omit<TurnResult, "events"> | undefined {
   const last = entries.at(-1);
   return last?.kind === "ended" ? last.result : undefined;
-}
-
-/** What the turn waits for: the last question, unless it was answered. */
-function waitOf({ entries }: KeptTurn): { callId: string; escalation: Escalation } | undefined {
-  const last = entries.findLast(({ kind }) => kind === "waiting" || kind === "answered");
-  return last?.kind === "waiting" ? last : undefined;
 }
 
 /** Whether the turn was denied before it was admitted, which leaves its id free. */

@@ -1,0 +1,536 @@
+import { describe, expect, test } from "vitest";
+import { alice, capability, deferred } from "../../test/deployment.ts";
+import { drivenBy, expectSound, journalWorld, key, outputs, resumable } from "../../test/journal-turns.ts";
+import { calling, completed, dataOf, endingAt, saidOf, toolOf, toolsOf, turnWorldOf } from "../../test/turns.ts";
+import type { JsonValue, ToolResult, TurnOptions } from "../contracts/index.ts";
+import type { Kernel, TurnScope } from "../kernel/index.ts";
+import { memoryTurnJournal, type MemoryTurnJournal } from "../testing/index.ts";
+import { escalationTool } from "./escalate.ts";
+import { TurnPause, type TurnJournal } from "./journal.ts";
+import type { RuntimeHost, RuntimePlugin } from "./plugin.ts";
+
+const expiresAt = "2026-01-02T00:00:00Z";
+
+/** What people say of calls by their ids. Nobody has said anything of one that is asked about and not named. */
+interface People {
+  /** The calls that need a yes. */
+  asked: readonly string[];
+  yes: Set<string>;
+  /** How often the kernel was asked to make each call. */
+  decisions: string[];
+  /** Nobody can be asked. */
+  isFull?: boolean;
+}
+
+function people(...asked: readonly string[]): People {
+  return { asked, yes: new Set(), decisions: [] };
+}
+
+/** A kernel whose turns need a person's yes for some calls. */
+function askingKernel(kernel: Kernel, { asked, yes, decisions, isFull }: People): Kernel {
+  const invokeTool =
+    (scope: TurnScope): TurnScope["invokeTool"] =>
+    async (call, now, signal, options) => {
+      decisions.push(call.id);
+      if (!asked.includes(call.id) || yes.has(call.id)) return scope.invokeTool(call, now, signal, options);
+      const details = {
+        requestHash: "hash",
+        ...(isFull !== true && { escalationId: `question-${call.id}`, expiresAt }),
+      };
+      const error = { code: "approval_required", message: "A person has to say yes.", retryable: false, details };
+      return { status: "denied", callId: call.id, tool: call.tool, completedAt: now, error };
+    };
+  return {
+    ...kernel,
+    async admitTurn(...args) {
+      const admission = await kernel.admitTurn(...args);
+      if (admission.kind === "refused") return admission;
+      const scope = Object.create(admission.scope, { invokeTool: { value: invokeTool(admission.scope) } }) as TurnScope;
+      return { ...admission, scope };
+    },
+  };
+}
+
+const escalations = () => {
+  const added: string[] = [];
+  const question = { id: "question-ask", expiresAt };
+  return {
+    added,
+    add: (_context: unknown, { reason }: { reason: string }) => Promise.resolve((added.push(reason), question)),
+  };
+};
+
+/** A world in which people are asked; each has its own tools unless they are given. */
+function approvalWorld(
+  runtime: RuntimePlugin,
+  said: People,
+  options: Parameters<typeof journalWorld>[1] & { journal?: MemoryTurnJournal } = {},
+) {
+  const tools = options.tools ?? [...Object.values(toolsOf()), escalationTool()];
+  const base = turnWorldOf(runtime, { ...options, tools });
+  const kernel = askingKernel(base.kernel, said);
+  const world = journalWorld(runtime, { ...options, tools, executor: { kernel, ...options.executor } });
+  return { ...world, events: base.events };
+}
+
+const start = { isAsync: true } as const;
+const denialOf = (callId: string, code: string): ToolResult => ({
+  status: "denied",
+  callId,
+  tool: "files.write",
+  completedAt: "2026-01-01T12:00:00Z",
+  error: { code, message: "No.", retryable: false },
+});
+const waitingOf = async (journal: MemoryTurnJournal): Promise<string[]> => {
+  const { kept } = journal.take(key);
+  const behind = kept.findLastIndex(({ kind }) => kind !== "waiting");
+  return kept.slice(behind + 1).flatMap((entry) => (entry.kind === "waiting" ? [entry.callId] : []));
+};
+
+const write = (id: string) => calling(id, "files.write");
+const ask = {
+  ...calling("ask", "service.escalate"),
+  arguments: { reason: "May I?", requestedAuthority: { capabilities: [capability("files", ["notes"], "*")] } } as never,
+};
+
+describe("a call that needs a person's yes", () => {
+  const three = () =>
+    drivenBy(
+      () => ({ type: "tools", calls: [write("write-1"), calling("read-1"), write("write-2")] }),
+      (results) => ({ type: "complete", output: outputs(results) }),
+    );
+
+  test("waits while every other call of its step is done, and runs once after the yes, whatever else still waits", async () => {
+    const { runtime, asked } = three();
+    const said = people("write-1", "write-2");
+    const journal = memoryTurnJournal();
+    const { read, write: tool } = toolsOf();
+    const world = approvalWorld(runtime, said, { journal, tools: [read, tool] });
+    const options: TurnOptions = { maxToolCalls: 3 };
+    const first = await world.run({ options }, start);
+    const escalation = {
+      status: "pending",
+      reason: "files.write needs a person's yes.",
+      requestedAt: "2026-01-01T12:00:00Z",
+      reviewer: alice,
+    };
+    expect(first).toMatchObject({ status: "escalated", escalation });
+    expect(await journal.find(key)).toMatchObject({ status: "waiting", escalation, toolCalls: 3 });
+    expect([read.calls, tool.calls].map((calls) => calls.length)).toEqual([1, 0]);
+    expect(dataOf(first, "tool.completed")).toEqual([{ callId: "read-1", tool: "files.read", status: "succeeded" }]);
+    expect(await waitingOf(journal)).toEqual(["write-1", "write-2"]);
+
+    said.yes.add("write-1");
+    world.time.now = "2026-01-01T12:05:00Z";
+    expect(await world.goOn()).toMatchObject({ status: "escalated", escalation });
+    expect(tool.calls.map(({ id }) => id)).toEqual(["write-1"]);
+    expect(await waitingOf(journal)).toEqual(["write-2"]);
+    expect(await journal.find(key)).toMatchObject({ toolCalls: 3 });
+
+    said.yes.add("write-2");
+    const result = await world.goOn();
+    expect(result).toMatchObject({ status: "succeeded", output: ["succeeded", "succeeded", "succeeded"] });
+    expect(tool.calls.map(({ id }) => id)).toEqual(["write-1", "write-2"]);
+    expect(said.decisions.filter((id) => id === "read-1")).toHaveLength(1);
+    expect(asked).toEqual([0, 1]);
+    for (const type of ["tool.requested", "tool.completed"] as const)
+      expect(
+        dataOf(result, type)
+          .map((data) => (data as { callId: string }).callId)
+          .toSorted(),
+      ).toEqual(["read-1", "write-1", "write-2"]);
+    await expectSound(journal);
+  });
+
+  for (const code of ["approval_denied", "approval_expired"])
+    test(`gets ${code} as its result, once, without another question, and is not made`, async () => {
+      const { runtime } = three();
+      const said = people("write-1");
+      const world = approvalWorld(runtime, said);
+      await world.run({}, start);
+      world.journal.answer(key, "write-1", denialOf("write-1", code));
+      const result = await world.goOn();
+      expect(result).toMatchObject({ output: [code, "succeeded", "succeeded"] });
+      expect(said.decisions.filter((id) => id === "write-1")).toHaveLength(1);
+      const completions = dataOf(result, "tool.completed").filter(
+        (data) => (data as { callId: string }).callId === "write-1",
+      );
+      expect(completions).toEqual([{ callId: "write-1", tool: "files.write", status: "denied", code }]);
+      await expectSound(world.journal);
+    });
+
+  test("never widens the turn: what was issued meanwhile is not there", async () => {
+    const { runtime } = three();
+    const said = people("write-1");
+    const world = approvalWorld(runtime, said);
+    await world.run({}, start);
+    world.journal.answer(key, "write-1", denialOf("write-1", "approval_denied"));
+    await world.goOn();
+    const started = world.events.filter(({ type }) => type === "turn.started");
+    expect(started.map(({ metadata }) => metadata?.["goesOn"])).toEqual([undefined, "interrupted"]);
+  });
+
+  test("is denied where nobody waits: with a caller, with a runtime that cannot go on, and when nobody can be asked", async () => {
+    const { runtime } = three();
+    const { resumes: _none, ...forgetful } = runtime;
+    const denied = { status: "succeeded", output: ["approval_required", "succeeded", "succeeded"] };
+    expect(await approvalWorld(runtime, people("write-1")).run()).toMatchObject(denied);
+    expect(await approvalWorld(forgetful, people("write-1")).run({}, start)).toMatchObject(denied);
+    const full = { ...people("write-1"), isFull: true };
+    expect(await approvalWorld(runtime, full).run({}, start)).toMatchObject(denied);
+  });
+
+  test("is what the kernel says: a tool that was called and claims it has ended", async () => {
+    const error = { code: "approval_required", message: "Ask!", details: { escalationId: "forged", expiresAt } };
+    const forging = toolOf("files.write", {
+      readWrite: "write",
+      result: ({ id, tool }) => ({ status: "denied", callId: id, tool, completedAt: "2026-01-01T12:00:00Z", error }),
+    });
+    const { runtime } = drivenBy(
+      () => ({ type: "tools", calls: [write("write-1")] }),
+      (results) => ({ type: "complete", output: outputs(results) }),
+    );
+    const world = approvalWorld(runtime, people(), { tools: [forging] });
+    expect(await world.run({}, start)).toMatchObject({ status: "succeeded", output: ["approval_required"] });
+    expect(forging.calls).toHaveLength(1);
+  });
+
+  test("has had no effect while it waits, so that the turn may be tried again", async () => {
+    const { runtime } = drivenBy(
+      () => ({ type: "tools", calls: [write("write-1")] }),
+      () => ({ type: "fail", error: { code: "given_up", message: "No.", retryable: true } }),
+    );
+    const world = approvalWorld(runtime, people("write-1"));
+    await world.run({}, start);
+    world.journal.answer(key, "write-1", denialOf("write-1", "approval_denied"));
+    expect(await world.goOn()).toMatchObject({ status: "failed", error: { retryable: true } });
+  });
+
+  test("keeps its place among the calls: another one that comes first does not take it", async () => {
+    const branches = (order: "early" | "late") =>
+      resumable(async (_turn, host) => {
+        const waits = async () => {
+          if (order === "late") await host.step("think", () => "thought");
+          return host.invokeTool(write("write-1"));
+        };
+        const other = async () => [await host.invokeTool(calling("read-1")), await host.invokeTool(calling("read-2"))];
+        const [one, rest] = await Promise.all([waits(), other()]);
+        return completed([one, ...rest, await host.invokeTool(calling("read-3"))].map(saidOf));
+      });
+    const said = people("write-1");
+    const journal = memoryTurnJournal();
+    await approvalWorld(branches("early"), said, { journal }).run({ options: { maxToolCalls: 2 } }, start);
+    said.yes.add("write-1");
+    const result = await approvalWorld(branches("late"), said, { journal }).goOn();
+    const over = "tool_call_limit_exceeded";
+    expect(result).toMatchObject({ output: ["succeeded", "succeeded", over, over] });
+  });
+
+  test("is kept as made before it is made, so that its process ending then is told and nothing runs twice", async () => {
+    const gate = deferred<void>();
+    const tool = toolOf("files.write", { readWrite: "write", work: () => gate.promise.then(() => "written") });
+    const { runtime } = drivenBy(
+      () => ({ type: "tools", calls: [write("write-1")] }),
+      (results) => ({ type: "complete", output: outputs(results) }),
+    );
+    const said = people("write-1");
+    const journal = memoryTurnJournal();
+    const world = approvalWorld(runtime, said, { journal, tools: [tool] });
+    await world.run({}, start);
+    said.yes.add("write-1");
+    const second = world.goOn().catch((error: unknown) => error);
+    await expect.poll(() => tool.calls.length).toBe(1);
+    const third = await world.goOn();
+    expect(third).toMatchObject({ output: ["tool_interrupted"] });
+    gate.resolve();
+    expect(await second).toBeInstanceOf(TurnPause);
+    expect(tool.calls).toHaveLength(1);
+  });
+
+  test("runs at most once, with whichever write its processes end", async () => {
+    let isCut = true;
+    for (let nth = 1; isCut; nth += 1) {
+      const { read, write: tool } = toolsOf();
+      const { runtime } = three();
+      const said = people("write-1", "write-2");
+      const journal = memoryTurnJournal();
+      const options = { journal, tools: [read, tool] };
+      isCut = false;
+      const run = async (step: Promise<unknown>) => {
+        const end = await step.catch((error: unknown) => error);
+        if (end instanceof TurnPause) isCut = true;
+      };
+      await run(approvalWorld(runtime, said, { ...options, through: endingAt(journal, nth) }).run({}, start));
+      for (const yes of ["write-1", "write-2"]) {
+        if ((await journal.find(key))?.result !== undefined) break;
+        said.yes.add(yes);
+        const pen = dyingPen(journal, nth);
+        await run(approvalWorld(runtime, said, options).run({}, { isAsync: true, pen }));
+        if ((await journal.find(key))?.result === undefined) await approvalWorld(runtime, said, options).goOn();
+      }
+      expect((await journal.find(key))?.status).toBe("succeeded");
+      expect(new Set(tool.calls.map(({ id }) => id)).size).toBe(tool.calls.length);
+      await expectSound(journal);
+    }
+  });
+});
+
+/** The pen of the next run, whose n-th write is its last. */
+function dyingPen(journal: MemoryTurnJournal, nth: number) {
+  const pen = journal.take(key);
+  let writes = 0;
+  const dying: typeof pen = {
+    ...pen,
+    write: (...args) =>
+      (writes += 1) < nth ? pen.write(...args) : Promise.reject(new TurnPause("The process has ended.")),
+  };
+  return dying;
+}
+
+describe("a step with a question and a call that needs a yes", () => {
+  const both = () =>
+    drivenBy(
+      () => ({ type: "tools", calls: [ask, write("write-1"), calling("read-1")] }),
+      (results) => ({ type: "complete", output: outputs(results) }),
+    );
+  const answered: ToolResult = {
+    status: "succeeded",
+    callId: "ask",
+    tool: "service.escalate",
+    completedAt: "2026-01-01T12:00:00Z",
+    output: { answer: "approved" },
+  };
+
+  for (const row of ["the answer first", "the yes first"])
+    test(`waits for both at once, and asks neither twice: ${row}`, async () => {
+      const { runtime } = both();
+      const said = people("write-1");
+      const queue = escalations();
+      const world = approvalWorld(runtime, said, { escalations: queue });
+      await world.run({}, start);
+      expect(await waitingOf(world.journal)).toEqual(["write-1", "ask"]);
+      const answer = async () => {
+        // The run that waits is the last one of the journal's.
+        await world.goOn();
+        world.journal.answer(key, "ask", answered);
+      };
+      if (row === "the answer first") await answer();
+      else said.yes.add("write-1");
+      expect(await world.goOn()).toMatchObject({ status: "escalated" });
+      expect(await waitingOf(world.journal)).toEqual(row === "the answer first" ? ["write-1"] : ["ask"]);
+      if (row === "the answer first") said.yes.add("write-1");
+      else await answer();
+      expect(await world.goOn()).toMatchObject({ output: ["succeeded", "succeeded", "succeeded"] });
+      expect(queue.added).toEqual(["May I?"]);
+      expect(world.events.filter(({ type }) => type === "escalation.requested")).toHaveLength(1);
+      await expectSound(world.journal);
+    });
+
+  test("asks its question when every other call of the step has ended, or waits as well", async () => {
+    const { runtime } = both();
+    const queue = escalations();
+    const asked: string[][] = [];
+    const read = toolOf("files.read", {
+      work: async () => {
+        await new Promise((resolve) => setTimeout(resolve));
+        asked.push([...queue.added]);
+        return "read";
+      },
+    });
+    const tools = [read, toolOf("files.write", { readWrite: "write" }), escalationTool()];
+    await approvalWorld(runtime, people("write-1"), { escalations: queue, tools }).run({}, start);
+    expect([...asked, queue.added]).toEqual([[], ["May I?"]]);
+  });
+
+  test("ends escalated when nobody could tell it the answer to its question", async () => {
+    const { runtime } = both();
+    const world = approvalWorld(runtime, people("write-1"));
+    expect(await world.run({}, start)).toMatchObject({ status: "escalated", escalation: { reason: "May I?" } });
+    expect(await world.journal.find(key)).toMatchObject({ status: "escalated" });
+  });
+});
+
+describe("a run ends with its questions once nothing else is under way", () => {
+  /** What a plugin had done when its run ended with a question, and that it goes on to its end. */
+  const ranUntilQuestion = async (run: (host: RuntimeHost, note: (what: string) => void) => Promise<JsonValue>) => {
+    const said = people("write-1");
+    const done: string[] = [];
+    const runtime = resumable(async (_turn, host) => completed(await run(host, (what) => done.push(what))));
+    const world = approvalWorld(runtime, said);
+    expect(await world.run({}, start)).toMatchObject({ status: "escalated" });
+    const before = [...done];
+    said.yes.add("write-1");
+    const result = await world.goOn();
+    expect(result.status).toBe("succeeded");
+    await expectSound(world.journal);
+    return { before, result };
+  };
+  const slowly = async (what: string): Promise<string> => {
+    for (let round = 0; round < 5; round += 1) await new Promise((resolve) => setTimeout(resolve));
+    return what;
+  };
+
+  const rows: {
+    name: string;
+    run: Parameters<typeof ranUntilQuestion>[0];
+    before: string[];
+  }[] = [
+    {
+      name: "calls one after the other: what comes behind the question waits",
+      run: async (host, note) => {
+        note(saidOf(await host.invokeTool(calling("read-1"))));
+        note(saidOf(await host.invokeTool(write("write-1"))));
+        note(saidOf(await host.invokeTool(calling("read-2"))));
+        return null;
+      },
+      before: ["succeeded"],
+    },
+    {
+      name: "a branch beside it that makes one call after the other is not held up",
+      run: async (host, note) => {
+        const branch = async () => {
+          for (const id of ["read-1", "read-2", "read-3"]) note((await host.invokeTool(calling(id))).callId);
+        };
+        await Promise.all([host.invokeTool(write("write-1")), branch()]);
+        return null;
+      },
+      before: ["read-1", "read-2", "read-3"],
+    },
+    {
+      name: "a step that was begun after it is not cut off, nor is the call behind that",
+      run: async (host, note) => {
+        const branch = async () => {
+          note(await host.step("think", () => slowly("thought")));
+          note((await host.invokeTool(calling("read-1"))).callId);
+        };
+        await Promise.all([host.invokeTool(write("write-1")), branch()]);
+        return null;
+      },
+      before: ["thought", "read-1"],
+    },
+    {
+      name: "a step that was begun before it is not cut off, nor is the call behind that",
+      run: async (host, note) => {
+        const branch = async () => {
+          note(await host.step("think", () => slowly("thought")));
+          note((await host.invokeTool(calling("read-1"))).callId);
+        };
+        await Promise.all([branch(), host.invokeTool(write("write-1"))]);
+        return null;
+      },
+      before: ["thought", "read-1"],
+    },
+    {
+      name: "a call that takes its time beside it ends",
+      run: async (host, note) => {
+        const other = host.invokeTool(calling("read-1")).then(({ callId }) => note(callId));
+        await Promise.all([host.invokeTool(write("write-1")), host.beginStep(), other]);
+        return null;
+      },
+      before: ["read-1"],
+    },
+  ];
+  for (const { name, run, before } of rows)
+    test(name, async () => {
+      expect((await ranUntilQuestion(run)).before).toEqual(before);
+    });
+
+  test("what was said beside the question is not said again", async () => {
+    const { result } = await ranUntilQuestion(async (host) => {
+      const branch = async () => {
+        host.emit({ type: "begun", data: 1 });
+        await host.invokeTool(calling("read-1"));
+        host.emit({ type: "read", data: 1 });
+      };
+      await Promise.all([host.invokeTool(write("write-1")), branch()]);
+      host.emit({ type: "written", data: 1 });
+      return null;
+    });
+    const said = dataOf(result, "runtime.event").map((data) => (data as { type: string }).type);
+    expect(said).toEqual(["begun", "read", "written"]);
+  });
+
+  test("nothing is called, done or said behind its end", async () => {
+    const late: string[] = [];
+    const gate = deferred<void>();
+    const runtime = resumable(async (_turn, host) => {
+      const outside = async (): Promise<void> => {
+        await gate.promise;
+        host.emit({ type: "late", data: 1 });
+        for (const operate of [
+          () => host.invokeTool(calling("read-1")),
+          () => host.step("late", () => 1),
+          host.beginStep,
+        ])
+          late.push(
+            await operate().then(
+              () => "done",
+              (error: Error) => error.message,
+            ),
+          );
+      };
+      await Promise.all([host.invokeTool(write("write-1")), outside()]);
+      return completed();
+    });
+    const journal = memoryTurnJournal();
+    /** The plugin wakes up while its questions are being kept. */
+    const waking: TurnJournal = {
+      ...journal,
+      async begin(turn, call) {
+        const begun = await journal.begin(turn, call);
+        if (begun.kind === "known") return begun;
+        const pen: typeof begun.pen = {
+          ...begun.pen,
+          async write(entries, progress) {
+            if (entries.some(({ kind }) => kind === "waiting")) {
+              gate.resolve();
+              await expect.poll(() => late.length).toBe(3);
+            }
+            await begun.pen.write(entries, progress);
+          },
+        };
+        return { kind: "begun", pen };
+      },
+    };
+    const world = approvalWorld(runtime, people("write-1"), { journal, through: waking });
+    expect(await world.run({}, start)).toMatchObject({ status: "escalated" });
+    expect(new Set(late)).toEqual(new Set(["The turn waits for a person: this run of it is over."]));
+    expect(journal.take(key).kept.at(-1)?.kind).toBe("waiting");
+  });
+
+  test("a turn that is cancelled while it waits ends cancelled, and its call is not made", async () => {
+    const tool = toolOf("files.write", { readWrite: "write" });
+    const runtime = resumable(async (_turn, host) => completed(saidOf(await host.invokeTool(write("write-1")))));
+    const said = people("write-1");
+    const world = approvalWorld(runtime, said, { tools: [tool] });
+    await world.run({}, start);
+    expect(await world.journal.cancel(key)).toMatchObject({ status: "running" });
+    said.yes.add("write-1");
+    expect(await world.goOn()).toMatchObject({ status: "cancelled" });
+    expect(tool.calls).toEqual([]);
+  });
+
+  test("a run that is to pause waits instead when only questions are left", async () => {
+    const journal = memoryTurnJournal();
+    const pausing = new AbortController();
+    const pausable: TurnJournal = {
+      ...journal,
+      async begin(turn, call) {
+        const begun = await journal.begin(turn, call);
+        if (begun.kind === "known") return begun;
+        const pen: typeof begun.pen = {
+          ...begun.pen,
+          pauses: pausing.signal,
+          async write(entries, progress) {
+            if (entries.some(({ kind }) => kind === "asked")) pausing.abort(new TurnPause("The host stops."));
+            await begun.pen.write(entries, progress);
+          },
+        };
+        return { kind: "begun", pen };
+      },
+    };
+    const runtime = resumable(async (_turn, host) => completed(saidOf(await host.invokeTool(write("write-1")))));
+    await approvalWorld(runtime, people("write-1"), { journal, through: pausable }).run({}, start);
+    expect(await journal.find(key)).toMatchObject({ status: "waiting" });
+  });
+});

@@ -42,9 +42,16 @@ export function eventEntries(from = 0, to = 1): JournalEntry[] {
   return events.slice(from, to).map((event) => ({ kind: "event", event }));
 }
 
-export function waitingEntry(questionId: string, expiresAt: string): JournalEntry {
+export function waitingEntry(questionId: string, expiresAt: string): JournalEntry & { kind: "waiting" } {
   const escalation = { status: "pending", reason: "May I?", requestedAt: now, reviewer: assistant } as const;
   return { kind: "waiting", callId: "call-1", escalation, question: { id: questionId, expiresAt } };
+}
+
+/** The entry of a call that waits for a yes. */
+export function approvalEntry(callId: string, { id, expiresAt }: { id: string; expiresAt: string }): JournalEntry {
+  const entry = waitingEntry(id, expiresAt);
+  const escalation = { ...entry.escalation, reason: `${callId} needs a person's yes.` };
+  return { ...entry, callId, escalation, approval: { tool: "files.write" } };
 }
 
 export function endedEntry(executionId: string, changes: object = {}): JournalEntry {
@@ -71,20 +78,35 @@ export async function wake({ db }: Database, key: TurnKey, callId: string, resul
     const entry = { turn: row.id, position: row.entries, kind: "answered", sequence: null, content };
     await db.insertInto("turn_entries").values(entry).execute();
   }
-  const woken = {
-    status: "running",
-    waiting: null,
-    question_id: null,
-    question_expires_at: null,
-    entries: row.entries + 1,
-  };
+  const woken = { status: "running", waiting: null, entries: row.entries + 1 };
   await db.updateTable("turns").set(woken).where("id", "=", row.id).execute();
+  await db.deleteFrom("turn_questions").where("turn", "=", row.id).execute();
+}
+
+/** Answers the question `question-n` about the call `call-n`, whether a turn waits for it yet or not. */
+export async function answerCall(database: Database, key: TurnKey, callId: string, result?: ToolResult): Promise<void> {
+  if (result?.tool === "service.escalate") return wake(database, key, callId, result);
+  const { db } = database;
+  await db.deleteFrom("escalations").where("namespace_id", "=", key.namespaceId).execute();
+  const status = result === undefined ? "approved" : "denied";
+  const asked = { namespace_id: key.namespaceId, id: callId.replace("call", "question"), ask: callId, requester: "" };
+  const expires_at = "2999-01-01T00:00:00.000Z";
+  await db
+    .insertInto("escalations")
+    .values({ ...asked, status, expires_at, content: "{}" })
+    .execute();
+  await createTurnJournal(database, openLedger(database)).wakeMissed(
+    9,
+    result?.completedAt ?? "2026-01-01T12:02:00.000Z",
+  );
 }
 
 /** Takes a turn as another process does that finds nobody running it. */
 export async function takeElsewhere(database: Database, key: TurnKey): Promise<JournalPen> {
-  await wake(database, key, "");
   const other = openJournal(database);
+  // An answer that came too early is found; any other turn that waits goes on without one.
+  await other.wakeMissed(9, "2026-01-01T12:02:00.000Z");
+  await wake(database, key, "");
   const { db } = database;
   const isIt = sql<boolean>`namespace_id = ${key.namespaceId} and execution_id = ${key.executionId}`;
   const { id } = await db.selectFrom("turns").select("id").where(isIt).executeTakeFirstOrThrow();

@@ -61,15 +61,18 @@ async function fill({ db, kind }: Database): Promise<void> {
     sql`insert into replay (namespace_id, actor, kind, scope, id, fingerprint, host_id, finished_at)
       select 'tenant-1', 'agent:agent-' || i % 200, 'tool', 'trace-' || i / 4, 'call-' || i, 'print', 1,
         case when i % 4 = 0 then null else ${at} end from ${series(20_000)}`,
-    sql`insert into turns (id, namespace_id, actor, execution_id, fingerprint, is_async, status, host_id, run, question_id,
-        question_expires_at, heading, content, waiting, result, steps, tool_calls, ran_ms, entries, events, started_at,
+    sql`insert into turns (id, namespace_id, actor, execution_id, fingerprint, is_async, status, host_id, run,
+        heading, content, waiting, result, steps, tool_calls, ran_ms, entries, events, started_at,
         updated_at, completed_at)
       select 't' || (100000 + i), case when i % 20 = 0 then 'tenant-' || (i % 100) else 'tenant-1' end,
         'agent:agent-' || (i % 200), 'turn-' || (i / 2), 'print', 1, ${turnStatus},
         case when i % 200 = 0 then i % 7 when i % 200 = 1 then null end, 1,
-        case when i % 100 = 2 then 'q' || i end, case when i % 100 = 2 then ${at} end, ${heading}, ${content}, null,
+        ${heading}, ${content}, null,
         case when i % 100 > 2 then '{}' end, 0, 0, 0, 2, 2, ${at}, ${at}, case when i % 100 > 2 then ${at} end
       from ${series(20_000)}`,
+    sql`insert into turn_questions (turn, place, namespace_id, question_id, expires_at, content)
+      select 't' || (100000 + i), 0, case when i % 20 = 0 then 'tenant-' || (i % 100) else 'tenant-1' end,
+        case when i % 100 = 2 then 'q' else 'open' end || i, ${at}, '{"callId":"call-1"}' from ${series(20_000)}`,
     sql`insert into turn_entries (turn, position, kind, sequence, content)
       select 't' || (100000 + (i + 1) / 2), i % 2, 'event', i % 2, '{}' from ${series(40_000)}`,
   ])
@@ -206,7 +209,7 @@ const calls: Row[] = [
   {
     name: "a turn that is cancelled",
     run: ({ turns }) => turns.cancel(turnKey(tenant, "new")),
-    plan: ["turns_by_key", "turns_pkey"],
+    plan: ["turn_questions_pkey", "turns_by_key", "turns_pkey"],
   },
   { name: "turns that were cancelled here", run: ({ turns }) => turns.cancelled(), plan: ["turns_running"] },
   {
@@ -229,13 +232,12 @@ const calls: Row[] = [
         .execute((transaction) =>
           turns.wakeAnswered(transaction, { namespaceId: tenant, id: "q102", status: "denied", now }),
         ),
-    plan: ["turns_pkey", "turns_waiting"],
-    onPostgres: ["sorted", "turns_pkey", "turns_waiting"],
+    plan: ["turn_questions_by_id", "turn_questions_pkey", "turns_pkey"],
   },
   {
     name: "turns whose question expired",
     run: ({ turns }) => turns.wakeExpired("2026-01-01T00:30", 9),
-    plan: ["escalations_pkey", "turns_by_expiry", "turns_pkey"],
+    plan: ["escalations_pkey", "turn_questions_by_expiry", "turn_questions_pkey", "turns_pkey"],
   },
   {
     name: "journals of turns that ended",
@@ -342,8 +344,15 @@ const reads: Row[] = [
   {
     name: "turns that missed the answer to their question",
     run: ({ turns }) => turns.wakeMissed(9),
-    plan: ["escalations_pkey", "in the order of turns_waiting", "turns_pkey"],
-    onPostgres: ["escalations_by_status", "escalations_pkey", "in the order of turns_waiting", "turns_pkey"],
+    // The table has the questions of turns that wait, and no others.
+    plan: ["all of turn_questions", "escalations_pkey", "turn_questions_pkey", "turns_pkey"],
+    onPostgres: [
+      "escalations_pkey",
+      "in the order of escalations_by_status",
+      "turn_questions_by_id",
+      "turn_questions_pkey",
+      "turns_pkey",
+    ],
   },
   { name: "escalations", run: escalationPages(), plan: ["escalations_pkey"] },
   {

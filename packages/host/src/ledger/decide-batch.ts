@@ -138,5 +138,6 @@ export function decideBatch(
 /** What one run keeps in two submissions of a batch, as one. */
 function behind(first: TurnWrite | undefined, next: TurnWrite): TurnWrite {
   if (first === undefined) return next;
-  return { ...next, entries: [...first.entries, ...next.entries], stop: next.stop ?? first.stop };
+  const [stop, questions] = [next.stop ?? first.stop, next.questions ?? first.questions];
+  return { ...next, entries: [...first.entries, ...next.entries], stop, questions };
 }

@@ -1,6 +1,14 @@
 import type { Database, RunSteps, Schema, Step } from "../storage/index.ts";
 import { origin, type TenantHead } from "./chain.ts";
-import { beginRow, beginTurns, insertEntries, ownRunsSql, updateRow, updateTurns } from "./postgres-turns.ts";
+import {
+  beginRow,
+  beginTurns,
+  insertEntries,
+  insertQuestions,
+  ownRunsSql,
+  updateRow,
+  updateTurns,
+} from "./postgres-turns.ts";
 import {
   nameOfRun,
   nameOfUse,
@@ -98,11 +106,13 @@ const turnGuessSql = guessSql(
   `,
   begun as (${beginTurns("$14", "$15", "$3")}),
   written as (${updateTurns("$16", "$17")}),
-  noted as (${insertEntries("$18")})`,
+  noted as (${insertEntries("$18")}),
+  asked as (${insertQuestions("$19", "written")})`,
   "(select count(*) from begun) = $15::integer and (select count(*) from written) = $17::integer",
 );
 const beginTurnsSql = beginTurns("$1", "$2", "$3");
 const updateTurnsSql = updateTurns("$1", "$2");
+const questionsSql = insertQuestions("$1", "turns");
 const entriesSql = insertEntries("$1");
 const divisionByZero = "22012";
 
@@ -132,6 +142,7 @@ export function postgresTables({ transact, hostId }: Pick<Database, "transact" |
         ...counted(begins.map(beginRow)),
         ...counted(turns.map(updateRow)),
         JSON.stringify(turns.flatMap(({ entries }) => entries)),
+        JSON.stringify(turns.flatMap(({ questions = [] }) => questions)),
       ];
       const step = isWithTurns
         ? { sql: turnGuessSql, rows: [[...values, ...turnValues]] }
@@ -214,6 +225,10 @@ async function commit(run: RunSteps, { givenBack, uses, rows, heads, endings, tu
   await run(
     [
       step(updateTurnsSql, turns.map(updateRow), turns.length),
+      step(
+        questionsSql,
+        turns.flatMap(({ questions = [] }) => questions),
+      ),
       step(
         entriesSql,
         turns.flatMap(({ entries }) => entries),

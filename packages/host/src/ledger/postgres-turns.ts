@@ -3,8 +3,7 @@ import type { NewTurn, TurnWrite } from "./submission.ts";
 const beginColumns = `id text, namespace_id text, actor text, execution_id text, fingerprint text, is_async integer,
   heading text, content text, started_at text, updated_at text`;
 const updateColumns = `id text, run integer, steps integer, tool_calls integer, ran_ms bigint, updated_at text,
-  entries integer, events integer, is_stop boolean, status text, question_id text, question_expires_at text,
-  waiting text, result text, completed_at text, is_refused integer`;
+  entries integer, events integer, is_stop boolean, status text, waiting text, result text, completed_at text, is_refused integer`;
 
 /**
  * A row whose actor is empty is from before actors were kept: its id is taken, whoever asks. In the order that is asked
@@ -35,12 +34,18 @@ export const updateTurns = (rows: string, count: string): string =>
     status = case when not new.is_stop or (new.status = 'waiting' and turns.is_cancelled = 1) then 'running'
       else new.status end,
     host_id = case when new.is_stop then null else turns.host_id end,
-    question_id = case when turns.is_cancelled = 0 then new.question_id end,
-    question_expires_at = case when turns.is_cancelled = 0 then new.question_expires_at end,
     waiting = case when turns.is_cancelled = 0 then new.waiting end, result = new.result,
     completed_at = new.completed_at, is_refused = new.is_refused
   from (select * from json_to_recordset(${rows}::json) as given(${updateColumns}) limit ${count}::integer) as new
-  where turns.id = new.id and turns.run = new.run and turns.host_id is not null returning 1`;
+  where turns.id = new.id and turns.run = new.run and turns.host_id is not null returning turns.id, turns.status`;
+
+/** Questions of turns that wait now, by the rows that say so. */
+export const insertQuestions = (rows: string, waiting: string): string =>
+  `insert into turn_questions (turn, place, namespace_id, question_id, expires_at, content)
+  select new.turn, new.place, new.namespace_id, new.question_id, new.expires_at, new.content
+  from json_to_recordset(${rows}::json) as new(turn text, place integer, namespace_id text, question_id text,
+    expires_at text, content text)
+  join ${waiting} as stopped on stopped.id = new.turn where stopped.status = 'waiting'`;
 
 export const insertEntries = (rows: string): string =>
   `insert into turn_entries (turn, position, kind, sequence, content) select turn, position, kind, sequence, content

@@ -1,4 +1,4 @@
-import type { Step } from "../storage/index.ts";
+import type { Schema, Step } from "../storage/index.ts";
 import type { NewTurn, TurnWrite } from "./submission.ts";
 
 /** A row whose actor is empty is from before actors were kept: its id is taken, whoever asks. */
@@ -14,9 +14,10 @@ const progressSql = `update turns set steps = ?, tool_calls = ?, ran_ms = ?, upd
 /** One that somebody cancelled meanwhile does not wait: whoever takes it ends it. */
 const stopSql = `update turns set steps = ?, tool_calls = ?, ran_ms = ?, updated_at = ?, entries = ?, events = ?,
     status = case when ?7 = 'waiting' and is_cancelled = 1 then 'running' else ?7 end, host_id = null,
-    question_id = case when is_cancelled = 0 then ?8 end, question_expires_at = case when is_cancelled = 0 then ?9 end,
-    waiting = case when is_cancelled = 0 then ?10 end, result = ?11, completed_at = ?12, is_refused = ?13
-  where id = ?14 and run = ?15 and host_id is not null`;
+    waiting = case when is_cancelled = 0 then ?8 end, result = ?9, completed_at = ?10, is_refused = ?11
+  where id = ?12 and run = ?13 and host_id is not null`;
+const questionSql = `insert into turn_questions (turn, place, namespace_id, question_id, expires_at, content)
+  select ?1, ?2, ?3, ?4, ?5, ?6 where exists (select 1 from turns where id = ?1 and status = 'waiting')`;
 const entrySql = "insert into turn_entries (turn, position, kind, sequence, content) values (?, ?, ?, ?, ?)";
 
 export function beginValues(turn: NewTurn, hostId: number): unknown[] {
@@ -30,6 +31,7 @@ export function turnSteps(turns: readonly TurnWrite[]): Step[] {
   return [
     { sql: progressSql, rows: turns.filter(({ stop }) => stop === undefined).map(updateValues), mustChange: true },
     { sql: stopSql, rows: turns.filter(({ stop }) => stop !== undefined).map(updateValues), mustChange: true },
+    { sql: questionSql, rows: turns.flatMap(({ questions = [] }) => questions.map(questionValues)) },
     {
       sql: entrySql,
       rows: turns.flatMap(({ entries }) =>
@@ -43,6 +45,11 @@ function updateValues({ id, run, progress, stop }: TurnWrite): unknown[] {
   const { steps, tool_calls, ran_ms, updated_at, entries, events } = progress;
   const counts = [steps, tool_calls, ran_ms, updated_at, entries, events];
   if (stop === undefined) return [...counts, id, run];
-  const { status, question_id, question_expires_at, waiting, result, completed_at, is_refused } = stop;
-  return [...counts, status, question_id, question_expires_at, waiting, result, completed_at, is_refused, id, run];
+  const { status, waiting, result, completed_at, is_refused } = stop;
+  return [...counts, status, waiting, result, completed_at, is_refused, id, run];
+}
+
+function questionValues(row: Schema["turn_questions"]): unknown[] {
+  const { turn, place, namespace_id, question_id, expires_at, content } = row;
+  return [turn, place, namespace_id, question_id, expires_at, content];
 }

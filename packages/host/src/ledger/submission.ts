@@ -67,10 +67,9 @@ type TurnProgressColumns = Pick<
 >;
 
 /** That a turn runs no further here: it waits, or it has ended. */
-export type TurnStopColumns = Pick<
-  Schema["turns"],
-  "status" | "question_id" | "question_expires_at" | "waiting" | "result" | "completed_at"
-> & { is_refused: 0 | 1 };
+export type TurnStopColumns = Pick<Schema["turns"], "status" | "waiting" | "result" | "completed_at"> & {
+  is_refused: 0 | 1;
+};
 
 /** What a run of a turn keeps. INVARIANT: nothing is written of it when the turn is another run's, or nobody's. */
 export interface TurnWrite {
@@ -79,6 +78,8 @@ export interface TurnWrite {
   entries: readonly Schema["turn_entries"][];
   progress: TurnProgressColumns;
   stop?: TurnStopColumns | undefined;
+  /** What a turn waits for that stops here. None are kept of one that was cancelled meanwhile: it does not wait. */
+  questions?: readonly Schema["turn_questions"][] | undefined;
 }
 
 /** What has to be durable together: all of it is, or nothing. */

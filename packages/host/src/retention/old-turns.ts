@@ -48,6 +48,7 @@ export async function removeSomeTurns(
   const ids = rows.map(({ id }) => id);
   const removed = await removeEntries(database, transaction, ids, most);
   if (ids.length === 0 || removed === most) return removed;
+  await transaction.deleteFrom("turn_questions").where("turn", "in", ids).execute();
   await transaction.deleteFrom("turns").where("id", "in", ids).execute();
   return removed + ids.length;
 }

@@ -5,6 +5,7 @@ import { askAct } from "../../test/office.ts";
 import { builtFile, otherProcess } from "../../test/other-process.ts";
 import { recordingLog } from "../../test/recording-log.ts";
 import { alice, auditEvent, grant } from "../../test/records.ts";
+import { beginTurn, progress, turnToBegin, waitingEntry } from "../../test/turn-journals.ts";
 import { createCheckpoints, openSigningKey } from "../audit/index.ts";
 import { openStores } from "../compose/stores.ts";
 import type { Database } from "../storage/index.ts";
@@ -81,6 +82,21 @@ describe.each(databaseKinds)("a deletion on %s", (kind) => {
       expect(await next.verify()).toEqual({ rows: 1, why: undefined });
     });
   }
+
+  test("removes turns that wait, with the questions that they wait for", async () => {
+    const database = await openFresh(kind);
+    const { stores, task } = openDeletion(database);
+    for (const namespaceId of ["acme", "other"]) {
+      const pen = await beginTurn(stores.turns, turnToBegin(namespaceId, "turn"));
+      await pen.write([waitingEntry("question", "2999-01-01T00:00:00.000Z")], progress);
+    }
+    await stores.tenants.begin("acme", order);
+    await task.run(now, straight);
+    for (const table of ["turns", "turn_questions"] as const) {
+      const left = await database.db.selectFrom(table).select("namespace_id").execute();
+      expect(left).toEqual([{ namespace_id: "other" }]);
+    }
+  });
 
   test("removes nothing of a later tenant of the same name, although it began before that one", async () => {
     const database = await openFresh(kind);

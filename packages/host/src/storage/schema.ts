@@ -83,13 +83,11 @@ export interface Schema {
     is_refused: Generated<number>;
     /** 1 when the entries are gone, because they are too old. */
     is_forgotten: Generated<number>;
-    question_id: string | null;
-    question_expires_at: string | null;
     /** What the state says of the turn, wherever it is. */
     heading: string;
     /** What a run needs; null when there is none any more. */
     content: string | null;
-    /** The call and the escalation that the turn waits for. */
+    /** The first of the questions that the turn waits for. */
     waiting: string | null;
     /** Without its events. */
     result: string | null;
@@ -103,6 +101,16 @@ export interface Schema {
     started_at: string;
     updated_at: string;
     completed_at: string | null;
+  };
+  /** The questions that turns wait for: any answer wakes one. A turn that does not wait has none. */
+  turn_questions: {
+    turn: string;
+    place: number;
+    namespace_id: string;
+    question_id: string;
+    expires_at: string;
+    /** The call that waits, and its tool if it waits for a yes. */
+    content: string;
   };
   /** What was kept of turns. */
   turn_entries: {

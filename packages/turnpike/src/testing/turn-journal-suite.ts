@@ -1,6 +1,7 @@
 import type { PrincipalRef } from "../contracts/index.ts";
 import { TurnPause, type JournalEntry } from "../runtime/index.ts";
 import { expectSame, type PortCase } from "./port-case.ts";
+import { questionCases } from "./turn-journal-questions.ts";
 import { readCases } from "./turn-journal-reads.ts";
 import {
   answer,
@@ -29,7 +30,7 @@ const admitted: JournalEntry = {
 
 /** Whether a journal keeps turns as its port says, also when many write at once. */
 export function turnJournalSuite(open: Open): PortCase[] {
-  return [...idCases(open), ...stateCases(open), ...runCases(open), ...readCases(open)];
+  return [...idCases(open), ...stateCases(open), ...runCases(open), ...questionCases(open), ...readCases(open)];
 }
 
 function idCases(open: Open): PortCase[] {

@@ -17,8 +17,11 @@ export interface TurnJournalUnderTest {
   journal: TurnJournal;
   /** Takes a turn that has not ended for a new run, as another process does. */
   take(key: TurnKey): Promise<TurnPen> | TurnPen;
-  /** Keeps the answer that a turn waits for. */
-  answer(key: TurnKey, callId: string, result: ToolResult): Promise<void> | void;
+  /**
+   * Answers the question about the call `call-n`, which is `question-n`, with its result; with none it is a yes to the call.
+   * The turn waits for it, or is about to.
+   */
+  answer(key: TurnKey, callId: string, result?: ToolResult): Promise<void> | void;
 }
 
 /** Opens a journal without turns. */
@@ -108,6 +111,33 @@ export const waiting: JournalEntry = {
   escalation,
   question: { id: "question-1", expiresAt: at(30) },
 };
+
+/** The turn waits for a yes to its call `call-n`. */
+export function waitingForYes(n: number): JournalEntry {
+  return {
+    kind: "waiting",
+    callId: `call-${n}`,
+    escalation: { ...escalation, reason: `files.write needs a person's yes (${n}).` },
+    question: { id: `question-${n}`, expiresAt: at(30) },
+    approval: { tool: "files.write" },
+  };
+}
+
+/** A person is asked about the call `call-n`, which is not made. */
+export function askedAbout(n: number): JournalEntry[] {
+  const callId = `call-${n}`;
+  const call = { id: callId, tool: "files.write", arguments: {}, requestedAt: at(0), traceId: "trace-1" };
+  return [
+    { kind: "call", call, step: 0, repeatable: false },
+    { kind: "asked", callId },
+  ];
+}
+
+/** What a no makes of the call `call-n`. */
+export function refusedCall(n: number): ToolResult {
+  const error = { code: "approval_denied", message: "A person said no to this act.", retryable: false };
+  return { status: "denied", callId: `call-${n}`, tool: "files.write", completedAt: at(2), error };
+}
 
 export const answer: ToolResult = {
   status: "succeeded",

@@ -21,6 +21,7 @@ const frozen = {
     "0011-retention 5c4e3f922a22a2de",
     "0012-turns b3848153ccd949c7",
     "0013-permits 8bc0ce284a6ccd30",
+    "0014-turn-questions e8b1ce84f1c41cf3",
   ],
   postgres: [
     "0001-kernel-stores ed0a4198b2c7b8da",
@@ -36,6 +37,7 @@ const frozen = {
     "0011-retention 5c4e3f922a22a2de",
     "0012-turns b3848153ccd949c7",
     "0013-permits 8bc0ce284a6ccd30",
+    "0014-turn-questions e8b1ce84f1c41cf3",
   ],
 };
 

@@ -202,5 +202,21 @@ export const postgresMigrations: readonly Migration[] = [
          where permit_expires_at is not null`,
     ],
   },
+  {
+    name: "0014-turn-questions",
+    // A turn may wait for several questions. The columns of one question stay, empty: taking them out would write every turn anew.
+    statements: [
+      `create table turn_questions (turn text not null, place integer not null, namespace_id text not null,
+         question_id text not null, expires_at text not null, content text not null, primary key (turn, place))`,
+      "create index turn_questions_by_id on turn_questions (namespace_id, question_id)",
+      "create index turn_questions_by_expiry on turn_questions (expires_at)",
+      `insert into turn_questions (turn, place, namespace_id, question_id, expires_at, content)
+         select id, 0, namespace_id, question_id, question_expires_at, waiting from turns
+         where question_id is not null and question_expires_at is not null and waiting is not null`,
+      "drop index turns_waiting",
+      "drop index turns_by_expiry",
+      "update turns set question_id = null, question_expires_at = null where question_id is not null",
+    ],
+  },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.
 ];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { turnJournalSuite } from "turnpike/testing";
 import { databaseKinds, openFresh } from "../../../test/databases.ts";
-import { openJournal, takeElsewhere, wake } from "../../../test/turn-journals.ts";
+import { answerCall, openJournal, takeElsewhere } from "../../../test/turn-journals.ts";
 
 describe.each(databaseKinds)("the journal of turns on %s", (kind) => {
   const cases = turnJournalSuite(async () => {
@@ -9,7 +9,7 @@ describe.each(databaseKinds)("the journal of turns on %s", (kind) => {
     return {
       journal: openJournal(database),
       take: (key) => takeElsewhere(database, key),
-      answer: (key, callId, result) => wake(database, key, callId, result),
+      answer: (key, callId, result) => answerCall(database, key, callId, result),
     };
   });
   for (const { name, run } of cases) {

@@ -42,7 +42,7 @@ export interface TurnJournalStore extends TurnJournal {
   leave(pen: TurnPen): Promise<void>;
   wakeAnswered(transaction: Transaction<Schema>, answer: QuestionAnswer): Promise<TurnId[]>;
   wakeExpired(now: string, limit: number): Promise<TurnId[]>;
-  wakeMissed(limit: number): Promise<TurnId[]>;
+  wakeMissed(limit: number, now?: string): Promise<TurnId[]>;
   /** Turns that this process runs and that were cancelled; their pens are told by this. */
   cancelled(): Promise<TurnId[]>;
   /** Lets the runs of this process stop before their next call or step, and ends every `follow`: the host stops soon. */
@@ -158,20 +158,21 @@ export function createTurnJournal(
       const row = await reader.byKey(key);
       if (row === undefined || row.completed_at !== null) return row && stateWithEvents(row);
       // One that waits runs again, for whoever takes it to end it.
-      await db
-        .updateTable("turns")
-        .set(({ ref, eb }) => ({
-          is_cancelled: 1,
-          updated_at: new Date().toISOString(),
-          host_id: eb.case().when("status", "=", "waiting").then(null).else(ref("host_id")).end(),
-          status: "running",
-          question_id: null,
-          question_expires_at: null,
-          waiting: null,
-        }))
-        .where("id", "=", row.id)
-        .where("completed_at", "is", null)
-        .execute();
+      await db.transaction().execute(async (transaction) => {
+        const { numUpdatedRows } = await transaction
+          .updateTable("turns")
+          .set(({ ref, eb }) => ({
+            is_cancelled: 1,
+            updated_at: new Date().toISOString(),
+            host_id: eb.case().when("status", "=", "waiting").then(null).else(ref("host_id")).end(),
+            status: "running",
+            waiting: null,
+          }))
+          .where("id", "=", row.id)
+          .where("completed_at", "is", null)
+          .executeTakeFirst();
+        if (numUpdatedRows > 0n) await transaction.deleteFrom("turn_questions").where("turn", "=", row.id).execute();
+      });
       pens.get(row.id)?.halt(cancellation());
       news.tell(row.id);
       const changed = await reader.byId(row.id);

@@ -2,7 +2,7 @@ import { saysNothingRan, type JsonObject } from "turnpike/contracts";
 import { TurnPause, type JournalEntry, type TurnPen, type TurnProgress, type TurnToBegin } from "turnpike/runtime";
 import type { Alternative, AuditEntry, Ledger, TurnStopColumns } from "../../ledger/index.ts";
 import { TurnCallCompanion } from "./call-companion.ts";
-import { entryRow, type TurnId, type Waiting } from "./turn-rows.ts";
+import { entryRow, questionRows, type TurnId } from "./turn-rows.ts";
 
 /** Where a run of a turn begins. */
 export interface RunStart {
@@ -115,7 +115,8 @@ export class JournalPen implements TurnPen {
     if (stop !== undefined) this.#over = new TurnPause("This run of the turn is over.");
     if (progress !== undefined) this.#progress = progress;
     const rows = entries.map((entry) => this.#rowOf(entry));
-    const turn = { id: this.id, run: this.run, entries: rows, progress: this.#columns(), stop };
+    const questions = stop?.status === "waiting" ? this.#questionsOf(entries) : undefined;
+    const turn = { id: this.id, run: this.run, entries: rows, progress: this.#columns(), stop, questions };
     try {
       const kept = await this.#ledger.submit({ turn, alternatives: withEntries(alternatives, last ?? []) });
       if (kept.kind !== "kept") throw new TurnPause("Another run has this turn by now.");
@@ -156,6 +157,11 @@ export class JournalPen implements TurnPen {
     return row;
   }
 
+  #questionsOf(entries: readonly JournalEntry[]) {
+    const asked = entries.filter((entry) => entry.kind === "waiting");
+    return questionRows(this.id, this.turn.context.namespaceId, asked);
+  }
+
   #columns() {
     const { at, steps, toolCalls, ranMs } = this.#progress;
     const counts = { entries: this.#position, events: this.#events };
@@ -164,15 +170,14 @@ export class JournalPen implements TurnPen {
 
   /** What becomes of the turn by these entries, if it does not go on. */
   #stopOf(entries: readonly JournalEntry[]): TurnStopColumns | undefined {
-    const nothing = { question_id: null, question_expires_at: null, waiting: null, result: null, completed_at: null };
-    const last = entries.findLast(({ kind }) => kind === "ended" || kind === "waiting");
-    if (last?.kind === "waiting") {
-      const { callId, escalation, question } = last;
-      const waiting = JSON.stringify({ callId, escalation } satisfies Waiting);
-      const asked = { question_id: question?.id ?? null, question_expires_at: question?.expiresAt ?? null };
-      return { ...nothing, ...asked, status: "waiting", waiting, is_refused: 0 };
+    const nothing = { waiting: null, result: null, completed_at: null };
+    const last = entries.findLast(({ kind }) => kind === "ended");
+    if (last?.kind !== "ended") {
+      const first = entries.find(({ kind }) => kind === "waiting");
+      if (first?.kind !== "waiting") return undefined;
+      const waiting = JSON.stringify({ escalation: first.escalation });
+      return { ...nothing, status: "waiting", waiting, is_refused: 0 };
     }
-    if (last?.kind !== "ended") return undefined;
     const { result } = last;
     const isAdmitted = this.#isAdmitted || entries.some(({ kind }) => kind === "admitted");
     const isRefused = result.status === "denied" && saysNothingRan(codeOf(result)) && !isAdmitted;

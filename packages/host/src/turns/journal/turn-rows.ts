@@ -37,10 +37,28 @@ interface TurnContent extends Pick<TurnToBegin, "request" | "context" | "runtime
   credential?: JsonObject | undefined;
 }
 
-/** What a turn waits for. */
-export interface Waiting {
-  callId: string;
+/** What the state of a turn that waits says. */
+interface Waiting {
   escalation: Escalation;
+}
+
+/** What is kept with a question: the call that waits. */
+export interface QuestionContent {
+  callId: string;
+  /** The call itself waits for a yes. */
+  approval?: { tool: string } | undefined;
+}
+
+type WaitingEntry = Extract<JournalEntry, { kind: "waiting" }>;
+
+/** The rows of the questions that a turn begins to wait for. */
+export function questionRows(turn: TurnId, namespaceId: string, asked: readonly WaitingEntry[]) {
+  return asked.flatMap(({ callId, approval, question }, place): Schema["turn_questions"][] => {
+    if (question === undefined) return [];
+    const ids = { turn, place, namespace_id: columnText(namespaceId), question_id: columnText(question.id) };
+    const content: QuestionContent = { callId, approval };
+    return [{ ...ids, expires_at: question.expiresAt, content: JSON.stringify(content) }];
+  });
 }
 
 /** What operators see of a turn besides its state. */

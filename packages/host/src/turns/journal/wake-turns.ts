@@ -1,86 +1,115 @@
-import type { Transaction } from "kysely";
+import type { Selectable, Transaction } from "kysely";
 import { columnText } from "../../base/index.ts";
 import type { Database, Schema } from "../../storage/index.ts";
-import { resultOf, type QuestionAnswer } from "./question-answer.ts";
-import { entryRow, type TurnId, type TurnRow, type Waiting } from "./turn-rows.ts";
+import { entriesOfAnswer, type QuestionAnswer } from "./question-answer.ts";
+import { entryRow, type QuestionContent, type TurnId, type TurnRow } from "./turn-rows.ts";
 
-type WaitingRow = Pick<TurnRow, "id" | "namespace_id" | "entries" | "waiting" | "question_id" | "question_expires_at">;
-const columns = ["id", "namespace_id", "entries", "waiting", "question_id", "question_expires_at"] as const;
+type WaitingRow = Pick<TurnRow, "id" | "entries">;
+type QuestionRow = Selectable<Schema["turn_questions"]>;
+/** A question of a turn that has its answer. */
+type Settled = readonly [QuestionRow, QuestionAnswer];
 
-/** Wakes turns that wait for a question. */
+/** Wakes turns that wait for questions. */
 export function createTurnWaking({ db, reports, kind }: Database, onWoken: (id: TurnId) => void) {
-  // INVARIANT: only a turn that waits has a question. Rows are locked in an order that is the same for all.
-  const lockedRows = (transaction: Transaction<Schema>) => {
-    const rows = transaction.selectFrom("turns").select(columns);
-    return kind === "postgres" ? rows.orderBy("id").forUpdate() : rows;
+  /**
+   * INVARIANT: whoever changes the questions of a turn has its row first, and has several rows in the order of their ids.
+   * Only a turn that waits has questions: what is read behind the lock is what it waits for.
+   */
+  const lock = async (transaction: Transaction<Schema>, ids: readonly TurnId[]): Promise<WaitingRow[]> => {
+    if (ids.length === 0) return [];
+    const rows = transaction.selectFrom("turns").select(["id", "entries"]).where("id", "in", ids);
+    return (kind === "postgres" ? rows.orderBy("id").forUpdate() : rows).execute();
   };
+  const questionsOf = (transaction: Transaction<Schema>, id: TurnId): Promise<QuestionRow[]> =>
+    transaction.selectFrom("turn_questions").selectAll().where("turn", "=", id).orderBy("place").execute();
 
-  /** Wakes one turn with its answer, if it still waits for the question. */
-  const wake = async (transaction: Transaction<Schema>, row: WaitingRow, answer: QuestionAnswer): Promise<void> => {
-    const { callId } = JSON.parse(row.waiting ?? "{}") as Waiting;
-    const result = resultOf(callId, answer);
+  /** Wakes one turn with answers to some of its questions; the others are asked again when it goes on. */
+  const wake = async (
+    transaction: Transaction<Schema>,
+    { id, entries: position }: WaitingRow,
+    settled: readonly Settled[],
+    now: string,
+  ): Promise<void> => {
+    const entries = settled.flatMap(([{ content }, answer]) =>
+      entriesOfAnswer(JSON.parse(content) as QuestionContent, answer),
+    );
     await transaction
       .updateTable("turns")
-      .set({
-        status: "running",
-        host_id: null,
-        question_id: null,
-        question_expires_at: null,
-        waiting: null,
-        entries: row.entries + 1,
-        updated_at: answer.now,
-      })
-      .where("id", "=", row.id)
+      .set({ status: "running", host_id: null, waiting: null, entries: position + entries.length, updated_at: now })
+      .where("id", "=", id)
       .execute();
-    const entry = entryRow(row.id, row.entries, { kind: "answered", callId, result });
-    await transaction.insertInto("turn_entries").values(entry).execute();
+    await transaction.deleteFrom("turn_questions").where("turn", "=", id).execute();
+    if (entries.length === 0) return;
+    const rows = entries.map((entry, place) => entryRow(id, position + place, entry));
+    await transaction.insertInto("turn_entries").values(rows).execute();
   };
 
-  /** Wakes a turn whose question is answered or expired by now. */
+  /** Wakes a turn if any of its questions is answered or expired by now. */
   const settle = async (id: TurnId, now: string): Promise<boolean> => {
     const isWoken = await db.transaction().execute(async (transaction) => {
-      const row = await lockedRows(transaction).where("id", "=", id).executeTakeFirst();
-      const answer = row && (await answerOf(transaction, row, now));
-      if (row === undefined || answer === undefined) return false;
-      await wake(transaction, row, answer);
+      const [row] = await lock(transaction, [id]);
+      if (row === undefined) return false;
+      const settled: Settled[] = [];
+      for (const question of await questionsOf(transaction, id)) {
+        const answer = await answerOf(transaction, question, now);
+        if (answer !== undefined) settled.push([question, answer]);
+      }
+      if (settled.length === 0) return false;
+      await wake(transaction, row, settled, now);
       return true;
     });
     if (isWoken) onWoken(id);
     return isWoken;
   };
-  const settleAll = async (rows: readonly { id: TurnId }[], now: string): Promise<TurnId[]> => {
+  const settleAll = async (rows: readonly { turn: TurnId }[], now: string): Promise<TurnId[]> => {
     const woken: TurnId[] = [];
-    for (const { id } of rows) if (await settle(id, now)) woken.push(id);
+    for (const id of new Set(rows.map(({ turn }) => turn))) if (await settle(id, now)) woken.push(id);
     return woken;
   };
 
   return {
     /** In the transaction of an operator's answer: every turn that waits for the question goes on. */
     async wakeAnswered(transaction: Transaction<Schema>, answer: QuestionAnswer): Promise<TurnId[]> {
-      const rows = await lockedRows(transaction)
-        .where("question_id", "=", columnText(answer.id))
+      const isIt = columnText(answer.id);
+      const waiting = transaction
+        .selectFrom("turn_questions")
+        .select("turn")
         .where("namespace_id", "=", columnText(answer.namespaceId))
-        .execute();
-      for (const row of rows) await wake(transaction, row, answer);
-      return rows.map(({ id }) => id);
+        .where("question_id", "=", isIt);
+      const ids = [...new Set((await waiting.execute()).map(({ turn }) => turn))].toSorted();
+      const woken: TurnId[] = [];
+      // In parts: a statement has so many parameters, and very many turns may wait for one answer.
+      for (let from = 0; from < ids.length; from += 1000) {
+        for (const row of await lock(transaction, ids.slice(from, from + 1000))) {
+          const asked = (await questionsOf(transaction, row.id)).filter(({ question_id }) => question_id === isIt);
+          if (asked.length === 0) continue;
+          await wake(
+            transaction,
+            row,
+            asked.map((question) => [question, answer]),
+            answer.now,
+          );
+          woken.push(row.id);
+        }
+      }
+      return woken;
     },
-    /** Wakes turns whose question nobody answered in time. */
+    /** Wakes turns that wait for a question that nobody answered in time. */
     async wakeExpired(now: string, limit: number): Promise<TurnId[]> {
-      const expired = reports.selectFrom("turns").select("id").where("question_expires_at", "<=", now);
+      const expired = reports.selectFrom("turn_questions").select("turn").where("expires_at", "<=", now);
       return settleAll(await expired.limit(limit).execute(), now);
     },
-    /** Wakes turns whose question was answered after it was asked and before they waited. */
+    /** Wakes turns that wait for a question that was answered after it was asked and before they waited. */
     async wakeMissed(limit: number, now = new Date().toISOString()): Promise<TurnId[]> {
       const missed = reports
-        .selectFrom("turns")
-        .select("id")
-        .where("question_id", "is not", null)
+        .selectFrom("turn_questions")
+        .select("turn")
         .where(({ exists, selectFrom }) =>
           exists(
             selectFrom("escalations")
               .select("escalations.id")
-              .whereRef("escalations.namespace_id", "=", "turns.namespace_id")
-              .whereRef("escalations.id", "=", "turns.question_id")
+              .whereRef("escalations.namespace_id", "=", "turn_questions.namespace_id")
+              .whereRef("escalations.id", "=", "turn_questions.question_id")
               .where("escalations.status", "!=", "pending"),
           ),
         );
@@ -89,13 +118,12 @@ export function createTurnWaking({ db, reports, kind }: Database, onWoken: (id: 
   };
 }
 
-/** What the queue knows of the question that a turn waits for; undefined when it is still open. */
+/** What the queue knows of a question; undefined when it is still open. */
 async function answerOf(
   transaction: Transaction<Schema>,
-  { namespace_id, question_id, question_expires_at }: WaitingRow,
+  { namespace_id, question_id, expires_at }: QuestionRow,
   now: string,
 ): Promise<QuestionAnswer | undefined> {
-  if (question_id === null) return undefined;
   const base = { namespaceId: namespace_id, id: question_id, now };
   const asked = await transaction
     .selectFrom("escalations")
@@ -105,15 +133,16 @@ async function answerOf(
     .executeTakeFirst();
   if (asked?.status === "denied") return { ...base, status: "denied" };
   if (asked?.status !== "approved") {
-    const isOver = question_expires_at !== null && question_expires_at <= now;
+    const isOver = asked?.status === "expired" || expires_at <= now;
     return isOver ? { ...base, status: "expired" } : undefined;
   }
   const { grantId } = JSON.parse(asked.content) as { grantId?: string };
+  if (grantId === undefined) return { ...base, status: "approved" };
   const issued = await transaction
     .selectFrom("grants")
     .select("content")
     .where("namespace_id", "=", namespace_id)
-    .where("id", "=", columnText(grantId ?? ""))
+    .where("id", "=", columnText(grantId))
     .executeTakeFirst();
   const { constraints } = JSON.parse(issued?.content ?? "{}") as { constraints?: { expiresAt?: string } };
   return { ...base, status: "approved", grantId, grantExpiresAt: constraints?.expiresAt };

@@ -107,7 +107,8 @@ export class ActApproval implements Approver {
       metadata: { requestHash: hash },
     };
     const { signal } = this.#call;
-    if (!(await record(this.#ports, context, () => requested, signal, this.#call))) return deny("audit_unavailable");
+    // INVARIANT: on the trail before anybody is asked, so not under the claim of the call, whose events may be kept later.
+    if (!(await record(this.#ports, context, () => requested, signal))) return deny("audit_unavailable");
     const ask = (): ReturnType<PermitStore["ask"]> => permits.ask(context, { hash, act, request, grantId });
     const asked = await callPort(this.#ports, { port: "permits" }, signal, ask, readQuestion);
     if (asked.ok && asked.value !== "full") return { ...denial, details: detailsOf(hash, asked.value) };

@@ -1,10 +1,20 @@
 import { describe, expect, test } from "vitest";
-import { alice, capability, deferred } from "../../test/deployment.ts";
+import { alice, capability, deferred, grantOf } from "../../test/deployment.ts";
 import { drivenBy, expectSound, journalWorld, key, outputs, resumable } from "../../test/journal-turns.ts";
-import { calling, completed, dataOf, endingAt, saidOf, toolOf, toolsOf, turnWorldOf } from "../../test/turns.ts";
+import {
+  calling,
+  completed,
+  dataOf,
+  endingAt,
+  runGrant,
+  saidOf,
+  toolOf,
+  toolsOf,
+  turnWorldOf,
+} from "../../test/turns.ts";
 import type { JsonValue, ToolResult, TurnOptions } from "../contracts/index.ts";
-import type { Kernel, TurnScope } from "../kernel/index.ts";
-import { memoryTurnJournal, type MemoryTurnJournal } from "../testing/index.ts";
+import type { AuditSink, Kernel, PermitStore, TurnScope } from "../kernel/index.ts";
+import { memoryPermits, memoryTurnJournal, type MemoryTurnJournal } from "../testing/index.ts";
 import { escalationTool } from "./escalate.ts";
 import { TurnPause, type TurnJournal } from "./journal.ts";
 import type { RuntimeHost, RuntimePlugin } from "./plugin.ts";
@@ -532,5 +542,91 @@ describe("a run ends with its questions once nothing else is under way", () => {
     const runtime = resumable(async (_turn, host) => completed(saidOf(await host.invokeTool(write("write-1")))));
     await approvalWorld(runtime, people("write-1"), { journal, through: pausable }).run({}, start);
     expect(await journal.find(key)).toMatchObject({ status: "waiting" });
+  });
+});
+
+describe("with the kernel and people who answer", () => {
+  const guarded = grantOf("guarded", {
+    capabilities: [{ ...capability("files", ["notes"], "write"), approval: "each" }],
+  });
+  const reading = grantOf("reading", { capabilities: [capability("files", ["notes"], "read")] });
+  const grants = [runGrant, reading, guarded];
+  const writing = (id: string, line: string) => ({ ...write(id), arguments: { line } });
+  const at = "2026-01-01T12:00:00Z";
+
+  test("a call runs under its permit once, an equal one needs another yes, and neither is asked about twice", async () => {
+    const { read, write: tool } = toolsOf();
+    const permits = memoryPermits();
+    const { runtime } = drivenBy(
+      () => ({
+        type: "tools",
+        calls: [writing("write-1", "a"), writing("write-2", "a"), calling("read-1"), writing("write-3", "b")],
+      }),
+      (results) => ({ type: "complete", output: outputs(results) }),
+    );
+    const world = journalWorld(runtime, { permits, grants, tools: [read, tool] });
+    const idsOf = () => tool.calls.map(({ id }) => id);
+    await world.run({ options: { maxToolCalls: 4 } }, start);
+    expect([permits.asked.length, read.calls.length, tool.calls.length]).toEqual([2, 1, 0]);
+    expect(await waitingOf(world.journal)).toEqual(["write-1", "write-2", "write-3"]);
+
+    permits.approve("question-1", { by: "bob", at });
+    expect(await world.goOn()).toMatchObject({ status: "escalated" });
+    expect(idsOf()).toEqual(["write-1"]);
+    expect(permits.asked.map(({ id }) => id)).toEqual(["question-1", "question-2", "question-3"]);
+
+    permits.deny("question-2", { at });
+    permits.approve("question-3", { by: "bob", at });
+    expect(await world.goOn()).toMatchObject({
+      status: "succeeded",
+      output: ["succeeded", "succeeded", "succeeded", "approval_denied"],
+    });
+    expect(idsOf()).toEqual(["write-1", "write-2"]);
+    await expectSound(world.journal);
+  });
+
+  test("a permit does not revive a grant that was revoked before the turn went on", async () => {
+    const { read, write: tool } = toolsOf();
+    const permits = memoryPermits();
+    const { runtime } = drivenBy(
+      () => ({ type: "tools", calls: [write("write-1")] }),
+      (results) => ({ type: "complete", output: outputs(results) }),
+    );
+    const journal = memoryTurnJournal();
+    const tools = [read, tool];
+    await journalWorld(runtime, { journal, permits, grants, tools }).run({}, start);
+    permits.approve("question-1", { by: "bob", at });
+    const left = [runGrant, reading];
+    expect(await journalWorld(runtime, { journal, permits, grants: left, tools }).goOn()).toMatchObject({
+      output: ["tool_unavailable"],
+    });
+    expect(tool.calls).toEqual([]);
+  });
+
+  test("that somebody is asked is on the trail before they are, whatever else is kept later with the call", async () => {
+    const { runtime } = drivenBy(() => ({ type: "tools", calls: [write("write-1")] }));
+    /** A trail that keeps what comes with a claim later, as a host's does. */
+    const durable: string[] = [];
+    const record: AuditSink["record"] = async ({ type }, call) => {
+      if (call?.claim === undefined) durable.push(type);
+    };
+    const permits = memoryPermits();
+    let before: string[] = [];
+    const askLater: PermitStore["ask"] = (context, act) => {
+      before = [...durable];
+      return permits.ask(context, act);
+    };
+    const journal = memoryTurnJournal();
+    const claiming: TurnJournal = {
+      ...journal,
+      async begin(turn, call) {
+        const begun = await journal.begin(turn, call);
+        if (begun.kind === "known") return begun;
+        return { kind: "begun", pen: { ...begun.pen, claimFor: () => ({ is: "a claim" }) } };
+      },
+    };
+    const world = { journal, through: claiming, permits: { ...permits, ask: askLater }, grants, audit: { record } };
+    await journalWorld(runtime, world).run({}, start);
+    expect(before).toContain("escalation.requested");
   });
 });

@@ -2,10 +2,11 @@ import { sql, type Transaction } from "kysely";
 import type { Question } from "turnpike/kernel";
 import type { EscalationRecord } from "../management/index.ts";
 import type { Database, Schema } from "../storage/index.ts";
+import { markExpired, type ExpiryOptions } from "./escalation-expiry.ts";
 import { freshId, type NewEscalation } from "./escalation-records.ts";
 import { isPending, rowOf, type EscalationRow } from "./escalation-rows.ts";
 
-export interface QueueOptions {
+export interface QueueOptions extends ExpiryOptions {
   /** How long an escalation can be answered. */
   keepMs: number;
   /** How many escalations of one actor may be open, of either kind. */
@@ -21,22 +22,15 @@ export type OpenEscalation = (escalation: NewEscalation) => Promise<"full" | Que
 const actorLock = 7445;
 
 /** The one way into the queue, for requests of authority and for questions about acts. */
-export function createEscalationQueue(
-  { db, kind }: Database,
-  { maxOpen, onOpened }: Omit<QueueOptions, "keepMs">,
-): OpenEscalation {
+export function createEscalationQueue({ db, kind }: Database, options: Omit<QueueOptions, "keepMs">): OpenEscalation {
+  const { maxOpen, onOpened } = options;
   return (escalation) =>
     db.transaction().execute(async (transaction) => {
       const asked = rowOf({ id: "", ...escalation });
       if (kind === "postgres") await lockActor(transaction, asked);
-      await transaction
-        .updateTable("escalations")
-        .set({ status: "expired" })
-        .where("namespace_id", "=", asked.namespace_id)
-        .where("ask", "=", asked.ask)
-        .where(isPending)
-        .where("expires_at", "<=", escalation.requestedAt)
-        .execute();
+      const isOver = sql<boolean>`namespace_id = ${asked.namespace_id} and ask = ${asked.ask} and ${isPending}
+        and expires_at <= ${escalation.requestedAt}`;
+      await markExpired(transaction, isOver, escalation.requestedAt, options);
       const open = await transaction
         .selectFrom("escalations")
         .select(["ask", "id", "expires_at as expiresAt"])

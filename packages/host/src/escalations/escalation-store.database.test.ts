@@ -11,11 +11,13 @@ import { openStores, type Stores } from "../compose/stores.ts";
 import { findGrant, insertGrant } from "../grants/index.ts";
 import { createRevisions } from "../storage/index.ts";
 import type { Answer } from "./escalation-answers.ts";
-import { createEscalationStore } from "./escalation-store.ts";
+import { createEscalationStore, type EscalationOptions } from "./escalation-store.ts";
 
 const keepMs = 3_600_000;
 const lastMoment = "2026-01-01T12:59:59.999Z";
 const end = "2026-01-01T13:00:00.000Z";
+
+const rules = { approvals: 1, permitMs: 900_000, issueGrant: insertGrant, findGrant };
 
 /** What a queue says of an escalation that waits. */
 const waits: unknown = { id: expect.any(String), expiresAt: expect.any(String) };
@@ -88,10 +90,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
     const own = createEscalationStore(database, createRevisions(database), {
       keepMs,
       maxOpen: 9,
-      approvals: 1,
-      permitMs: 900_000,
-      issueGrant: insertGrant,
-      findGrant,
+      ...rules,
       onAnswered(_transaction, { id, status }, issued) {
         told.push([id, status, issued?.id]);
         return told.length === 1 ? Promise.reject(new Error("not now")) : Promise.resolve();
@@ -109,6 +108,73 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       [record.id, "approved", grantIdFor(record)],
       [record.id, "denied", undefined],
     ]);
+  });
+
+  describe("whoever is told of escalations", () => {
+    const openTold = async (changes: Partial<EscalationOptions> = {}, database?: Database) => {
+      const own = database ?? (await open());
+      const told: unknown[] = [];
+      const store = createEscalationStore(own, createRevisions(own), {
+        keepMs,
+        maxOpen: 9,
+        ...rules,
+        onOpened: (_transaction, { id, status }) => Promise.resolve(told.push(["opened", id, status])),
+        onExpired: (_transaction, { id, status }) => Promise.resolve(told.push(["expired", id, status])),
+        ...changes,
+      });
+      const namespaceId = newTenant();
+      const add = (requestedAt = officeTime) =>
+        store.add(context({ namespaceId }), escalation({ requestedAt })) as Promise<{ id: string }>;
+      return { store, told, namespaceId, add };
+    };
+
+    test("hears of one that begins to wait, and not of those that join it", async () => {
+      const { told, add } = await openTold();
+      const { id } = await add();
+      await add(lastMoment);
+      expect(told).toEqual([["opened", id, "pending"]]);
+    });
+
+    test("hears of it in its transaction: what they throw undoes it", async () => {
+      const { store, add, namespaceId } = await openTold({ onOpened: () => Promise.reject(new Error("not now")) });
+      await expect(add()).rejects.toThrow("not now");
+      expect(await store.list(namespaceId, { limit: 9, now: officeTime })).toEqual([]);
+    });
+
+    test("hears once of one that nobody answered in time, whoever marks it first", async () => {
+      const { store, told, add } = await openTold({}, await openFresh(kind));
+      const first = await add();
+      expect(await store.expire(lastMoment, 9)).toBe(0);
+      expect(await store.expire(end, 9)).toBe(1);
+      expect(await store.expire(end, 9)).toBe(0);
+      const second = await add(end);
+      const third = await add("2026-01-01T14:00:00.000Z");
+      expect(await store.expire("2026-01-01T14:00:00.000Z", 9)).toBe(0);
+      expect(told).toEqual([
+        ["opened", first.id, "pending"],
+        ["expired", first.id, "expired"],
+        ["opened", second.id, "pending"],
+        ["expired", second.id, "expired"],
+        ["opened", third.id, "pending"],
+      ]);
+    });
+
+    test("hears of no expiry of what was answered", async () => {
+      const { store, told, add, namespaceId } = await openTold({}, await openFresh(kind));
+      await add();
+      const [record] = await store.list(namespaceId, { limit: 9, now: officeTime });
+      if (record === undefined) throw new Error("Nothing waits.");
+      await store.deny(answerTo(record), "No.");
+      expect(await store.expire(end, 9)).toBe(0);
+      expect(told).toHaveLength(1);
+    });
+
+    test("hears of as many as are asked for, and of the rest the next time", async () => {
+      const { store, namespaceId } = await openTold({}, await openFresh(kind));
+      for (const reason of ["one", "two", "three"]) await store.add(context({ namespaceId }), inWords(reason));
+      expect(await store.expire(end, 2)).toBe(2);
+      expect(await store.expire(end, 2)).toBe(1);
+    });
   });
 
   describe("an actor with as many open escalations as it may have", () => {
@@ -557,4 +623,22 @@ describe("escalations on a PostgreSQL that two hosts share", () => {
       expect(issued).toHaveLength(approved.kind === "done" ? 1 : 0);
     }
   });
+});
+
+test("of two hosts that look for what expired one tells of each escalation", async () => {
+  const hosts = await openPair();
+  const told: string[] = [];
+  const stores = hosts.map((database) =>
+    createEscalationStore(database, createRevisions(database), {
+      keepMs,
+      maxOpen: 99,
+      ...rules,
+      onExpired: (_transaction, { id }) => Promise.resolve(told.push(id)),
+    }),
+  );
+  const namespaceId = newTenant();
+  for (let place = 0; place < 20; place += 1) await stores[0]?.add(context({ namespaceId }), inWords(`ask ${place}`));
+  await Promise.all([...stores, ...stores].map((store) => store.expire(end, 99)));
+  expect(new Set(told).size).toBe(20);
+  expect(told).toHaveLength(20);
 });

@@ -4,6 +4,7 @@ import { columnText } from "../base/index.ts";
 import type { Database, Revisions, Schema } from "../storage/index.ts";
 import type { EscalationRecord } from "../management/index.ts";
 import { createEscalationAnswers, type AnswerOptions, type EscalationAnswers } from "./escalation-answers.ts";
+import { expireSome } from "./escalation-expiry.ts";
 import { createEscalationQueue, type QueueOptions } from "./escalation-queue.ts";
 import { authorityEscalation } from "./escalation-records.ts";
 import { findRow, isPending, recordOf } from "./escalation-rows.ts";
@@ -34,6 +35,8 @@ export interface EscalationStore extends EscalationAnswers {
    * one begins before it. Undefined when a page is filled or the list ends without looking at that much.
    */
   findScanEnd(namespaceId: string, filter: EscalationFilter): Promise<string | undefined>;
+  /** Marks some escalations that nobody answered in time, and tells of each; returns how many. Each is marked once. */
+  expire(now: string, most: number): Promise<number>;
   /** How many escalations of all tenants wait. */
   countPending(now: string): Promise<number>;
 }
@@ -79,6 +82,7 @@ export function createEscalationStore(
         .offset(maxScanned - 1);
       return (await end.executeTakeFirst())?.id;
     },
+    expire: (now, most) => expireSome(database, revisions, { now, most }, options),
     async countPending(now) {
       const { count } = await reports
         .selectFrom("escalations")

@@ -88,7 +88,7 @@ export function decideBatch(
   const used = new Map(usedBefore);
   const counted = new Map<string, Use>();
   const heads = new Map<string, TenantHead>();
-  const writes: Writes = { givenBack: [], uses: [], rows: [], heads: [], endings: [], turns: [] };
+  const writes: Writes = { givenBack: [], uses: [], rows: [], heads: [], endings: [], turns: [], notices: [] };
   const turns = new Map<string, TurnWrite>();
 
   const isLeft = ({ uses = [] }: Alternative): boolean =>

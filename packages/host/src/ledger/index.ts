@@ -13,5 +13,5 @@ export {
   type TenantHead,
 } from "./chain.ts";
 export { permitPrefix, permitUse } from "./submission.ts";
-export type { Alternative, NewTurn, TurnStopColumns } from "./submission.ts";
+export type { Alternative, NewTurn, Notice, NoticesOf, TurnStopColumns } from "./submission.ts";
 export { openLedger, type Ledger } from "./ledger.ts";

@@ -8,10 +8,10 @@ import { failingAt, recordStatements } from "../../test/watched-database.ts";
 import { auditEvent } from "../../test/records.ts";
 import { verifyTrail } from "../audit/audit-verify.ts";
 import { isOutage, UnansweredCommitError, type Database } from "../storage/index.ts";
-import { entryOf } from "./chain.ts";
+import { entryOf, type AuditEntry } from "./chain.ts";
 import { openLedger, type Ledger } from "./ledger.ts";
 import { createDecisionLedger } from "./call-claim.ts";
-import { permitUse, type Claim, type Submission } from "./submission.ts";
+import { permitUse, type Claim, type Notice, type Submission } from "./submission.ts";
 
 function record(tenant: string, id: string): Submission {
   return { alternatives: [{ entries: [entryOf(auditEvent(id, { namespaceId: tenant }))] }] };
@@ -184,6 +184,53 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
       { grant_id: "grant", used: 1 },
       { grant_id: "permit\nq1", used: 1 },
     ]);
+  });
+
+  describe("that tells of what it keeps", () => {
+    const notice = ({ id, namespace_id }: AuditEntry): Notice => {
+      const at = "2026-01-01T00:00:00.000Z";
+      const told = { webhook: "hook", message: `told-${id}`, type: "decision.denied", content: "{}" };
+      return { ...told, namespace_id, created_at: at, due_at: at };
+    };
+    const toldOf = async ({ db }: Database, tenant: string): Promise<string[]> => {
+      const rows = db.selectFrom("outbox").select("message").where("namespace_id", "=", tenant).orderBy("id");
+      return (await rows.execute()).map(({ message }) => message);
+    };
+
+    test("writes the messages with the events, whether it has to look or not", async () => {
+      const database = await open();
+      const ledger = openLedger(database, (rows) => rows.filter(({ id }) => id.startsWith("no")).map(notice));
+      const tenant = newTenant();
+      for (const batch of [["no-1", "yes-1", "no-2"], ["no-3"], ["yes-2"]])
+        await Promise.all(batch.map((id) => ledger.submit(record(tenant, id))));
+      await ledger.submit(useOf(tenant, "no-grant", 1));
+      expect(await toldOf(database, tenant)).toEqual(["told-no-1", "told-no-2", "told-no-3"]);
+    });
+
+    test("writes neither without the other", async () => {
+      const database = await open();
+      let isBroken = false;
+      const broken = (row: AuditEntry) =>
+        isBroken ? { ...notice(row), webhook: null as unknown as string } : notice(row);
+      const ledger = openLedger(database, (rows) => rows.map(broken));
+      const tenant = newTenant();
+      await ledger.submit(record(tenant, "one"));
+      isBroken = true;
+      await expect(ledger.submit(record(tenant, "two"))).rejects.toThrow(/null/i);
+      isBroken = false;
+      await ledger.submit(record(tenant, "three"));
+      expect(await eventsOf(database, tenant)).toEqual(["one", "three"]);
+      expect(await toldOf(database, tenant)).toEqual(["told-one", "told-three"]);
+      expect(await isWhole(database, tenant)).toBe(true);
+    });
+
+    test("sends no statement more where there is nothing to tell", async () => {
+      const { database, statements } = recordStatements(await open());
+      const tenant = newTenant();
+      const ledger = openLedger(database, () => []);
+      for (const id of ["one", "two"]) await ledger.submit(record(tenant, id));
+      expect(statements.filter((statement) => statement.includes("outbox"))).toEqual([]);
+    });
   });
 
   test("a use that two submissions of a batch want is given once: a grant is never used more often than it may be", async () => {

@@ -4,7 +4,7 @@ import { createHeadLog, type HeadLog } from "./heads.ts";
 import { postgresTables } from "./postgres-tables.ts";
 import { sqliteTables } from "./sqlite-tables.ts";
 import type { TenantHead } from "./chain.ts";
-import type { Outcome, Submission, Wanted, Writes } from "./submission.ts";
+import type { NoticesOf, Outcome, Submission, Wanted, Writes } from "./submission.ts";
 
 /** Where calls put what they must have durably. Submissions of all calls in flight share a transaction. */
 export interface Ledger {
@@ -39,7 +39,7 @@ const maxHeads = 10_000;
 const tablesOf = { sqlite: sqliteTables, postgres: postgresTables };
 
 /** The ledger of a host on its database. While a batch commits, the next one gathers. */
-export function openLedger(database: Database): Ledger {
+export function openLedger(database: Database, noticesOf: NoticesOf = () => []): Ledger {
   const tables = tablesOf[database.kind](database);
   const heads = createHeadLog();
   const waiting: Waiting[] = [];
@@ -51,12 +51,15 @@ export function openLedger(database: Database): Ledger {
   /** In one go, if nothing has to be looked up: most batches claim keys that are free, and go on from heads of this host. */
   const commitUnseen = async (submissions: readonly Submission[], wanted: Wanted): Promise<Committed | undefined> => {
     const guess = guessBatch(submissions, wanted, newest.heads);
-    return guess && (await tables.commitGuess(guess)) ? guess : undefined;
+    if (guess === undefined) return undefined;
+    guess.writes.notices = noticesOf(guess.writes.rows);
+    return (await tables.commitGuess(guess)) ? guess : undefined;
   };
   const commitSeen = (submissions: readonly Submission[], wanted: Wanted): Promise<Committed> =>
     tables.transact(async (transaction) => {
       const found = await transaction.begin(wanted);
       const decided = decideBatch(submissions, found, wanted.strand);
+      decided.writes.notices = noticesOf(decided.writes.rows);
       await transaction.commit(decided.writes);
       return { ...decided, before: found.heads };
     });

@@ -60,6 +60,10 @@ const newHeadsSql = `insert into audit_heads (namespace_id, strand, sequence, ha
   select "namespaceId", strand, sequence, hash
   from json_to_recordset($1::json) as new("namespaceId" text, strand integer, sequence bigint, hash text)
   on conflict (namespace_id, strand) do update set sequence = excluded.sequence, hash = excluded.hash`;
+const noticesSql = `insert into outbox (webhook, message, namespace_id, type, content, created_at, due_at)
+  select webhook, message, namespace_id, type, content, created_at, due_at
+  from json_to_recordset($1::json) as new(webhook text, message text, namespace_id text, type text, content text,
+    created_at text, due_at text)`;
 const finishSql = `update replay set result = ended.result, is_read = ended.is_read, finished_at = $2::text
   from json_to_recordset($1::json) as ended(${keyColumns}, nonce text, result text, is_read integer)
   where replay.namespace_id = ended.namespace_id and replay.actor = ended.actor and replay.kind = ended.kind
@@ -120,7 +124,7 @@ const divisionByZero = "22012";
 export function postgresTables({ transact, hostId }: Pick<Database, "transact" | "hostId">): LedgerTables {
   return {
     async commitGuess({ claims, begins, writes, before }) {
-      const { givenBack, rows, heads, endings, turns } = writes;
+      const { givenBack, rows, heads, endings, turns, notices } = writes;
       const moves = heads.map((head) => {
         const from = before.get(head.namespaceId);
         return { ...head, fromSequence: from?.sequence, fromHash: from?.hash };
@@ -147,8 +151,10 @@ export function postgresTables({ transact, hostId }: Pick<Database, "transact" |
       const step = isWithTurns
         ? { sql: turnGuessSql, rows: [[...values, ...turnValues]] }
         : { sql: plainGuessSql, rows: [values] };
+      // Alone it is a transaction by itself, which most batches are.
+      const steps = notices.length === 0 ? [step] : [step, { sql: noticesSql, rows: [[JSON.stringify(notices)]] }];
       try {
-        await transact((run) => run([step], "commit"));
+        await transact((run) => run(steps, "commit"));
         return true;
       } catch (error) {
         if ((error as { code?: unknown }).code === divisionByZero) return false;
@@ -216,7 +222,7 @@ function claimRow({ key, fingerprint, nonce }: Claim, place: number) {
   return { ...key, fingerprint, nonce, place };
 }
 
-async function commit(run: RunSteps, { givenBack, uses, rows, heads, endings, turns }: Writes): Promise<void> {
+async function commit(run: RunSteps, { givenBack, uses, rows, heads, endings, turns, notices }: Writes): Promise<void> {
   const step = (sql: string, values: readonly unknown[], ...rest: unknown[]): Step => ({
     sql,
     rows: values.length === 0 ? [] : [[JSON.stringify(values), ...rest]],
@@ -235,6 +241,7 @@ async function commit(run: RunSteps, { givenBack, uses, rows, heads, endings, tu
       ),
       step(countSql, counts),
       step(rowsSql, rows),
+      step(noticesSql, notices),
       step(newHeadsSql, heads),
       step(finishSql, endings.flatMap(finished), new Date().toISOString()),
       step(releaseSql, [...endings.flatMap(released), ...givenBack.map(({ key, nonce }) => ({ ...key, nonce }))]),

@@ -8,6 +8,7 @@ import {
   type Ending,
   type Found,
   type LedgerTables,
+  type Notice,
   type ReplayRow,
   type Wanted,
   type Writes,
@@ -35,12 +36,15 @@ const finishSql = `update replay set result = ?, is_read = ?, finished_at = ? wh
 const releaseSql = `delete from replay where namespace_id = ? and actor = ? and kind = ? and scope = ? and id = ?
   and claim = ? and finished_at is null`;
 
+const noticeSql = `insert into outbox (webhook, message, namespace_id, type, content, created_at, due_at)
+  values (?, ?, ?, ?, ?, ?, ?)`;
+
 /** The ledger on SQLite: each statement is run for every row, in two messages to the thread that writes. */
 export function sqliteTables({ transact, hostId }: Pick<Database, "transact" | "hostId">): LedgerTables {
   const claimRow = ({ key, fingerprint, nonce }: Claim): unknown[] => [...keyOf(key), fingerprint, hostId, nonce];
   return {
     async commitGuess({ claims, begins, writes, before }) {
-      const { givenBack, rows, heads, endings, turns } = writes;
+      const { givenBack, rows, heads, endings, turns, notices } = writes;
       const steps: Step[] = [
         { sql: claimSql, rows: [...claims, ...givenBack].map(claimRow), mustChange: true },
         { sql: beginSql, rows: begins.map((turn) => beginValues(turn, hostId)), mustChange: true },
@@ -48,6 +52,7 @@ export function sqliteTables({ transact, hostId }: Pick<Database, "transact" | "
         // Before the rows: a head that somebody moved is what is wrong then, not the place of a row.
         { sql: moveHeadSql, rows: heads.map((head) => moveOf(head, before.get(head.namespaceId))), mustChange: true },
         { sql: rowSql, rows: rows.map(valuesOf) },
+        { sql: noticeSql, rows: notices.map(noticeValues) },
         ...endings.map(stepOf),
         ...givenBack.map(releaseOf),
       ];
@@ -94,11 +99,12 @@ export function sqliteTables({ transact, hostId }: Pick<Database, "transact" | "
   }
 }
 
-async function commit(run: RunSteps, { givenBack, uses, rows, heads, endings, turns }: Writes): Promise<void> {
+async function commit(run: RunSteps, { givenBack, uses, rows, heads, endings, turns, notices }: Writes): Promise<void> {
   const steps: Step[] = [
     ...turnSteps(turns),
     { sql: countSql, rows: uses.map(({ namespaceId, grantId, used }) => [namespaceId, grantId, used]) },
     { sql: rowSql, rows: rows.map(valuesOf) },
+    { sql: noticeSql, rows: notices.map(noticeValues) },
     {
       sql: newHeadSql,
       rows: heads.map(({ namespaceId, strand, sequence, hash }) => [namespaceId, strand, sequence, hash]),
@@ -115,6 +121,10 @@ async function commit(run: RunSteps, { givenBack, uses, rows, heads, endings, tu
 function valuesOf(row: Schema["audit"]): unknown[] {
   const { namespace_id, strand, sequence, id, type, outcome, at, actor, trace_id, content, hash } = row;
   return [namespace_id, strand, sequence, id, type, outcome, at, actor, trace_id, content, hash];
+}
+
+function noticeValues({ webhook, message, namespace_id, type, content, created_at, due_at }: Notice): string[] {
+  return [webhook, message, namespace_id, type, content, created_at, due_at];
 }
 
 function moveOf({ namespaceId, strand, sequence, hash }: TenantHead, from: TenantHead | undefined): unknown[] {

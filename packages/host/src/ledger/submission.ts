@@ -1,4 +1,4 @@
-import type { Selectable } from "kysely";
+import type { Insertable, Selectable } from "kysely";
 import { columnText } from "../base/index.ts";
 import type { Schema } from "../storage/index.ts";
 import type { AuditEntry, TenantHead } from "./chain.ts";
@@ -133,6 +133,12 @@ export interface Found {
   heads: ReadonlyMap<string, TenantHead>;
 }
 
+/** A message about what is kept, for a webhook. */
+export type Notice = Omit<Insertable<Schema["outbox"]>, "attempts">;
+
+/** The messages about rows of the trail. What they tell of and they are kept together. */
+export type NoticesOf = (rows: readonly AuditEntry[]) => Notice[];
+
 /** What a batch writes. */
 export interface Writes {
   /** Claims whose submissions were refused: their keys stay free. */
@@ -143,6 +149,7 @@ export interface Writes {
   endings: Ending[];
   /** Each turn once. */
   turns: TurnWrite[];
+  notices: Notice[];
 }
 
 /** One transaction of a batch. */

@@ -46,6 +46,7 @@ export const rowTables = [
   "messages",
   "inboxes",
   "replay",
+  "outbox",
 ] as const satisfies readonly (keyof Schema)[];
 
 export function createDeletedTenants({ db }: Database, cache: ReadCache, revisions: Revisions): DeletedTenants {

@@ -51,6 +51,22 @@ describe.each(databaseKinds)("on %s", (kind) => {
     expect(daysOf({ turnsDays: 2 })).toMatchObject({ "journals of turns": 2, results: 7 });
   });
 
+  test("a message that no host sends any more goes after a week", async () => {
+    const database = await openFresh(kind);
+    const at = (created_at: string) => ({ created_at, due_at: created_at });
+    const message = { webhook: "w", message: "m", namespace_id: "acme", type: "escalation.opened", content: "{}" };
+    for (const created of ["2026-01-01T00:00:00.000Z", "2026-01-05T00:00:00.000Z"])
+      await database.db
+        .insertInto("outbox")
+        .values({ ...message, ...at(created) })
+        .execute();
+    const name = "messages to webhooks";
+    expect(kindsOf(database).find((each) => each.name === name)?.keepMs).toBe(7 * 86_400_000);
+    expect(await remove(database, name, "2026-01-04T00:00:00.000Z")).toBe(1);
+    const left = await database.db.selectFrom("outbox").select("created_at").execute();
+    expect(left).toEqual([{ created_at: "2026-01-05T00:00:00.000Z" }]);
+  });
+
   test("the journal of a turn goes after it ended, and its state stays; those that go on keep theirs", async () => {
     const database = await openFresh(kind);
     const { turns } = openStores(database);

@@ -73,6 +73,12 @@ export function retentionKinds(
       removeSome: (before, most) => removeOldEscalations(database, before, most),
     },
     {
+      name: "messages to webhooks",
+      // One is sent or given up within a day, unless no host is left that would.
+      keepMs: 7 * dayMs,
+      removeSome: rowsOf("outbox", (before) => sql`created_at < ${before}`),
+    },
+    {
       name: "hosts",
       keepMs: dayMs,
       removeSome: rowsOf("hosts", (before) => sql`started_at < ${before} and ${isGone(database)}`),

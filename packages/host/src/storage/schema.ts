@@ -135,6 +135,23 @@ export interface Schema {
     permit_expires_at: string | null;
     content: string;
   };
+  /** What webhooks have not been told yet: one row for each message and webhook. */
+  outbox: {
+    /** The order in which messages are sent. */
+    id: GeneratedAlways<number>;
+    /** The hash of the webhook's URL. */
+    webhook: string;
+    /** What the receiver knows the message by, the same in every attempt. */
+    message: string;
+    namespace_id: string;
+    type: string;
+    /** The body. */
+    content: string;
+    created_at: string;
+    /** Before this nobody sends it: it was tried, or a host is at it. */
+    due_at: string;
+    attempts: Generated<number>;
+  };
   files: {
     id: GeneratedAlways<number>;
     namespace_id: string;

@@ -41,7 +41,17 @@ async function fill({ stores }: Office, namespaceId: string): Promise<string> {
   return (await stores.credentials.create({ namespaceId, access })).token;
 }
 
-/** The tables with a tenant's rows that have to go with it: a new one needs its line in `fill`, and to be deleted. */
+/** Something that a webhook has not been told yet. */
+async function putMessage({ db }: Database, namespaceId: string): Promise<void> {
+  const at = { created_at: envelope.createdAt, due_at: envelope.createdAt };
+  const message = { webhook: "w", message: "m", type: "escalation.opened", content: "{}", ...at };
+  await db
+    .insertInto("outbox")
+    .values({ ...message, namespace_id: namespaceId })
+    .execute();
+}
+
+/** The tables with a tenant's rows that have to go with it: a new one needs its line above, and to be deleted. */
 async function tablesToFill({ db }: Database): Promise<string[]> {
   const stay = new Set(["audit", "audit_anchors", "audit_heads", "deleted_tenants", "running_turns"]);
   const tables = await db.introspection.getTables();
@@ -91,6 +101,7 @@ describe.each(databaseKinds)("deleting a tenant on %s", (kind) => {
     const beside = newTenant();
     const token = await fill(office, "gone");
     await fill(office, beside);
+    for (const namespaceId of ["gone", beside]) await putMessage(database, namespaceId);
     const [others, words] = [await countRows(database, beside), await countWords(database)];
     const entries = await countEntries(database);
     expect(Object.keys(others).toSorted()).toEqual(await tablesToFill(database));

@@ -22,6 +22,7 @@ const frozen = {
     "0012-turns b3848153ccd949c7",
     "0013-permits 8bc0ce284a6ccd30",
     "0014-turn-questions e8b1ce84f1c41cf3",
+    "0015-outbox 326f07d539e973b1",
   ],
   postgres: [
     "0001-kernel-stores ed0a4198b2c7b8da",
@@ -38,6 +39,7 @@ const frozen = {
     "0012-turns b3848153ccd949c7",
     "0013-permits 8bc0ce284a6ccd30",
     "0014-turn-questions e8b1ce84f1c41cf3",
+    "0015-outbox 43e2c2621f6c7f06",
   ],
 };
 

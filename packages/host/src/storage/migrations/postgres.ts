@@ -218,5 +218,20 @@ export const postgresMigrations: readonly Migration[] = [
       "update turns set question_id = null, question_expires_at = null where question_id is not null",
     ],
   },
+  {
+    name: "0015-outbox",
+    // An escalation counts as told of once its row says that it expired: those of the past are not told of any more.
+    statements: [
+      // There is no index of ids alone: by that one the oldest of a webhook would be looked for among those of all.
+      `create table outbox (id bigint generated always as identity, webhook text not null, message text not null,
+         namespace_id text not null, type text not null, content text not null, created_at text not null,
+         due_at text not null, attempts integer not null default 0, primary key (webhook, id))`,
+      "create index outbox_by_type on outbox (type, webhook)",
+      "create index outbox_by_tenant on outbox (namespace_id)",
+      "create index outbox_by_age on outbox (created_at)",
+      `update escalations set status = 'expired'
+         where status = 'pending' and expires_at <= to_char(now() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
+    ],
+  },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.
 ];

@@ -228,5 +228,20 @@ export const sqliteMigrations: readonly Migration[] = [
       "update turns set question_id = null, question_expires_at = null where question_id is not null",
     ],
   },
+  {
+    name: "0015-outbox",
+    // An escalation counts as told of once its row says that it expired: those of the past are not told of any more.
+    statements: [
+      `create table outbox (id integer primary key autoincrement, webhook text not null, message text not null,
+         namespace_id text not null, type text not null, content text not null, created_at text not null,
+         due_at text not null, attempts integer not null default 0)`,
+      "create index outbox_by_webhook on outbox (webhook, id)",
+      "create index outbox_by_type on outbox (type, webhook)",
+      "create index outbox_by_tenant on outbox (namespace_id)",
+      "create index outbox_by_age on outbox (created_at)",
+      `update escalations set status = 'expired'
+         where status = 'pending' and expires_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`,
+    ],
+  },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.
 ];

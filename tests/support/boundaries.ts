@@ -30,7 +30,7 @@ const hostFloors: readonly (readonly string[])[] = [
   ["access"],
   ["turns"],
   ["retention"],
-  ["grants", "audit", "escalations", "messages", "files", "tool-namespaces", "mcp-servers"],
+  ["grants", "audit", "escalations", "messages", "files", "tool-namespaces", "mcp-servers", "notify"],
   ["management"],
   ["ledger"],
   ["storage"],

@@ -19,6 +19,7 @@ import { createHostKernel } from "./kernel.ts";
 import { createTurnEngine, openTurnSlots, type Runtimes, turnLimitsOf } from "../turns/index.ts";
 import { createMetrics, errorFacts, foreignErrorFacts, type Log, type Metrics, queryLog } from "../observe/index.ts";
 import { createMcpPool, type McpPool, serversAsOwnUser } from "../mcp-servers/index.ts";
+import { createNotices, createSender, openOutbox, openWebhooks, type Webhook } from "../notify/index.ts";
 import { mcpProtocol } from "../protocols/mcp/index.ts";
 import { metricsPage, openPages } from "../protocols/pages/index.ts";
 import { serviceProtocol } from "../protocols/service/index.ts";
@@ -53,6 +54,8 @@ export interface HostOptions extends Runtimes {
   tools?: readonly ToolHandler[];
   /** Whether to replace the operator's token that a host made before. */
   isNewOperatorTokenWanted?: boolean;
+  /** Where the secrets of webhooks are; the environment of the process unless given. */
+  env?: NodeJS.ProcessEnv;
 }
 
 const minuteMs = 60_000;
@@ -60,11 +63,12 @@ const hourMs = 60 * minuteMs;
 
 /** Starts a host. A host that cannot start leaves nothing open. */
 export async function startHost(config: Config, options: HostOptions): Promise<Host> {
+  const webhooks = openWebhooks(config.notify, options.env ?? process.env);
   const metrics = createMetrics();
   const pool = createMcpPool(config.mcp, options.log);
   const database = await openDatabase(config.database, queryLog(metrics));
   try {
-    return await wire(config, options, { database, metrics, pool });
+    return await wire(config, options, { database, metrics, pool, webhooks });
   } catch (error) {
     await database.close();
     throw error;
@@ -76,16 +80,29 @@ interface Parts {
   database: Database;
   metrics: Metrics;
   pool: McpPool;
+  webhooks: readonly Webhook[];
 }
 
 /** The wiring of the whole host, from the database up to the socket. */
 async function wire(
   config: Config,
   { log, runtime, runtimeOfVerifiedSenders = runtime, tools = [], isNewOperatorTokenWanted = false }: HostOptions,
-  { database, metrics, pool }: Parts,
+  { database, metrics, pool, webhooks }: Parts,
 ): Promise<Host> {
   const { openEscalations, unreadMessages } = config.limits;
   const { expireHours, permitMinutes, refusalMinutes, approvals } = config.escalations;
+  const clock = (): Date => new Date();
+  let { consoleUrl } = config.notify;
+  const notices = createNotices({
+    webhooks,
+    // Nothing is told of before the host listens and knows its own address.
+    consoleUrl: () => consoleUrl ?? "",
+    clock,
+    onDropped(webhook, isFirst) {
+      metrics.webhookMessages("dropped");
+      if (isFirst) log.error({ webhook: webhook.shown }, "denials not told of, because too many wait for this webhook");
+    },
+  });
   const stores = openStores(database, {
     escalationMs: expireHours * hourMs,
     permitMs: permitMinutes * minuteMs,
@@ -93,8 +110,8 @@ async function wire(
     approvals,
     openEscalations,
     unreadMessages,
+    ...notices,
   });
-  const clock = (): Date => new Date();
   const access = createAccessGuard({ settings: stores.settings, clock });
   const { kernel, toolNamespaces } = createHostKernel({
     stores,
@@ -211,12 +228,25 @@ async function wire(
     log,
     metrics,
   });
+  const outbox = openOutbox(database);
+  const sender = createSender({
+    webhooks,
+    outbox,
+    notices,
+    expire: stores.escalations.expire,
+    isShared: database.isShared,
+    clock,
+    log,
+    metrics,
+  });
   watchQueues(metrics, stores, checkpoints);
+  if (webhooks.length > 0) metrics.watchQueue("webhooks", outbox.count);
   for (const { server, says } of serversAsOwnUser(config.mcp ?? { servers: {} })) log.warn({ server }, says);
   const listening = await startServer(config, front, (refusal) => {
     metrics.request("other", refusal.status, 0);
     log.info({ route: "other", ...refusal }, "request");
   });
+  consoleUrl ??= `${listening.url}/console`;
   // This comes after everything that can fail: a token that is shown only once must not be made and then not shown.
   const operatorToken = await ensureAdminToken(stores, config, { isNewWanted: isNewOperatorTokenWanted }).catch(
     async (error: unknown) => {
@@ -229,13 +259,14 @@ async function wire(
   void deletion.run();
   checkpoints.start(config.audit.checkpointSeconds);
   engine.start();
+  sender.start();
   return {
     url: listening.url,
     stores,
     operatorToken,
     async close() {
       await Promise.all([retention.close(), deletion.close()]);
-      await Promise.all([listening.close(), engine.close()]);
+      await Promise.all([listening.close(), engine.close(), sender.close()]);
       await pool.close();
       await stores.audit.flush();
       await stores.replay.close();

@@ -38,6 +38,7 @@ test("with nothing said, everything has the value that is written down", () => {
     replay: { keepResultsDays: 7, keepReadsHours: 1 },
     retention: { turnsDays: 30, endedGrantsDays: 365, messagesDays: 90, escalationsDays: 365 },
     escalations: { expireHours: 24, permitMinutes: 15, refusalMinutes: 60, approvals: 1 },
+    notify: { webhooks: [] },
     audit: { checkpointSeconds: 60 },
     log: { level: "info" },
   });

@@ -5,6 +5,7 @@ import { JwtConfigSchema } from "../access/index.ts";
 import { ConfigError, isLoopback, positive } from "../base/index.ts";
 import { AuditSettingsSchema } from "../audit/index.ts";
 import { ListenSchema, TlsSchema, wireLimits } from "../front/index.ts";
+import { NotifySettingsSchema, withoutNotifySecrets } from "../notify/index.ts";
 import { LogSettingsSchema } from "../observe/index.ts";
 import { RetentionSettingsSchema } from "../retention/index.ts";
 import { RuntimeConfigSchema, turnLimits } from "../turns/index.ts";
@@ -48,6 +49,7 @@ const ConfigSchema = z.strictObject({
       approvals: positive.max(2).default(1).describe("people who have to approve an escalation"),
     })
     .prefault({}),
+  notify: NotifySettingsSchema.prefault({}),
   audit: AuditSettingsSchema.prefault({}),
   log: LogSettingsSchema.prefault({}),
 });
@@ -90,18 +92,22 @@ function mistakes(issue: z.core.$ZodIssue, config: unknown): string[] {
   return paths.map((path) => {
     let found: unknown = config;
     for (const name of path) found = (found as Record<PropertyKey, unknown> | undefined)?.[name];
-    // In the settings of models and MCP servers there may be a secret, also one pasted by mistake.
-    const isSecret = path[0] === "mcp" || (path[0] === "runtime" && found !== undefined);
+    // In the settings of models, MCP servers and webhooks there may be a secret, also one pasted by mistake.
+    const isSecret = path[0] === "mcp" || (secretive.has(path[0]) && found !== undefined);
     const isHidden = issue.code === "unrecognized_keys" || isSecret;
     const shown = isHidden ? "something" : hidePasswords(JSON.stringify(found) ?? "nothing").slice(0, 60);
     return `${path.map(String).join(".") || "configuration"}: found ${shown}, ${describeExpectation(issue)}.`;
   });
 }
 
-/** The configuration without the password in a database URL and without the secrets of MCP servers. */
+/** Parts of the configuration whose values are not shown in a mistake. */
+const secretive = new Set<PropertyKey | undefined>(["runtime", "notify"]);
+
+/** The configuration without the password in a database URL and without the secrets of MCP servers and webhooks. */
 export function withoutSecrets(config: Config): Config {
   const { mcp, database } = config;
-  return { ...config, database: hidePasswords(database), ...(mcp && { mcp: withoutMcpSecrets(mcp) }) };
+  const notify = withoutNotifySecrets(config.notify);
+  return { ...config, database: hidePasswords(database), notify, ...(mcp && { mcp: withoutMcpSecrets(mcp) }) };
 }
 
 function hidePasswords(text: string): string {

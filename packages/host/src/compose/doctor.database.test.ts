@@ -289,3 +289,26 @@ for (const { name, flags, env, finding } of runtimes) {
     expect(JSON.stringify(findings)).not.toContain("hidden");
   });
 }
+
+for (const { name, env, finding } of [
+  {
+    name: "set",
+    env: { HOOK: "hidden, and long enough to be one" },
+    finding: { isOk: true, says: "secrets of 1 are set" },
+  },
+  {
+    name: "not set",
+    env: {},
+    finding: {
+      isOk: false,
+      says: "notify.webhooks.0.secretEnv: the variable HOOK is not set. Put the webhook's secret there.",
+    },
+  },
+]) {
+  test(`a webhook whose secret is ${name} is looked at, and the secret is not shown`, async () => {
+    const webhooks = JSON.stringify([{ url: "https://example.com", secretEnv: "HOOK" }]);
+    const findings = await ask({ database: await newLocation("sqlite"), "notify.webhooks": webhooks }, env);
+    expect(findings.filter(({ check }) => check === "webhooks")).toEqual([{ check: "webhooks", ...finding }]);
+    expect(JSON.stringify(findings)).not.toContain("hidden");
+  });
+}

@@ -10,6 +10,7 @@ import { auditKeyFile } from "../audit/index.ts";
 import { loadConfig, type Config } from "./config.ts";
 import { inspectDatabase } from "../storage/index.ts";
 import { impossibleUsers, type McpConfig, serversAsOwnUser } from "../mcp-servers/index.ts";
+import { openWebhooks } from "../notify/index.ts";
 import { type ModelConfig, readApiKey } from "../turns/index.ts";
 
 /** How long to wait for a running host to answer. */
@@ -41,6 +42,7 @@ export async function examine(options: Parameters<typeof loadConfig>[0]): Promis
     ...(config.jwt === undefined ? [] : [checkKeySet(config.jwt.jwks)]),
     ...(config.tls === undefined ? [] : [config.tls.certFile, config.tls.keyFile].map(checkTlsFile)),
     ...checkServers(config.mcp ?? { servers: {} }),
+    ...checkWebhooks(config, options.env),
     ...(config.runtime.kind === "model" ? [checkModel(config.runtime, options.env)] : []),
   ];
 }
@@ -136,6 +138,17 @@ function checkServers(mcp: McpConfig): Finding[] {
     ...impossibleUsers(mcp).map(({ says }) => bad("mcp", says)),
     ...serversAsOwnUser(mcp).map(({ says }) => ({ ...good("mcp", says), isWarning: true })),
   ];
+}
+
+/** Checks that the secrets are set. Nothing is sent. */
+function checkWebhooks({ notify }: Config, env: NodeJS.ProcessEnv): Finding[] {
+  if (notify.webhooks.length === 0) return [];
+  try {
+    openWebhooks(notify, env);
+    return [good("webhooks", `secrets of ${notify.webhooks.length} are set`)];
+  } catch (error) {
+    return [bad("webhooks", messageOf(error))];
+  }
 }
 
 /** Checks that the key is set. It is not tried, because that would cost money. */

@@ -5,6 +5,7 @@ import { openPlanned, type PlannedDatabase } from "../../test/query-plans.ts";
 import { access, alice, assistant, auditEvent, context, grant, neverAborted, now, scope } from "../../test/records.ts";
 import { beginTurn, eventEntries, progress, turnKey, turnToBegin } from "../../test/turn-journals.ts";
 import { removeOldEscalations } from "../retention/old-escalations.ts";
+import { openOutbox, type Webhook } from "../notify/index.ts";
 import { forgetEndedTurns } from "../retention/old-turns.ts";
 import type { Database } from "../storage/index.ts";
 import type { GrantScope } from "turnpike/kernel";
@@ -75,6 +76,10 @@ async function fill({ db, kind }: Database): Promise<void> {
         case when i % 100 = 2 then 'q' else 'open' end || i, ${at}, '{"callId":"call-1"}' from ${series(20_000)}`,
     sql`insert into turn_entries (turn, position, kind, sequence, content)
       select 't' || (100000 + (i + 1) / 2), i % 2, 'event', i % 2, '{}' from ${series(40_000)}`,
+    sql`insert into outbox (webhook, message, namespace_id, type, content, created_at, due_at)
+      select 'hook-' || (i % 16), 'msg_' || i, 'tenant-' || (i % 50),
+        case when i % 10 = 0 then 'escalation.opened' else 'decision.denied' end, ${content}, ${at}, ${at}
+      from ${series(20_000)}`,
   ])
     await filling.execute(db);
   if (kind === "postgres") await sql`vacuum analyze`.execute(db);
@@ -96,6 +101,7 @@ const held = { ...scope, actor: agent, authority: user };
 const request = { action: "read", resource: { namespace: "files", path: ["notes"] } };
 const act = { kind: "tool", tool: "files.read", arguments: { path: "notes" } } as const;
 
+const webhook = { key: "hook-1" } as Webhook;
 const turnOf = { ...turnKey(tenant, "turn-3"), actor: agent };
 
 /** What calls do, by what they read or write. */
@@ -250,6 +256,29 @@ const calls: Row[] = [
     run: (_stores, database) => removeOldEscalations(database, "2026-01-01T00:30", 100),
     plan: ["escalations_by_expiry", "rowid", "uses_pkey"],
     onPostgres: ["escalations_by_expiry", "uses_pkey"],
+  },
+  {
+    name: "a message that is sent",
+    async run(_stores, database) {
+      const outbox = openOutbox(database);
+      const taken = await outbox.take(webhook, new Date(now));
+      if (taken === undefined) throw new Error("Nothing waits.");
+      await outbox.postpone(taken, new Date(now));
+      await outbox.remove(taken);
+    },
+    plan: ["outbox_by_webhook", "rowid"],
+    onPostgres: ["outbox_pkey"],
+  },
+  {
+    name: "how many denials wait for a webhook",
+    run: (_stores, database) => openOutbox(database).countOf(webhook, "decision.denied"),
+    plan: ["outbox_by_type"],
+  },
+  {
+    name: "escalations that expired unanswered",
+    run: ({ escalations }) => escalations.expire("2026-01-01T01:00:00.000Z", 9),
+    plan: ["escalations_by_end", "rowid"],
+    onPostgres: ["escalations_by_end"],
   },
   {
     name: "old results",

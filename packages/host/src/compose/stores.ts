@@ -19,6 +19,7 @@ import {
   createReplayStore,
   createUsageStore,
   type HostUsageStore,
+  type NoticesOf,
   openLedger,
   type ReplayStore,
 } from "../ledger/index.ts";
@@ -58,18 +59,27 @@ export interface StoreOptions {
   onOpened?: EscalationOptions["onOpened"];
   /** Told of an answer in its transaction, once the turns that waited for it are woken. */
   onAnswered?: EscalationOptions["onAnswered"];
+  /** Told once of an escalation that nobody answered in time, in the transaction that marks it. */
+  onExpired?: EscalationOptions["onExpired"];
+  /** The messages to webhooks about rows of the audit trail, which are kept with those rows. */
+  noticesOf?: NoticesOf | undefined;
 }
 
 /** Opens every store of a database. The stores that are read on every call share one cache. */
 export function openStores(database: Database, options: StoreOptions = {}): Stores {
   const { escalationMs = 86_400_000, openEscalations = 100, unreadMessages = 10_000 } = options;
   const { approvals = 1, permitMs = 900_000, refusalMs = 3_600_000 } = options;
-  const ledger = openLedger(database);
+  const ledger = openLedger(database, options.noticesOf);
   const revisions = createRevisions(database);
   const cache = createReadCache(revisions);
   const turns = createTurnJournal(database, ledger, { credentialOf: keptCaller });
-  const { onOpened, onAnswered } = options;
-  const queue = { keepMs: escalationMs, maxOpen: openEscalations, ...(onOpened && { onOpened }) };
+  const { onOpened, onAnswered, onExpired } = options;
+  const queue = {
+    keepMs: escalationMs,
+    maxOpen: openEscalations,
+    ...(onOpened && { onOpened }),
+    ...(onExpired && { onExpired }),
+  };
   const escalations = createEscalationStore(database, revisions, {
     ...queue,
     approvals,

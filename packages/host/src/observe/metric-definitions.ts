@@ -57,9 +57,15 @@ export function registerMetrics(registry: Registry, queues: ReadonlyMap<string, 
     buckets: storeBuckets,
     registers,
   });
+  const webhookMessages = new Counter({
+    name: `${prefix}_webhook_messages_total`,
+    help: "Messages to webhooks that were sent or dropped, and attempts that failed.",
+    labelNames: ["outcome"],
+    registers,
+  });
   const queueDepth = new Gauge({
     name: `${prefix}_queue_depth`,
-    help: "What waits: audit events to be written, heads of trails to be signed, escalations to be answered, messages to be acknowledged.",
+    help: "What waits: audit events to be written, heads of trails to be signed, escalations to be answered, messages to be acknowledged, webhooks to be told.",
     labelNames: ["queue"],
     registers: [],
     async collect() {
@@ -78,6 +84,7 @@ export function registerMetrics(registry: Registry, queues: ReadonlyMap<string, 
     turns: childrenOf((outcome, reason) => turns.labels(outcome, reason)),
     turnSeconds: childrenOf((outcome) => turnSeconds.labels(outcome)),
     runningTurns,
+    webhookMessages: childrenOf((outcome) => webhookMessages.labels(outcome)),
     storeSeconds: childrenOf((operation, table) => storeSeconds.labels(operation, table)),
   };
 }

@@ -16,6 +16,8 @@ export interface Metrics {
   startTurn(): (outcome?: TurnResult["status"]) => void;
   /** Counts one statement of the database. Both names have to come from the source code, never from a caller. */
   query(operation: string, table: string, seconds: number): void;
+  /** Counts messages to webhooks: those sent, attempts that failed, and those dropped. */
+  webhookMessages(outcome: "sent" | "failed" | "dropped", count?: number): void;
   /** Reads the depth of a queue whenever the metrics are read. */
   watchQueue(queue: string, depth: Depth): void;
 }
@@ -49,6 +51,7 @@ export function createMetrics(): Metrics {
       };
     },
     query: (operation, table, seconds) => registered.storeSeconds(operation, table).observe(seconds),
+    webhookMessages: (outcome, count = 1) => registered.webhookMessages(outcome).inc(count),
     watchQueue: (queue, depth) => void queues.set(queue, depth),
   };
 }

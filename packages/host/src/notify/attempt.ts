@@ -1,0 +1,49 @@
+import { version } from "../base/index.ts";
+import type { Taken } from "./outbox.ts";
+import { sign, type Webhook } from "./webhook.ts";
+
+/** What an attempt came to: the status of an answer, or why there was none. */
+export type Attempt = { status: number } | { error: string };
+
+const maxAnswerBytes = 65_536;
+
+/** Sends a message once. Nothing is thrown, and nothing that the receiver says is kept but its status. */
+export async function attempt(
+  { url, secret }: Webhook,
+  { message, content }: Taken,
+  at: Date,
+  signal: AbortSignal,
+): Promise<Attempt> {
+  const timestamp = Math.floor(at.getTime() / 1000);
+  const headers = {
+    "content-type": "application/json",
+    "user-agent": `turnpike/${version}`,
+    "webhook-id": message,
+    "webhook-timestamp": String(timestamp),
+    "webhook-signature": sign(secret, message, timestamp, content),
+  };
+  try {
+    // A redirect could lead to where the operator did not mean: it is an answer like any other that is not 2xx.
+    const response = await fetch(url, { method: "POST", redirect: "manual", headers, body: content, signal });
+    await discard(response.body).catch(() => {});
+    return { status: response.status };
+  } catch (error) {
+    return { error: reasonOf(error) };
+  }
+}
+
+/** An answer that is read to its end leaves its connection for the next message; a long one is cut off. */
+async function discard(body: ReadableStream<Uint8Array> | null): Promise<void> {
+  let left = maxAnswerBytes;
+  for await (const chunk of body ?? []) {
+    left -= chunk.length;
+    if (left < 0) return;
+  }
+}
+
+/** The code of the system's error, or the name of another: its message may quote the URL. */
+function reasonOf(error: unknown): string {
+  const { cause } = error as { cause?: { code?: unknown } };
+  if (typeof cause?.code === "string") return cause.code;
+  return error instanceof Error ? error.name : typeof error;
+}

@@ -1,0 +1,5 @@
+export { createNotices } from "./notices.ts";
+export { NotifySettingsSchema, withoutNotifySecrets } from "./notify-settings.ts";
+export { openOutbox } from "./outbox.ts";
+export { createSender } from "./sender.ts";
+export { openWebhooks, type Webhook } from "./webhook.ts";

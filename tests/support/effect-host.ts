@@ -33,15 +33,18 @@ export function startScript(script: string, folder: string, settings: HostSettin
   return startHostProcess({ folder, script, args: all.map(([key, value]) => `${key}=${value}`) });
 }
 
-/** A tenant whose assistant may run turns and append effects (so many times, when told), and the assistant's token. */
+/**
+ * A tenant whose assistant may run turns and append effects (so many times, or after a yes, when told), and the assistant's
+ * token.
+ */
 export async function makeEffectTenant(
   host: HostProcess,
-  wish: { tenant?: string; maxUses?: number } = {},
+  wish: { tenant?: string; maxUses?: number; approval?: "each" } = {},
 ): Promise<string> {
-  const { tenant = "acme", maxUses } = wish;
+  const { tenant = "acme", maxUses, approval } = wish;
   await makeGrant(host, { id: "turns", tenant, resource: "service.execution/agent/assistant", actions: ["invoke"] });
-  const bound = maxUses === undefined ? {} : { maxUses };
-  await makeGrant(host, { id: "effects", tenant, resource: "effects", actions: ["append"], ...bound });
+  const terms = { ...(maxUses !== undefined && { maxUses }), ...(approval && { approval }) };
+  await makeGrant(host, { id: "effects", tenant, resource: "effects", actions: ["append"], ...terms });
   const { token } = await makeCredential(host, { tenant });
   await ask(host.url, "/v1/tools/namespaces", { token, method: "PUT", body: { enable: ["effects"] } });
   return token;

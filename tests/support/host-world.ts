@@ -38,6 +38,7 @@ export interface GrantWish {
   resource: string;
   actions: readonly string[];
   maxUses?: number;
+  approval?: "each";
 }
 
 /** Issues a grant from Alice to the assistant. */
@@ -48,7 +49,14 @@ export async function makeGrant(host: Operated, { id, tenant = "acme", ...wish }
     namespaceId: tenant,
     subject: assistant,
     issuer: alice,
-    capabilities: [{ resource: { namespace, path }, actions: wish.actions, scope: "descendants" }],
+    capabilities: [
+      {
+        resource: { namespace, path },
+        actions: wish.actions,
+        scope: "descendants",
+        ...(wish.approval && { approval: wish.approval }),
+      },
+    ],
     constraints: wish.maxUses === undefined ? {} : { maxUses: wish.maxUses },
     issuedAt: "2026-01-01T00:00:00Z",
   };

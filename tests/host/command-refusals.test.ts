@@ -358,7 +358,7 @@ describe("a value that its flag does not take is named, with what is expected, b
     { args: words`files create a`, says: "expected --content or --file, and one of them only." },
     {
       args: words`escalation approve --tenant acme`,
-      says: "escalation: expected the id of an escalation, or --wants with what it requests.",
+      says: "escalation: expected the id of an escalation, or --turn with the turn that waits for it, or --wants with what it requests.",
     },
     { args: words`files create a --content a --file b`, says: "expected --content or --file, and one of them only." },
     {

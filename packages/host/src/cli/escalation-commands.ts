@@ -12,6 +12,7 @@ interface AnswerFlags extends OperatorFlags {
   tenant: string;
   ask?: string;
   wants?: string;
+  turn?: string;
 }
 
 const statuses = EscalationStatusSchema.options;
@@ -41,10 +42,13 @@ export function addEscalationCommands(program: Command, show: Show): void {
     "Show all that an escalation asks for, the grant that it rests on, who approved it so far, and its turn.",
     "turnpike escalation show q0abc --tenant acme",
   )
-    .argument("<id>", "the escalation's id")
+    .argument("[id]", "the escalation's id; or --turn")
     .requiredOption("--tenant <id>", "the tenant of the escalation")
+    .option("--turn <id>", turnMeans)
     .option("--full", "long texts, lists and turns to their end")
-    .action(async (id: string, flags: ShowFlags) => {
+    .action(async (given: string | undefined, flags: ShowFlags & Pick<AnswerFlags, "turn">) => {
+      // One that is answered has an id, and is asked for by it.
+      const id = given ?? (await escalationOf(flags, given)).id;
       const shown = await requestAdmin(flags, "showEscalation", { namespaceId: flags.tenant, id });
       show(flags, shown, escalationText(shown, flags));
     });
@@ -85,10 +89,13 @@ export function addEscalationCommands(program: Command, show: Show): void {
     });
 }
 
+const turnMeans = "the turn whose one open escalation it is";
+
 function answering(command: Command): Command {
   return command
-    .argument("[id]", "the escalation's id; or --wants")
+    .argument("[id]", "the escalation's id; or --turn, or --wants")
     .requiredOption("--tenant <id>", "the tenant of the escalation")
+    .option("--turn <id>", turnMeans)
     .option("--wants <text>", "the one escalation that requests exactly this, as `list` shows it under WANTS")
     .option(
       "--ask <hash>",
@@ -101,15 +108,19 @@ async function escalationOf(
   flags: AnswerFlags,
   id: string | undefined,
 ): Promise<{ namespaceId: string; id: string; ask: string }> {
-  const { tenant: namespaceId, ask, wants } = flags;
-  if (id === undefined && wants === undefined)
-    throw new ConfigError("escalation: expected the id of an escalation, or --wants with what it requests.");
+  const { tenant: namespaceId, ask, wants, turn } = flags;
+  if (id === undefined && wants === undefined && turn === undefined)
+    throw new ConfigError(
+      "escalation: expected the id of an escalation, or --turn with the turn that waits for it, or --wants with what it requests.",
+    );
   const sought = id === undefined ? { status: "pending", limit: 500 } : { id };
   const { escalations } = await requestList(flags, "listEscalations", "escalations", { namespaceId, ...sought });
-  const [escalation, another] = escalations.filter((one) => wants === undefined || wantsExactly(one, wants));
+  const isMeant = (one: EscalationRecord): boolean =>
+    (wants === undefined || wantsExactly(one, wants)) && (turn === undefined || one.executionId === turn);
+  const [escalation, another] = escalations.filter(isMeant);
   const see = `See: ${listCommand(flags)}`;
   if (escalation === undefined) throw new Error(`There is no such escalation in ${oneLine(namespaceId)}. ${see}`);
-  if (another !== undefined) throw new Error(`Several escalations request that: name one by its id. ${see}`);
+  if (another !== undefined) throw new Error(`Several escalations are meant by that: name one by its id. ${see}`);
   return { namespaceId, id: escalation.id, ask: ask ?? escalation.ask };
 }
 
@@ -123,7 +134,7 @@ function wantsExactly(escalation: EscalationRecord, wants: string): boolean {
   return isAll && wantsText(escalation) === wants;
 }
 
-function listCommand(flags: AnswerFlags): string {
+function listCommand(flags: Pick<AnswerFlags, "tenant"> & OperatorFlags): string {
   return commandLine(["turnpike", "escalation", "list", ...sameHost(flags), "--tenant", flags.tenant]);
 }
 

@@ -41,6 +41,7 @@ for (const kind of databaseKinds) {
         { name: "files.search" },
         { name: "messages.inbox" },
         { name: "messages.send" },
+        { name: "payments.pay" },
         { name: "service.escalate" },
       ]);
       expect(await curl(allowed)).toMatchObject({
@@ -55,9 +56,10 @@ for (const kind of databaseKinds) {
         namespaces: [
           { namespace: "files", sources: ["host"], toolCount: 12, enabled: true },
           { namespace: "messages", sources: ["host"], toolCount: 2, enabled: false },
+          { namespace: "payments", sources: ["demo"], toolCount: 1, enabled: true },
           { namespace: "service", sources: ["turnpike"], toolCount: 1, enabled: true },
         ],
-        summary: { enabled: 2, disabled: 1, total: 3 },
+        summary: { enabled: 3, disabled: 1, total: 4 },
       });
       const result = await curl(turn);
       expect(result).toMatchObject({
@@ -75,6 +77,7 @@ for (const kind of databaseKinds) {
         { name: "files.list" },
         { name: "files.read" },
         { name: "files.search" },
+        { name: "payments.pay" },
         { name: "service.escalate" },
       ]);
       expect(await host.stop("SIGINT")).toEqual({ code: 0, signal: null });
@@ -82,7 +85,7 @@ for (const kind of databaseKinds) {
 
       const again = await startHostProcess({ folder, args });
       const moved = (line: string | undefined) => line?.replace(host.url, again.url);
-      expect(await curl(moved(tools))).toHaveLength(4);
+      expect(await curl(moved(tools))).toHaveLength(5);
       expect(await curl(moved(turn))).toEqual(result);
       for (const line of commandsOn(again, "curl")) expect(await curl(line)).not.toHaveProperty("error.requestId");
       expect(tokensOn(again)).toEqual(tokensOn(host));
@@ -96,7 +99,7 @@ for (const kind of databaseKinds) {
       const host = await startHostProcess({ folder, args: serveArgs(await placeFor(kind), "--demo") });
       const [token] = commandsOn(host, "export");
       const [start = "", approve, follow, ...rest] = commandsOn(host, "npx");
-      expect(rest).toEqual([]);
+      expect(rest).toHaveLength(4);
       const [, id = ""] = / --id (diary-[0-9a-f]{6}) /.exec(start) ?? [];
       const type = async (line = "false") => steady(await paste(folder, `${token}\n${line}`));
       expect(await type(start)).toEqual(
@@ -135,6 +138,35 @@ for (const kind of databaseKinds) {
       expect((await command(host, words`audit verify --tenant demo`)).stdout).toMatch(
         /^The audit trail of demo is whole: \d+ rows\.\n/,
       );
+      expect(host.stderr()).toBe("");
+    });
+
+    test("pays after a yes to exactly that payment, which a person has read", async () => {
+      const folder = makeFolder();
+      const host = await startHostProcess({ folder, args: serveArgs(await placeFor(kind), "--demo") });
+      const [token] = commandsOn(host, "export");
+      const [start = "", show, approve, follow = ""] = commandsOn(host, "npx")
+        .slice(3)
+        .map((line) => line.replace(/^npx /, ""));
+      const [, id = ""] = / --id (pay-[0-9a-f]{6}) /.exec(start) ?? [];
+      const type = async (line = "false") => steady(await paste(folder, `${token}\n${line}`));
+      expect((await type(start)).stdout).toContain(`Started ${id}.`);
+      await eventually(() => isWaiting(host, id));
+      const shown = (await type(show)).stdout;
+      expect(shown).toContain("agent:assistant wants to call payments.pay");
+      expect(shown).toMatch(/ {2}to +bob\n {2}amount +20\n {2}reference +The book\n/);
+      expect(shown).toContain("The grant assistant-payments of human:alice says: no other terms");
+      expect(await type(approve)).toEqual(
+        said(
+          "Approved. agent:assistant may call payments.pay with exactly these arguments once, until 2026-01-01T00:00:00.000Z.",
+        ),
+      );
+      const { stdout } = await type(follow);
+      expect(stdout).toContain("payments.pay succeeded");
+      expect(stdout).toContain(`"receipt": "payments/bob/${id}-pay.json"`);
+      // The yes was for one payment: another turn that wants the same waits for its own.
+      expect((await type(start.replaceAll(id, "once-more"))).code).toBe(0);
+      await eventually(() => isWaiting(host, "once-more"));
       expect(host.stderr()).toBe("");
     });
 

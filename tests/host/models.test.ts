@@ -86,6 +86,7 @@ describe.each(providers)("a host with a model of %s", (provider) => {
       "files_search",
       "messages_inbox",
       "messages_send",
+      "payments_pay",
       "service_escalate",
     ]);
     expect(server.requests[0]?.instructions).toContain('- "files/notes" and below: "list", "read"');

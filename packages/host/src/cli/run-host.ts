@@ -3,7 +3,7 @@ import type { OperatorToken } from "../access/index.ts";
 import { ConfigError, dataFolder, isPostgres } from "../base/index.ts";
 import { commandLine } from "./format.ts";
 import { type Config, type Host, startHost } from "../compose/index.ts";
-import { demoScreen, openDemoWorld } from "../demo/index.ts";
+import { demoScreen, openDemoWorld, paymentTool } from "../demo/index.ts";
 import { createLog } from "../observe/index.ts";
 import { serversAsOwnUser } from "../mcp-servers/index.ts";
 import { openRuntimes } from "../turns/index.ts";
@@ -27,7 +27,8 @@ export async function runHost(config: Config, options: RunOptions, print: (text:
   const log = createLog(isDemo ? { level: "warn" } : config.log);
   const isScripted = isDemo && config.runtime.kind === "none";
   const runtimes = await openRuntimes(isScripted ? { kind: "scripted" } : config.runtime, process.env);
-  const host = await startHost(config, { log, ...runtimes, isNewOperatorTokenWanted });
+  const tools = isDemo ? [paymentTool(() => host.stores.files)] : [];
+  const host: Host = await startHost(config, { log, ...runtimes, tools, isNewOperatorTokenWanted });
   try {
     if (isDemo)
       print(demoScreen(host.url, operatorFlags(host.url, config), await openDemoWorld(host.stores, tokenFile(config))));

@@ -36,6 +36,10 @@ export function demoScreen(url: string, operatorFlags: string, { assistant }: De
   ];
   const wish = JSON.stringify({ read: "private/diary.md" });
   const asking = `diary-${run}`;
+  const payment = JSON.stringify({ pay: { to: "bob", amount: 20, reference: "The book" } });
+  const paying = `pay-${run}`;
+  const turnOf = (id: string, wants: string): string =>
+    `npx turnpike turn start --url ${url} --id ${id} --agent assistant --from human:alice --purpose demo --message '${wants}'`;
   return [
     `Turnpike runs at ${url}`,
     `  health ${url}/health   ready ${url}/ready   api ${url}/docs`,
@@ -43,9 +47,15 @@ export function demoScreen(url: string, operatorFlags: string, { assistant }: De
     ...lines.map(([title, line]) => `# ${title}\n${line}\n`),
     "# What is denied can be requested: this turn waits for an answer, one command approves it, and the turn goes on",
     `export TURNPIKE_TOKEN=${assistant}`,
-    `npx turnpike turn start --url ${url} --id ${asking} --agent assistant --from human:alice --purpose demo --message '${wish}'`,
+    turnOf(asking, wish),
     `npx turnpike escalation approve ${operatorFlags} --tenant demo --wants 'read files/private/diary.md' --expires 10m --uses 1`,
     `npx turnpike turn follow ${asking} --url ${url}`,
+    "",
+    "# What is allowed may need a yes each time: paying does. This is what a person reads, and says yes to",
+    turnOf(paying, payment),
+    `npx turnpike escalation show ${operatorFlags} --tenant demo --turn ${paying}`,
+    `npx turnpike escalation approve ${operatorFlags} --tenant demo --turn ${paying}`,
+    `npx turnpike turn follow ${paying} --url ${url}`,
     "",
     "Ctrl-C stops it; the data stays.",
   ].join("\n");

@@ -53,6 +53,14 @@ function under(path: string[], actions: string[]): Capability {
   return { resource: { namespace: "files", path }, actions, scope: "descendants" };
 }
 
+/** Paying needs Alice's yes, each time. */
+const mayPay: Capability = {
+  resource: { namespace: "payments", path: [] },
+  actions: ["pay"],
+  scope: "descendants",
+  approval: "each",
+};
+
 const grants: readonly Pick<Grant, "id" | "subject" | "capabilities">[] = [
   { id: "alice-files", subject: alice, capabilities: [under([], ["*"])] },
   { id: "alice-messages", subject: alice, capabilities: [messaging("receive", alice), messaging("send", assistant)] },
@@ -62,27 +70,39 @@ const grants: readonly Pick<Grant, "id" | "subject" | "capabilities">[] = [
     subject: assistant,
     capabilities: [messaging("receive", assistant), messaging("send", alice)],
   },
+  { id: "assistant-payments", subject: assistant, capabilities: [mayPay] },
   { id: "assistant-turns", subject: assistant, capabilities: [mayRun, mayEscalate] },
   { id: "bob-shared", subject: bob, capabilities: [under(["shared"], ["read"])] },
 ];
 
-/** Fills an empty database with the demo, once, and returns its tokens. */
+/** Fills an empty database with the demo, once, and returns its tokens. A demo from before payments gets them. */
 export async function openDemoWorld(stores: Stores, tokenFile: string): Promise<DemoTokens> {
   const kept = existsSync(tokenFile) ? (JSON.parse(readFileSync(tokenFile, "utf8")) as DemoTokens) : undefined;
-  if (kept !== undefined && (await stores.credentials.verify(kept.assistant, new Date())) !== undefined) return kept;
+  const isKept = kept !== undefined && (await stores.credentials.verify(kept.assistant, new Date())) !== undefined;
+  const issued = await issueMissing(stores);
+  if (isKept) {
+    if (issued.includes("assistant-payments")) await switchOn(stores, assistant, ["payments"]);
+    return kept;
+  }
   for (const [path, content] of Object.entries(files)) {
     await stores.files.write({ namespaceId: tenant, owner: alice }, path.split("/"), content);
   }
-  const issuedAt = new Date().toISOString();
-  for (const grant of grants) {
-    const isKnown = (await stores.grants.find(tenant, grant.id)) !== undefined;
-    if (!isKnown)
-      await stores.grants.issue({ ...grant, namespaceId: tenant, issuer: alice, constraints: {}, issuedAt });
-  }
-  for (const actor of [alice, assistant]) await switchOn(stores, actor);
+  for (const actor of [alice, assistant]) await switchOn(stores, actor, ["files", "messages", "payments", "service"]);
   const tokens = { alice: await credential(stores, alice), assistant: await credential(stores, assistant) };
   writePrivateFile(tokenFile, JSON.stringify(tokens));
   return tokens;
+}
+
+/** Issues the grants of the demo that there are not yet; one that was revoked is not issued again. */
+async function issueMissing({ grants: store }: Stores): Promise<string[]> {
+  const issued: string[] = [];
+  const issuedAt = new Date().toISOString();
+  for (const grant of grants) {
+    if ((await store.find(tenant, grant.id)) !== undefined) continue;
+    await store.issue({ ...grant, namespaceId: tenant, issuer: alice, constraints: {}, issuedAt });
+    issued.push(grant.id);
+  }
+  return issued;
 }
 
 async function credential({ credentials }: Stores, actor: PrincipalRef): Promise<string> {
@@ -90,7 +110,7 @@ async function credential({ credentials }: Stores, actor: PrincipalRef): Promise
   return (await credentials.create({ namespaceId: tenant, access })).token;
 }
 
-async function switchOn({ settings }: Stores, actor: PrincipalRef): Promise<void> {
+async function switchOn({ settings }: Stores, actor: PrincipalRef, enable: string[]): Promise<void> {
   const now = new Date().toISOString();
   const context = {
     actor,
@@ -102,5 +122,5 @@ async function switchOn({ settings }: Stores, actor: PrincipalRef): Promise<void
     traceId: "demo",
     enabledToolNamespaces: [],
   };
-  await settings.applyUpdate(context, { enable: ["files", "messages", "service"] }, new AbortController().signal);
+  await settings.applyUpdate(context, { enable }, new AbortController().signal);
 }

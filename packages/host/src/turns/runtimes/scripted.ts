@@ -1,4 +1,4 @@
-import type { Capability, JsonValue, ToolCall, ToolResult } from "turnpike/contracts";
+import type { Capability, JsonObject, JsonValue, ToolCall, ToolResult } from "turnpike/contracts";
 import {
   escalationToolName,
   standardRuntime,
@@ -8,18 +8,21 @@ import {
 } from "turnpike/runtime";
 
 /**
- * The demo's driver, which needs no model. It reads the file that the message names (`{ "read": "notes/todo.md" }`) and
- * returns the result. When reading is denied, it escalates if it may, and reads again when somebody said yes.
+ * The demo's driver, which needs no model. It reads the file that the message names (`{ "read": "notes/todo.md" }`), or pays
+ * what it says (`{ "pay": { "to": "bob", "amount": 20 } }`), and returns the result. When reading is denied, it escalates if
+ * it may, and reads again when somebody said yes.
  */
 const driver: TurnDriver = {
   manifest: { id: "scripted", version: "1" },
   resumes: (version) => version === "1",
   open(turn) {
     const path = pathOf(turn);
+    const payment = wishOf(turn, "pay");
+    const first = payment === undefined ? readCall(turn, path, "read") : callOf(turn, "payments.pay", payment, "pay");
     const mayEscalate = turn.tools.some(({ name }) => name === escalationToolName);
     return Promise.resolve({
       next(input) {
-        if (input.type === "start") return Promise.resolve({ type: "tools", calls: [readCall(turn, path, "read")] });
+        if (input.type === "start") return Promise.resolve({ type: "tools", calls: [first] });
         const [result] = input.results;
         if (result?.tool === escalationToolName && result.status === "succeeded")
           return Promise.resolve({ type: "tools", calls: [readCall(turn, path, "read-again")] });
@@ -35,16 +38,29 @@ const driver: TurnDriver = {
 /** Runs the demo's turns. */
 export const demoRuntime: RuntimePlugin = standardRuntime(driver);
 
-function pathOf({ message: { payload } }: RuntimeTurn): string {
-  const path = typeof payload === "object" && payload !== null && !Array.isArray(payload) ? payload["read"] : undefined;
+function pathOf(turn: RuntimeTurn): string {
+  const path = wishOf(turn, "read");
   return typeof path === "string" ? path : "notes/todo.md";
 }
 
-function readCall({ message, executionId }: RuntimeTurn, path: string, name: string): ToolCall {
+/** What the message wants under this name. */
+function wishOf({ message: { payload } }: RuntimeTurn, name: string): JsonValue | undefined {
+  return isObject(payload) ? payload[name] : undefined;
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function readCall(turn: RuntimeTurn, path: string, name: string): ToolCall {
+  return callOf(turn, "files.read", { path }, name);
+}
+
+function callOf({ message, executionId }: RuntimeTurn, tool: string, wish: JsonValue, name: string): ToolCall {
   return {
     id: `${executionId}-${name}`,
-    tool: "files.read",
-    arguments: { path },
+    tool,
+    arguments: isObject(wish) ? wish : {},
     requestedAt: message.createdAt,
     traceId: message.traceId,
   };

@@ -68,7 +68,7 @@ export async function beginTurn(journal: TurnJournalStore, begins: TurnToBegin, 
 }
 
 /** Makes a turn that waits go on, with an answer if there is one. */
-export async function wake({ db }: Database, key: TurnKey, callId: string, result?: ToolResult): Promise<void> {
+async function wake({ db }: Database, key: TurnKey, callId: string, result?: ToolResult): Promise<void> {
   const isIt = sql<boolean>`namespace_id = ${key.namespaceId} and execution_id = ${key.executionId}
     and actor = ${principalKey(key.actor)} and status = 'waiting'`;
   const row = await db.selectFrom("turns").select(["id", "entries"]).where(isIt).executeTakeFirst();

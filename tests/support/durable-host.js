@@ -1,6 +1,7 @@
 // A host as an embedder would start it, whose turns take several steps that a test can count: run as a process of its own with
 // `key=value` settings as arguments. A payload is `{ "steps": n, "asks": k }`: in each step the driver wants a line written and
-// one looked at, and in step k it asks a person first. Each decision is a line in `asked.log`, each effect one in `effects.log`.
+// one looked at, and in step k it asks a person first. `"guarded": m` adds m calls of a tool of its own to the first step, which
+// a grant can guard by a person's yes. Each decision is a line in `asked.log`, each effect one in `effects.log`.
 import { appendFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
@@ -42,11 +43,25 @@ const look = defineTool({
   },
 });
 
+const guarded = defineTool({
+  name: "effects.guarded",
+  description: "Appends a line to a file, for whoever may do that.",
+  namespace: "effects",
+  readWrite: "write",
+  input,
+  requires: { action: "guard", resource: { namespace: "effects", path: [] } },
+  async run({ line }) {
+    await pause();
+    appendFileSync("effects.log", `${line}\n`);
+    return line;
+  },
+});
+
 const driver = {
   manifest: { id: "steps", version: "1" },
   resumes: (version) => version === "1",
   async open({ executionId, message }) {
-    const { steps, asks } = message.payload;
+    const { steps, asks, guarded: count = 0 } = message.payload;
     const said = [];
     let place = 0;
     const call = (name, tool, args) => ({
@@ -74,6 +89,8 @@ const driver = {
         const line = { line: `${executionId} ${place}` };
         const calls = [call("append", "effects.append", line), call("look", "effects.look", line)];
         if (place === asks) calls.push(call("ask", "service.escalate", { reason: `May ${executionId} go on?` }));
+        for (let one = 1; one <= (place === 0 ? count : 0); one += 1)
+          calls.push(call(`guarded-${one}`, "effects.guarded", { line: `${executionId} guarded-${one}` }));
         place += 1;
         return { type: "tools", calls };
       },
@@ -86,7 +103,7 @@ const config = loadConfig({ env: {}, flags: { "listen.port": "0", ...flags } });
 const host = await startHost(config, {
   log: createLog(config.log),
   runtime: standardRuntime(driver),
-  tools: [append, look],
+  tools: [append, look, guarded],
 });
 process.once("SIGTERM", () => void host.close().then(() => process.exit(0)));
 process.stdout.write(`Turnpike runs at ${host.url}\n`);

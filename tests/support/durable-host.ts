@@ -81,6 +81,32 @@ export async function keptSteps(location: string): Promise<Set<string>> {
   }
 }
 
+/** A turn of one step, in which so many calls need a person's yes. */
+export function guardedTurn(executionId: string, guarded: number): TurnRequest {
+  const request = stepsTurn(executionId, 1);
+  return { ...request, message: { ...request.message, payload: { steps: 1, guarded } } };
+}
+
+/** The questions about calls that wait, by the lines that the calls would write. */
+export async function openActs(host: HostProcess, tenant = "acme"): Promise<Map<string, { id: string; ask: string }>> {
+  const path = `/admin/v1/escalations?namespaceId=${tenant}&status=pending&limit=200`;
+  const listed = await ask(host.url, path, { token: host.operatorToken() });
+  const { escalations } = listed.body as {
+    escalations: { id: string; ask: string; approval?: { act: { arguments: { line: string } } } }[];
+  };
+  return new Map(
+    escalations.map(({ id, ask: hash, approval }) => [approval?.act.arguments.line ?? "", { id, ask: hash }]),
+  );
+}
+
+/** Says yes or no to the call that would write a line. */
+export async function answerAct(host: HostProcess, line: string, answer: "approve" | "deny", tenant = "acme") {
+  const open = (await openActs(host, tenant)).get(line);
+  const body = { namespaceId: tenant, ...open, ...(answer === "deny" && { reason: "No." }) };
+  const answered = await ask(host.url, `/admin/v1/escalations/${answer}`, { token: host.operatorToken(), body });
+  if (answered.status !== 200) throw new Error(`Not answered: ${answered.text}`);
+}
+
 /** Answers every question that waits with a yes or a no. */
 export async function answerAll(host: HostProcess, tenant: string, answer: "deny"): Promise<number> {
   const token = host.operatorToken();

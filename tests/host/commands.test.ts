@@ -584,7 +584,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
       ),
     );
     expect((await prints(words`escalation show ${id} --tenant yes`)).stdout).toMatch(
-      /^q0000000000000000 of yes was approved \S+\.\nThe yes holds until \S+\.\n/,
+      /^q0000000000000000 of yes was approved \S+ by service:operator\.\nThe yes is good for one use, until \S+\.\n/,
     );
     expect(await command(host, create, token)).toMatchObject({ code: 0 });
 

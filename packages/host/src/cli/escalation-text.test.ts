@@ -98,14 +98,31 @@ describe("an escalation about one act is shown", () => {
     expect(escalationText(shown, { ...flags, full: true })).toContain("  >  tool-0\n");
   });
 
+  test("with a warning beside the answers when arguments are cut, and with none when all are shown", () => {
+    const warning = "Not all arguments are shown above.";
+    const textOf = (body: string, full = false): string => {
+      const { approval, ...rest } = question();
+      const act = { kind: "tool", tool: "mail.send", arguments: { body } } as const;
+      const escalation = { ...rest, ...(approval && { approval: { ...approval, act } }) };
+      return escalationText({ escalation, approvalsNeeded: 1 }, { ...flags, full });
+    };
+    expect(textOf("x".repeat(5000))).toContain(
+      `${warning} Read the rest before you say yes: add --full.\n\nSay yes or no`,
+    );
+    expect(textOf("x".repeat(5000), true)).not.toContain(warning);
+    expect(textOf("short")).not.toContain(warning);
+  });
+
   test("without commands to answer it once it is answered", () => {
-    const answered = { decidedAt: "2026-01-01T12:10:00.000Z", permitExpiresAt: "2026-01-01T12:25:00.000Z" };
+    const at = "2026-01-01T12:10:00.000Z";
+    const approvals = [alice, bob].map((by) => ({ by, at }));
+    const answered = { decidedAt: at, permitExpiresAt: "2026-01-01T12:25:00.000Z", approvals };
     const text = escalationText(
       { escalation: question({ status: "approved", ...answered }), approvalsNeeded: 1 },
       flags,
     );
     expect(text).toMatch(
-      /^q0abc of acme was approved 2026-01-01T12:10:00.000Z\.\nThe yes holds until 2026-01-01T12:25:00.000Z\.\n/,
+      /^q0abc of acme was approved 2026-01-01T12:10:00.000Z by human:alice and human:bob\.\nThe yes is good for one use, until 2026-01-01T12:25:00.000Z\.\n/,
     );
     expect(text).not.toContain("turnpike escalation");
   });
@@ -160,6 +177,6 @@ describe("a yes says", () => {
   });
 
   test("that somebody else has to say yes, too", () => {
-    expect(approvedText({ escalation: question() })).toBe("One more person has to say yes.");
+    expect(approvedText({ escalation: question() })).toBe("Your yes is recorded. One more person has to say yes, too.");
   });
 });

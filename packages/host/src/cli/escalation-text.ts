@@ -35,7 +35,7 @@ export function termsText({ reviewer, authority, purpose, requestedAuthority }: 
 /** Who may do what now, or that somebody else has to say yes, too. */
 export function approvedText({ escalation, grant }: AdminOutput<"approveEscalation">): string {
   const { status, requester, approval, permitExpiresAt = "it expires" } = escalation;
-  if (status === "pending") return "One more person has to say yes.";
+  if (status === "pending") return "Your yes is recorded. One more person has to say yes, too.";
   const who = `Approved. ${principalText(requester)} may`;
   if (grant !== undefined) {
     const may = grant.capabilities.map(capabilityText).join("; ");
@@ -63,7 +63,7 @@ export function escalationText(shown: ShownEscalation, flags: ShowFlags): string
   const parts = [
     [
       say(statusText(escalation)),
-      ...(permitExpiresAt === undefined ? [] : [`The yes holds until ${permitExpiresAt}.`]),
+      ...(permitExpiresAt === undefined ? [] : [`The yes is good for one use, until ${permitExpiresAt}.`]),
     ].join("\n"),
     wants.join("\n"),
     ...(approval === undefined ? [] : [argumentPart(approval.act, { isFull, columns })]),
@@ -71,16 +71,18 @@ export function escalationText(shown: ShownEscalation, flags: ShowFlags): string
     ...(grant === undefined ? [] : [grantText(grant, say)]),
     ...(isOpen ? [approvalsText(shown)] : []),
     ...turnPart(shown, isFull),
+    ...(isOpen && !isFull && isCut(approval?.act, columns) ? [cutWarning] : []),
     ...(isOpen ? [answerCommands(escalation, flags)] : []),
   ];
   return parts.join("\n\n");
 }
 
 function statusText(escalation: EscalationRecord): string {
-  const { id, namespaceId, status, expiresAt, decidedAt = "", answer = "" } = escalation;
+  const { id, namespaceId, status, expiresAt, decidedAt = "", answer = "", approvals = [] } = escalation;
+  const by = approvals.length === 0 ? "" : ` by ${approvals.map((one) => principalText(one.by)).join(" and ")}`;
   const became: Readonly<Record<EscalationRecord["status"], string>> = {
     pending: `waits until ${expiresAt}.`,
-    approved: `was approved ${decidedAt}.`,
+    approved: `was approved ${decidedAt}${by}.`,
     denied: `was denied ${decidedAt}: ${answer}`,
     expired: `expired ${expiresAt}.`,
   };
@@ -93,6 +95,15 @@ function argumentPart(act: Approval["act"], shown: Parameters<typeof argumentsTe
   const table = argumentsText(act, shown);
   return table === "" ? "It has no arguments." : `With exactly these arguments:\n${table}`;
 }
+
+/** Whether the arguments of an act are longer than what is shown of them. */
+function isCut(act: Approval["act"] | undefined, columns: number): boolean {
+  if (act === undefined) return false;
+  return argumentsText(act, { isFull: false, columns }) !== argumentsText(act, { isFull: true, columns });
+}
+
+// A yes is for all arguments, so whoever scrolled past the cut is told again where they decide.
+const cutWarning = "Not all arguments are shown above. Read the rest before you say yes: add --full.";
 
 const usualColumns = 100;
 

@@ -524,10 +524,9 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
 
     const token = await enter("yes");
     const create = words`files create notes/todo.md --content ${"Water\u202e the\nplants"}`;
-    expect(await command(host, create, token)).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining("approval_required"),
-    });
+    const again =
+      /until \S+\. After a yes, do the same again: it works once\.\n.*: turnpike escalation show q\w+ --tenant <tenant>\n$/;
+    expect(await command(host, create, token)).toMatchObject({ code: 1, stderr: expect.stringMatching(again) });
     const why = words`why --tenant yes --actor agent:assistant --owner human:alice --purpose support`;
     expect(await prints([...why, ...words`--action create --resource files/notes/todo.md`])).toEqual(
       said(
@@ -595,10 +594,10 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     expect(await prints(words`escalation deny ${second} --tenant yes --reason ${"Not now."}`)).toMatchObject({
       code: 0,
     });
-    expect(await command(host, read, token)).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining("approval_denied"),
-    });
+    const readAgain = await command(host, read, token);
+    expect(readAgain.stderr).toMatch(
+      /approval_denied.*\n.*: turnpike escalation list --tenant <tenant> --status denied\n$/,
+    );
     expect((await prints(words`escalation show ${second} --tenant yes`)).stdout).toMatch(
       /^q0000000000000000 of yes was denied \S+: Not now\.\n/,
     );

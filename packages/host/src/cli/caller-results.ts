@@ -2,9 +2,21 @@ import { randomBytes } from "node:crypto";
 import type { ErrorObject, JsonValue, ResourceResult, ToolResult } from "turnpike/contracts";
 import { oneLine } from "./table.ts";
 
+type Refused = Pick<ErrorObject, "code" | "message" | "details">;
+
 /** What a caller can do next about a refusal. */
-function nextStep(code: string, isDenied: boolean, traceId: string): string {
+function nextStep({ code, details }: Refused, isDenied: boolean, traceId: string): string {
   if (code === "version_conflict") return "\nRead it again, and try with the version it has now.";
+  const escalations = "turnpike escalation";
+  if (code === "approval_denied" || code === "approval_expired") {
+    const status = code.slice("approval_".length);
+    return `\nNobody is asked again for a while. An operator can see it: ${escalations} list --tenant <tenant> --status ${status}`;
+  }
+  const { escalationId, expiresAt } = details ?? {};
+  if (code === "approval_required" && typeof escalationId === "string") {
+    const until = typeof expiresAt === "string" ? ` until ${oneLine(expiresAt)}` : "";
+    return `\nIt waits for an answer${until}. After a yes, do the same again: it works once.\nAn operator reads it first: ${escalations} show ${oneLine(escalationId)} --tenant <tenant>`;
+  }
   return isDenied ? `\nAn operator can say what is missing: turnpike why --tenant <tenant> --trace ${traceId}` : "";
 }
 
@@ -15,9 +27,9 @@ export function outputOf(result: ToolResult | ResourceResult, traceId: string): 
 }
 
 /** Why an act did not succeed, and what to do about it. */
-export function refusal(status: string, error: Pick<ErrorObject, "code" | "message">, traceId: string): Error {
+export function refusal(status: string, error: Refused, traceId: string): Error {
   const [isDenied, what] = [status === "denied", status.charAt(0).toUpperCase() + status.slice(1)];
-  return new Error(oneLine(`${what} (${error.code}): ${error.message}`) + nextStep(error.code, isDenied, traceId));
+  return new Error(oneLine(`${what} (${error.code}): ${error.message}`) + nextStep(error, isDenied, traceId));
 }
 
 /** A new id for one act of one command. */

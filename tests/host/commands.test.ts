@@ -601,6 +601,35 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     expect((await prints(words`escalation show ${second} --tenant yes`)).stdout).toMatch(
       /^q0000000000000000 of yes was denied \S+: Not now\.\n/,
     );
+
+    const explained = async (): Promise<string> => {
+      const { events } = await json<{ events: { event: { traceId: string } }[] }>(
+        words`audit list --tenant yes --outcome denied`,
+      );
+      return (await prints(words`why --tenant yes --trace ${events[0]?.event.traceId ?? ""}`)).stdout;
+    };
+    const no =
+      "A person said no to it. This lists such acts:\n  turnpike escalation list --url http://host --tenant yes --status denied\n";
+    expect(await explained()).toMatch(/^DENIED \(approval_required\)/);
+    expect(await explained()).toContain(no);
+
+    // A yes to another act at the same place, which nobody has used yet, does not make a denial look allowed.
+    const write = (content: string): ReturnType<typeof command> =>
+      command(host, words`files create notes/todo.md --content ${content}`, token);
+    for (const [content, answer] of [
+      ["refused", words`deny --reason ${"No."}`],
+      ["allowed", words`approve`],
+    ] as const) {
+      await write(content);
+      const open = await json<{ escalations: { id: string }[] }>(words`escalation list --tenant yes`);
+      const [verb = "", ...terms] = answer;
+      const done = await prints(["escalation", verb, open.escalations[0]?.id ?? "", "--tenant", "yes", ...terms]);
+      expect(done.code).toBe(0);
+    }
+    expect((await write("refused")).stderr).toContain("approval_denied");
+    const unused =
+      "A yes that nobody has used yet allows this, and it is for one act alone: another waits for its own.\n\n";
+    expect(await explained()).toContain(unused + no);
   });
 
   test("audit: listed by what happened, a page at a time, and verified", async () => {

@@ -85,25 +85,31 @@ function explanationText(explanation: AdminExplanation, flags: OperatorFlags): s
 }
 
 /** What needs approval needs no other grant: somebody has to answer what waits. */
-function approvalAdvice({ decision, access }: AdminExplanation, flags: OperatorFlags): string[] {
-  if (decision.allowed || !isApprovalReason(decision.reasonCode)) return [];
-  const status =
-    decision.reasonCode === "approval_required" ? [] : ["--status", decision.reasonCode.slice("approval_".length)];
-  const list = [
-    "turnpike",
-    "escalation",
-    "list",
-    ...sameHost(flags),
-    ...flag("--tenant", access.namespaceId),
-    ...status,
-  ];
-  const waits =
-    status.length === 0 ? "Each such act waits for a person's yes. This lists what waits:" : "This lists them:";
-  return [`${waits}\n  ${commandLine(list)}`];
+function approvalAdvice({ decision, grants, recorded, access }: AdminExplanation, flags: OperatorFlags): string[] {
+  const carrier = grants.find(({ grant }) => decision.allowed && grant.id === decision.matchedGrantId)?.grant;
+  const isByYes = carrier !== undefined && guardedText(carrier.capabilities) !== "";
+  if (decision.allowed && !isByYes) return [];
+  // An explanation has no arguments. Only the trail knows what became of exactly that act.
+  const reason = [recorded?.reason, decision.reasonCode].find(isApprovalReason);
+  const unused = "A yes that nobody has used yet allows this, and it is for one act alone: another waits for its own.";
+  return [...(isByYes ? [unused] : []), ...(reason === undefined ? [] : [listAdvice(reason, access, flags)])];
 }
 
+function listAdvice(reason: string, { namespaceId }: AdminExplanation["access"], flags: OperatorFlags): string {
+  const [what, ...status] = listAdvices[reason] ?? [];
+  const list = ["turnpike", "escalation", "list", ...sameHost(flags), ...flag("--tenant", namespaceId), ...status];
+  return `${what}\n  ${commandLine(list)}`;
+}
+
+/** By the reason: what to say of it, and the flags that list such escalations. */
+const listAdvices: Readonly<Record<string, readonly string[]>> = {
+  approval_required: ["Each such act waits for a person's yes. This lists what waits:"],
+  approval_denied: ["A person said no to it. This lists such acts:", "--status", "denied"],
+  approval_expired: ["Nobody said yes to it in time. This lists such acts:", "--status", "expired"],
+};
+
 function isApprovalReason(reason: string | undefined): boolean {
-  return ["approval_required", "approval_denied", "approval_expired"].includes(reason ?? "");
+  return reason !== undefined && Object.hasOwn(listAdvices, reason);
 }
 
 function verdictLine({ decision, access, request }: AdminExplanation): string {

@@ -503,7 +503,7 @@ describe("serve, doctor and openapi", () => {
     { args: words`serve --port many`, says: /^listen\.port: found "many", expected / },
     { args: words`serve --set nonsense`, says: /^--set nonsense: expected key=value\.\n$/ },
     { args: words`serve --set nonsense=1`, says: /nonsense/ },
-    { args: words`serve --config nothing.json`, says: /^nothing\.json cannot be read as JSON\.\n$/ },
+    { args: words`serve --config nothing.json`, says: /^nothing\.json does not exist\.\n$/ },
   ]) {
     test(`${args.join(" ")} names what is wrong and starts nothing`, async () => {
       const printed = await commandWith(makeFolder(), args);

@@ -122,8 +122,16 @@ describe("a mistake is named, with what is expected", () => {
       source: { content: { log: { level: "loud" } } },
       says: ["log.level", '"debug" or "info"'],
     },
-    { name: "an unknown key in a file", source: { content: { lissen: {} } }, says: ["lissen", "no such key"] },
-    { name: "an unknown flag", source: { flags: { "limits.brust": "5" } }, says: ["limits.brust", "no such key"] },
+    {
+      name: "an unknown key in a file",
+      source: { content: { lissen: {} } },
+      says: ["lissen", "no such key", "mean listen?"],
+    },
+    {
+      name: "an unknown flag",
+      source: { flags: { "limits.brust": "5" } },
+      says: ["limits.brust", "no such key", "mean limits.burst?"],
+    },
     {
       name: "a flag into what is no object",
       source: { content: { listen: 5 }, flags: { "listen.port": "1" } },
@@ -139,11 +147,20 @@ describe("a mistake is named, with what is expected", () => {
       says: ["object"],
     },
     { name: "a file that is no JSON", source: { content: "{port: 1}" }, says: ["turnpike.config.json", "JSON"] },
-    { name: "a file that is not there", source: { file: "/nowhere/turnpike.json" }, says: ["/nowhere/turnpike.json"] },
+    {
+      name: "a file that is not there",
+      source: { file: "/nowhere/turnpike.json" },
+      says: ["/nowhere/turnpike.json does not exist."],
+    },
     {
       name: "an unknown variable",
       source: { env: { TURNPIKE_LISTEN_PROT: "1" } },
       says: ["TURNPIKE_LISTEN_PROT", "TURNPIKE_LISTEN_PORT"],
+    },
+    {
+      name: "a variable of somebody's own",
+      source: { env: { TURNPIKE_HOOK_SECRET: "1" } },
+      says: ["TURNPIKE_HOOK_SECRET is not a setting", "choose another"],
     },
     {
       name: "three mistakes at once",

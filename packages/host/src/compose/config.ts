@@ -10,6 +10,7 @@ import { LogSettingsSchema } from "../observe/index.ts";
 import { RetentionSettingsSchema } from "../retention/index.ts";
 import { RuntimeConfigSchema, turnLimits } from "../turns/index.ts";
 import { McpConfigSchema, withoutMcpSecrets } from "../mcp-servers/index.ts";
+import { nearestName } from "./nearest-name.ts";
 
 const ConfigSchema = z.strictObject({
   listen: ListenSchema.prefault({}),
@@ -88,16 +89,27 @@ function refuseOpenListening(config: Config): Config {
 
 /** One line for each mistake: the key, what was found, what is expected. */
 function mistakes(issue: z.core.$ZodIssue, config: unknown): string[] {
-  const paths = issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path, key]) : [issue.path];
-  return paths.map((path) => {
-    let found: unknown = config;
-    for (const name of path) found = (found as Record<PropertyKey, unknown> | undefined)?.[name];
-    // In the settings of models, MCP servers and webhooks there may be a secret, also one pasted by mistake.
-    const isSecret = path[0] === "mcp" || (secretive.has(path[0]) && found !== undefined);
-    const isHidden = issue.code === "unrecognized_keys" || isSecret;
-    const shown = isHidden ? "something" : hidePasswords(JSON.stringify(found) ?? "nothing").slice(0, 60);
-    return `${path.map(String).join(".") || "configuration"}: found ${shown}, ${describeExpectation(issue)}.`;
+  if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownKey([...issue.path, key]));
+  const { path } = issue;
+  let found: unknown = config;
+  for (const name of path) found = (found as Record<PropertyKey, unknown> | undefined)?.[name];
+  // In the settings of models, MCP servers and webhooks there may be a secret, also one pasted by mistake.
+  const isHidden = path[0] === "mcp" || (secretive.has(path[0]) && found !== undefined);
+  const shown = isHidden ? "something" : hidePasswords(JSON.stringify(found) ?? "nothing").slice(0, 60);
+  return [`${path.map(String).join(".") || "configuration"}: found ${shown}, ${describeExpectation(issue)}.`];
+}
+
+/** Says that there is no such key, and which one was meant. */
+function unknownKey(path: readonly PropertyKey[]): string {
+  const key = path.map(String).join(".");
+  const keys = [...settingTypes().keys()].flatMap((known) => {
+    const names = known.split(".");
+    return names.map((_, place) => names.slice(0, place + 1).join("."));
   });
+  // A key of another variant of this part, such as one that only a model has.
+  if (keys.includes(key)) return `${key}: found something that does not go with the other settings there.`;
+  const meant = nearestName(key, keys);
+  return `${key}: there is no such key.${meant === undefined ? "" : ` Did you mean ${meant}?`}`;
 }
 
 /** Parts of the configuration whose values are not shown in a mistake. */
@@ -132,7 +144,8 @@ function readFile(file: string | undefined): Record<string, unknown> {
     if (typeof config === "object" && config !== null && !Array.isArray(config))
       return config as Record<string, unknown>;
   } catch (cause) {
-    throw new ConfigError(`${path} cannot be read as JSON.`, { cause });
+    const isMissing = (cause as NodeJS.ErrnoException).code === "ENOENT";
+    throw new ConfigError(isMissing ? `${path} does not exist.` : `${path} cannot be read as JSON.`, { cause });
   }
   throw new ConfigError(`${path} has to hold a JSON object.`);
 }
@@ -144,11 +157,19 @@ function settingsIn(env: NodeJS.ProcessEnv): Settings {
   for (const [name, value] of Object.entries(env)) {
     if (!name.startsWith("TURNPIKE_") || value === undefined || notSettings.has(name)) continue;
     const key = known.get(name);
-    if (key === undefined)
-      throw new ConfigError(`${name} is not a setting. Known are: ${[...known.keys()].join(", ")}.`);
+    if (key === undefined) throw new ConfigError(unknownVariable(name, known.keys()));
     settings[key] = value;
   }
   return settings;
+}
+
+function unknownVariable(name: string, known: Iterable<string>): string {
+  const meant = nearestName(name, known);
+  const advice =
+    meant === undefined
+      ? "Every name that begins with TURNPIKE_ is taken for one: choose another for a variable of your own."
+      : `Did you mean ${meant}?`;
+  return `${name} is not a setting. ${advice}`;
 }
 
 /** Variables of the command itself. */

@@ -118,7 +118,7 @@ describe("a mistake is named, with what is expected and without what was found",
     {
       name: "a key that is unknown",
       server: { command, shell: "secret" },
-      says: "wiki.shell: found something, expected no such key",
+      says: "wiki.shell: there is no such key.",
     },
     {
       name: "a header with a space in its name",

@@ -97,7 +97,7 @@ describe("a mistake is named, and what was written is not repeated:", () => {
     {
       name: "the key as a key",
       runtime: { ...openai, apiKey: key },
-      says: "runtime.apiKey: found something, expected no",
+      says: "runtime.apiKey: there is no such key.",
     },
     {
       name: "a variable that the host would refuse",

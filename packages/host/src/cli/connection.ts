@@ -49,11 +49,16 @@ export function asOperator(command: Command, description: string, example: strin
 }
 
 /** Adds the flags of a command that acts with a credential, and an example to its help. */
-export function asCaller(command: Command, description: string, example: string): Command {
+export function asCaller(
+  command: Command,
+  description: string,
+  example: string,
+  purpose = "what this is done for; the credential's first purpose unless given",
+): Command {
   return describe(command, description, example)
     .option("--url <url>", "the host to talk to", (text) => readUrl("--url", text), defaultUrl)
     .option("--token <token>", "the credential's token; or set TURNPIKE_TOKEN, which no process list shows")
-    .option("--purpose <purpose>", "what this is done for; the credential's first purpose unless given");
+    .option("--purpose <purpose>", purpose);
 }
 
 /** How a command reaches a host that callers use for what is theirs, and operators, with a tenant, for anybody's. */

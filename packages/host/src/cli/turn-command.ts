@@ -24,6 +24,7 @@ export function addTurnCommand(program: Command, show: Show): void {
     program.command("turn"),
     "Run one turn of an agent and print how it ended.",
     `turnpike turn --agent assistant --from human:alice --purpose demo --message '{"read":"notes/todo.md"}'`,
+    purposeMeans,
   )
     // Flags behind `start` and its like are theirs.
     .enablePositionalOptions()
@@ -45,6 +46,9 @@ export function addTurnCommand(program: Command, show: Show): void {
   addTurnFollow(turn);
   addTurnCancel(turn, show);
 }
+
+// A turn's message names its purpose, so there is no default.
+const purposeMeans = "what this is done for, one of the credential's purposes";
 
 const messageFlags = [
   ["--agent <id>", "the agent, who has to be the credential's actor"],
@@ -73,6 +77,7 @@ function addTurnStart(turn: Command, show: Show): void {
     turn.command("start"),
     "Start a turn that goes on without you, and after the end of the host's process.",
     `turnpike turn start --agent assistant --from human:alice --purpose demo --message '{"read":"notes/todo.md"}'`,
+    purposeMeans,
   );
   for (const [flag, description] of messageFlags) start.requiredOption(flag, description);
   start

@@ -602,6 +602,11 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
       /^q0000000000000000 of yes was denied \S+: Not now\.\n/,
     );
 
+    // The trail shows which escalation was answered.
+    expect((await prints(words`audit list --tenant yes --type operator.changed`)).stdout).toMatch(
+      / escalation\.deny q0{16} .*(\n.*)* escalation\.approve q0{16} /,
+    );
+
     const explained = async (): Promise<string> => {
       const { events } = await json<{ events: { event: { traceId: string } }[] }>(
         words`audit list --tenant yes --outcome denied`,

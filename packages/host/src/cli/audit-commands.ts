@@ -198,6 +198,13 @@ function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
+/** What an event is about. Of an escalation that is its id, with which it can be shown. */
+function whatText({ action, resource, tool, metadata }: AuditEvent): string {
+  const escalation = metadata?.["escalation"];
+  const words = [action, resource && resourceText(resource), tool, typeof escalation === "string" && escalation];
+  return words.filter(Boolean).join(" ");
+}
+
 function eventTable(rows: readonly { sequence: number; event: AuditEvent }[], cursor: string | undefined): string {
   if (rows.length === 0) return "Nothing on the trail fits.";
   const cells = rows.map(({ sequence, event }) => [
@@ -206,7 +213,7 @@ function eventTable(rows: readonly { sequence: number; event: AuditEvent }[], cu
     event.type,
     event.outcome,
     principalText(event.actor),
-    [event.action, event.resource && resourceText(event.resource), event.tool].filter(Boolean).join(" "),
+    whatText(event),
     event.reason ?? event.grantId ?? "",
     event.traceId,
   ]);

@@ -460,6 +460,20 @@ describe("a run ends with its questions once nothing else is under way", () => {
     expect(said).toEqual(["begun", "read", "written"]);
   });
 
+  test("a no is said of the call that waited, not of another one under its id", async () => {
+    const { runtime } = drivenBy(
+      () => ({ type: "tools", calls: [write("write-1"), write("write-1")] }),
+      (results) => ({ type: "complete", output: outputs(results) }),
+    );
+    const world = approvalWorld(runtime, people("write-1"));
+    await world.run({}, start);
+    world.journal.answer(key, "write-1", denialOf("write-1", "approval_denied"));
+    const result = await world.goOn();
+    expect(result).toMatchObject({ output: ["approval_denied", "duplicate_call_id"] });
+    const codes = dataOf(result, "tool.completed").map((data) => (data as { code?: string }).code);
+    expect(codes).toEqual(["duplicate_call_id", "approval_denied"]);
+  });
+
   test("nothing is called, done or said behind its end", async () => {
     const late: string[] = [];
     const gate = deferred<void>();

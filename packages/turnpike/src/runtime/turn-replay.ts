@@ -42,6 +42,7 @@ export function readReplay(kept: readonly JournalEntry[]): TurnReplay {
   const effects = new Set<string>();
   /** How often the turn said something of a call. */
   const said = new Map<string, number>();
+  const count = (what: string, times: number): void => void said.set(what, (said.get(what) ?? 0) + times);
   let emitted: { text: string; place: number }[] = [];
   let isAdmitted = false;
   let admission: EarlierRun["admission"];
@@ -52,8 +53,7 @@ export function readReplay(kept: readonly JournalEntry[]): TurnReplay {
       case "event":
         events.push(entry.event);
         if (entry.event.type === "tool.requested" || entry.event.type === "tool.completed") {
-          const of = `${entry.event.type} ${(entry.event.data as { callId: string }).callId}`;
-          said.set(of, (said.get(of) ?? 0) + 1);
+          count(`${entry.event.type} ${(entry.event.data as { callId: string }).callId}`, 1);
         }
         if (entry.event.type === "runtime.event") emitted.push({ text: canonicalJson(entry.event.data), place });
         break;
@@ -97,6 +97,8 @@ export function readReplay(kept: readonly JournalEntry[]): TurnReplay {
         break;
       case "result":
         giveResult(nameOf(entry.callId, entry.ask), entry.result, place);
+        // What is said of one that was refused for its id is kept with its result, and is not said of the first.
+        if ((entry.ask ?? 1) > 1) count(`tool.completed ${entry.callId}`, -1);
         break;
     }
   });
@@ -128,7 +130,8 @@ export function readReplay(kept: readonly JournalEntry[]): TurnReplay {
       return made?.kept;
     },
     question: (callId) => questions.get(callId),
-    wasSaid: (type, callId, ask) => (said.get(`${type} ${callId}`) ?? 0) >= ask,
+    wasSaid: (type, callId, ask) =>
+      (type === "tool.completed" && ask > 1) || (said.get(`${type} ${callId}`) ?? 0) >= ask,
     wasEmitted(data) {
       if (emitted.length === 0) return false;
       const text = canonicalJson(data);

@@ -460,6 +460,29 @@ describe("a run ends with its questions once nothing else is under way", () => {
     expect(said).toEqual(["begun", "read", "written"]);
   });
 
+  for (const row of [
+    { name: "a new call", goOn: (host: RuntimeHost) => host.invokeTool(calling("read-2")) },
+    { name: "a new step", goOn: (host: RuntimeHost) => host.step("think", () => 1) },
+  ])
+    test(`what a branch said is not said again because another goes on with ${row.name}`, async () => {
+      const runtime = resumable(async (_turn, host) => {
+        const waiting = async () => {
+          await host.invokeTool(write("write-1"));
+          await row.goOn(host);
+        };
+        const talking = async () => {
+          await host.invokeTool(calling("read-1"));
+          host.emit({ type: "read", data: 1 });
+        };
+        await Promise.all([waiting(), talking()]);
+        return completed();
+      });
+      const world = approvalWorld(runtime, people("write-1"));
+      await world.run({}, start);
+      world.journal.answer(key, "write-1", denialOf("write-1", "approval_denied"));
+      expect(dataOf(await world.goOn(), "runtime.event")).toEqual([{ type: "read", data: 1 }]);
+    });
+
   test("a no is said of the call that waited, not of another one under its id", async () => {
     const { runtime } = drivenBy(
       () => ({ type: "tools", calls: [write("write-1"), write("write-1")] }),

@@ -44,6 +44,7 @@ export function readReplay(kept: readonly JournalEntry[]): TurnReplay {
   const said = new Map<string, number>();
   const count = (what: string, times: number): void => void said.set(what, (said.get(what) ?? 0) + times);
   let emitted: { text: string; place: number }[] = [];
+  let lastWait = -1;
   let isAdmitted = false;
   let admission: EarlierRun["admission"];
   let isAnswered = false;
@@ -74,44 +75,46 @@ export function readReplay(kept: readonly JournalEntry[]): TurnReplay {
         calls.set(entry.call.id, {
           call: entry.call,
           kept: { repeatable: entry.repeatable, counts: true },
-          place,
-          waited: calls.get(entry.call.id)?.waited === true,
         });
         break;
       case "asked": {
         const made = calls.get(entry.callId);
         effects.delete(entry.callId);
         const unmade: KeptCall = { repeatable: true, counts: true, isAsked: true };
-        calls.set(entry.callId, { ...made, kept: unmade, place, waited: true });
+        calls.set(entry.callId, { ...made, kept: unmade });
         break;
       }
       case "waiting": {
         const { kind: _kind, callId, ...asked } = entry;
         questions.set(callId, asked);
+        lastWait = place;
         break;
       }
       case "answered":
         isAnswered = true;
         questions.delete(entry.callId);
-        giveResult(entry.callId, entry.result, place);
+        giveResult(entry.callId, entry.result);
         break;
       case "result":
-        giveResult(nameOf(entry.callId, entry.ask), entry.result, place);
+        giveResult(nameOf(entry.callId, entry.ask), entry.result);
         // What is said of one that was refused for its id is kept with its result, and is not said of the first.
         if ((entry.ask ?? 1) > 1) count(`tool.completed ${entry.callId}`, -1);
         break;
     }
   });
 
-  function giveResult(name: string, result: ToolResult, place: number): void {
+  function giveResult(name: string, result: ToolResult): void {
     const made = calls.get(name);
     const before = made?.kept ?? { repeatable: true, counts: false };
-    calls.set(name, { waited: false, ...made, kept: { ...before, result }, place });
+    calls.set(name, { ...made, kept: { ...before, result } });
   }
 
-  /** Events that were emitted before what is asked for now have been emitted; behind the last thing kept everything is new. */
+  /**
+   * A step that was made emits nothing again. One that was cut off is done anew, and what it emits is new; but a run that came
+   * to wait cut nothing off, and what it emitted is emitted again outside of steps, in whichever order its branches come.
+   */
   const moveTo = (place: number | undefined): void => {
-    emitted = place === undefined ? [] : emitted.filter((one) => one.place > place);
+    emitted = emitted.filter((one) => (place === undefined ? one.place < lastWait : one.place > place));
   };
   return {
     events,
@@ -123,8 +126,6 @@ export function readReplay(kept: readonly JournalEntry[]): TurnReplay {
     },
     call(call, ask) {
       const made = calls.get(nameOf(call.id, ask));
-      // A call that waited has its place where it was answered: much was said before that it did not hold up.
-      if (made?.waited !== true) moveTo(made?.kept.result && made.place);
       if (made?.call !== undefined && !isSame(made.call, call))
         throw new Error(`Another call was made as ${call.id} before the turn was interrupted.`);
       return made?.kept;
@@ -145,9 +146,6 @@ export function readReplay(kept: readonly JournalEntry[]): TurnReplay {
 interface MadeCall {
   call?: ToolCall;
   kept: KeptCall;
-  place: number;
-  /** A person was asked about it once. */
-  waited: boolean;
 }
 
 /** No id has a line break. */

@@ -133,7 +133,8 @@ function escalationData(record: EscalationRecord, consoleUrl: string): object {
     decidedBy,
     approvedBy: approvals?.map(({ by }) => by),
     permitExpiresAt,
-    link: `${base}/escalations/${encodeURIComponent(namespaceId)}/${encodeURIComponent(id)}`,
+    // A token of somebody else's may name a tenant with half of a character, which no URL has.
+    link: `${base}/escalations/${encodeURIComponent(columnText(namespaceId))}/${encodeURIComponent(id)}`,
   };
 }
 

@@ -28,6 +28,8 @@ export interface Outbox {
 
 /** Longer than an attempt takes. A message of a host that was killed is another's from then on. */
 const leaseMs = 20_000;
+/** The longest time for which a message is put off. One that is due later was written before the clock was set back. */
+export const longestWaitMs = 3_600_000;
 const rowsAtOnce = 500;
 const headSql = "select id, due_at from outbox where webhook = $1 order by id limit 1";
 
@@ -44,7 +46,8 @@ export function openOutbox(database: Database): Outbox {
   return {
     async take({ key }, now) {
       const [head] = await read<{ id: number; due_at: string }>(headSql, [key]);
-      if (head === undefined || head.due_at > now.toISOString()) return undefined;
+      const waitMs = head === undefined ? 0 : Date.parse(head.due_at) - now.getTime();
+      if (head === undefined || (waitMs > 0 && waitMs <= longestWaitMs)) return undefined;
       // Of two hosts that read the same, one finds it as it was.
       return db
         .updateTable("outbox")

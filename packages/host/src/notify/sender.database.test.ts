@@ -19,7 +19,7 @@ const secret = "a secret of a webhook, long enough";
 const secretBytes = Buffer.from(secret);
 const dayMs = 86_400_000;
 
-interface HostOptions extends Partial<Pick<SenderOptions, "attemptMs" | "graceMs">> {
+interface HostOptions extends Partial<Pick<SenderOptions, "attemptMs" | "graceMs" | "expire">> {
   events?: readonly string[];
 }
 
@@ -245,6 +245,42 @@ describe.each(databaseKinds)("a webhook on %s", (kind) => {
     await receiver.start();
     host.time.now += 3_600_000;
     await eventually(() => expect(idsOf(receiver).slice(0, 2)).toEqual(asked));
+  });
+
+  test("gets its messages although the clock was set back since they were made", async () => {
+    const { receiver, host } = await begin();
+    receiver.reply((_one, place) => (place === 0 ? 500 : 200));
+    await host.ask("May I?");
+    host.time.now -= 2 * dayMs;
+    host.sender.start();
+    await failed(host, 1);
+    host.time.now += 5_000;
+    await emptied(host);
+    expect(receiver.received).toHaveLength(2);
+  });
+
+  test("is told of a tenant whose name no URL can have", async () => {
+    const { receiver, host } = await begin();
+    await askIn(host.stores, "half a \ud800 character", escalation());
+    host.sender.start();
+    await arrived(receiver, 1);
+    expect(receiver.received[0]?.message.data["tenant"]).toBe("half a \ud800 character");
+    expect(receiver.received[0]?.message.data["link"]).toMatch(/\/escalations\/sha256%3A[0-9a-f]{64}\/q/);
+  });
+
+  test("is told what waits while what expired cannot be marked", async () => {
+    const expire = () => Promise.reject(new Error("This row cannot be read."));
+    const { receiver, host } = await begin({ expire });
+    const { id } = await host.ask("May I?");
+    host.sender.start();
+    await arrived(receiver, 1);
+    expect(idsOf(receiver)).toEqual([id]);
+  });
+
+  test("does not hold up the end of a host that has very much to mark as expired", async () => {
+    const { host } = await begin({ expire: (_now, most) => Promise.resolve(most) });
+    host.sender.start();
+    await expect(host.sender.close()).resolves.toBeUndefined();
   });
 
   test("is not followed where it redirects to", async () => {

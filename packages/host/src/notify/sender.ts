@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { errorFacts, type Log, type Metrics } from "../observe/index.ts";
 import { attempt } from "./attempt.ts";
 import type { Notices } from "./notices.ts";
-import type { Outbox, Taken } from "./outbox.ts";
+import { longestWaitMs, type Outbox, type Taken } from "./outbox.ts";
 import type { Webhook } from "./webhook.ts";
 
 /** What the sender uses. */
@@ -33,14 +33,13 @@ export interface Sender {
 
 const expiredAtOnce = 100;
 const firstRetryMs = 4_000;
-const longestRetryMs = 3_600_000;
 /** From when a message was made; it is tried once at least. */
 const giveUpMs = 86_400_000;
 const gone = 410;
 
 /** How long to wait after so many attempts failed. Not all hosts and webhooks come back at the same moment. */
 export function retryMs(attempts: number, random = Math.random()): number {
-  return Math.min(longestRetryMs, firstRetryMs * 2 ** (attempts - 1)) * (0.5 + random / 2);
+  return Math.min(longestWaitMs, firstRetryMs * 2 ** (attempts - 1)) * (0.5 + random / 2);
 }
 
 /**
@@ -112,9 +111,16 @@ export function createSender(options: SenderOptions): Sender {
   };
   const onError = (error: unknown): void => log.error(errorFacts(error), "outbox not read or written");
 
+  const expireAll = async (): Promise<void> => {
+    let marked = expiredAtOnce;
+    while (marked === expiredAtOnce && !stopping.signal.aborted)
+      marked = await options.expire(clock().toISOString(), expiredAtOnce);
+  };
+
   const look = async (): Promise<void> => {
     if (!isPrepared) await prepare();
-    while ((await options.expire(clock().toISOString(), expiredAtOnce)) === expiredAtOnce);
+    // What waits is sent, whatever is wrong with what expired.
+    await expireAll().catch(onError);
     for (const webhook of webhooks) {
       if (webhook.events.has("decision.denied"))
         notices.setWaiting(webhook, await outbox.countOf(webhook, "decision.denied"));

@@ -53,17 +53,17 @@ export function approve(
   const isEnough = others.length + 1 >= rules.approvals;
   if (!isEnough && others.length < (record.approvals ?? []).length) return { kind: "same-person", record };
   const approvals = [...others, { by: person, at, ...definedOf(terms) }];
-  const narrowest = narrowestOf(approvals);
+  const narrowest = narrowestOf(approvals, after(at, record.approval === undefined ? grantMs : rules.permitMs));
   const approved = { ...record, approvals, status: "approved" as const };
   if (record.approval === undefined) {
-    const made = approvedGrant(record, { at, ...narrowest, expiresAt: narrowest.expiresAt ?? after(at, grantMs) });
+    const made = approvedGrant(record, { at, ...narrowest });
     if (!made.ok) return { kind: "invalid", problem: made.problem };
     const { grant } = made;
     return isEnough ? done({ ...approved, grantId: grant.id }, grant) : done({ ...record, approvals });
   }
   if (terms.maxUses !== undefined)
     return { kind: "invalid", problem: "a yes to one act is for one use, so leave the number of uses out" };
-  const ends = earlier(carrier?.constraints.expiresAt, narrowest.expiresAt ?? after(at, rules.permitMs));
+  const ends = earlier(carrier?.constraints.expiresAt, narrowest.expiresAt);
   if (!isLater(ends, at)) return { kind: "invalid", problem: "it would have expired already" };
   // As the host writes instants, so that they can be compared as texts.
   return done(isEnough ? { ...approved, permitExpiresAt: InstantSchema.parse(ends) } : { ...record, approvals });
@@ -75,11 +75,12 @@ function done(record: EscalationRecord, grant?: Grant): Approval {
 
 type Given = NonNullable<EscalationRecord["approvals"]>;
 
-function narrowestOf(approvals: Given): { expiresAt?: string; maxUses?: number } {
-  let expiresAt: string | undefined;
-  for (const { expiresAt: end } of approvals) expiresAt = end === undefined ? expiresAt : earlier(expiresAt, end);
+/** Whoever names no end means the usual one. */
+function narrowestOf(approvals: Given, usualEnd: string): { expiresAt: string; maxUses?: number } {
+  const ends = approvals.map(({ expiresAt = usualEnd }) => expiresAt);
+  const expiresAt = ends.reduce((one, other) => earlier(one, other));
   const maxUses = Math.min(...approvals.map(({ maxUses: most = Infinity }) => most));
-  return { ...(expiresAt !== undefined && { expiresAt }), ...(maxUses !== Infinity && { maxUses }) };
+  return { expiresAt, ...(maxUses !== Infinity && { maxUses }) };
 }
 
 function definedOf({ expiresAt, maxUses }: ApprovalTerms): { expiresAt?: string; maxUses?: number } {

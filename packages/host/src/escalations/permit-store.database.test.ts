@@ -272,6 +272,14 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
       expect(last).toMatchObject({ record: { permitExpiresAt: at("12:05:00") } });
     });
 
+    test("one of them alone does not have it last longer than the other, who named no end, agreed to", async () => {
+      const own = await stores({ approvals: 2 });
+      const record = await askAct(own, newTenant());
+      await own.escalations.approve(answerTo(record));
+      const last = await own.escalations.approve({ ...answerTo(record), person: carol }, { expiresAt: at("18:00:00") });
+      expect(last).toMatchObject({ record: { permitExpiresAt: at("12:15:00") } });
+    });
+
     test("a yes from before counts alone when one is enough by now, and anybody may say the last one", async () => {
       const record = await askAct(await stores(), newTenant());
       await (await stores({ approvals: 2 })).escalations.approve(answerTo(record));

@@ -1,3 +1,4 @@
+import type { KyselyPlugin } from "kysely";
 import { describe, expect, test } from "vitest";
 import { databaseKinds, newTenant, openFresh } from "../../../test/databases.ts";
 import { askIn, escalation, officeTime } from "../../../test/office.ts";
@@ -119,6 +120,30 @@ describe.each(databaseKinds)("a turn that waits for a person's yes on %s", (kind
       ["result", "call-1", "files.write", "approval_denied"],
       ["result", "call-2", "files.write", "approval_denied"],
     ]);
+  });
+
+  test("goes on with all others that wait for the same answer, by few statements, each with what is said to it", async () => {
+    const { database, stores, one, two, wait } = await open();
+    const ids: string[] = [];
+    for (let place = 0; place < 10; place += 1) ids.push(await wait(`turn-${place}`));
+    ids.push(await wait("both", [approvalEntry("call-1", one), approvalEntry("call-2", one)]));
+    const other = await wait("other", [approvalEntry("call-2", two)]);
+    let statements = 0;
+    const counted: KyselyPlugin = {
+      transformQuery: ({ node }) => ((statements += 1), node),
+      transformResult: ({ result }) => Promise.resolve(result),
+    };
+    const { namespaceId, id } = one;
+    const said = { namespaceId, id, status: "denied", now: officeTime } as const;
+    const woken = await database.db
+      .transaction()
+      .execute((transaction) => stores.turns.wakeAnswered(transaction.withPlugin(counted), said));
+    expect(woken).toEqual(ids.toSorted());
+    expect(statements).toBeLessThan(10);
+    const no = (callId: string) => ["result", callId, "files.write", "approval_denied"];
+    const found = await Promise.all(woken.map((each) => wokenWith(stores, each)));
+    expect(found).toEqual([...Array.from({ length: 10 }, () => [no("call-1")]), [no("call-1"), no("call-2")]]);
+    expect(await stores.turns.take(other)).toBeUndefined();
   });
 
   test("has no question left when it is cancelled, before it waits or while it does", async () => {

@@ -8,6 +8,13 @@ type WaitingRow = Pick<TurnRow, "id" | "entries">;
 type QuestionRow = Selectable<Schema["turn_questions"]>;
 /** A question of a turn that has its answer. */
 type Settled = readonly [QuestionRow, QuestionAnswer];
+interface Woken {
+  row: WaitingRow;
+  settled: readonly Settled[];
+}
+
+/** How many rows one statement is about. */
+const atOnce = 1_000;
 
 /** Wakes turns that wait for questions. */
 export function createTurnWaking({ db, reports, kind }: Database, onWoken: (id: TurnId) => void) {
@@ -20,28 +27,43 @@ export function createTurnWaking({ db, reports, kind }: Database, onWoken: (id: 
     const rows = transaction.selectFrom("turns").select(["id", "entries"]).where("id", "in", ids);
     return (kind === "postgres" ? rows.orderBy("id").forUpdate() : rows).execute();
   };
-  const questionsOf = (transaction: Transaction<Schema>, id: TurnId): Promise<QuestionRow[]> =>
-    transaction.selectFrom("turn_questions").selectAll().where("turn", "=", id).orderBy("place").execute();
+  const questionsOf = (transaction: Transaction<Schema>, ids: readonly TurnId[]): Promise<QuestionRow[]> =>
+    transaction.selectFrom("turn_questions").selectAll().where("turn", "in", ids).orderBy("place").execute();
 
-  /** Wakes one turn with answers to some of its questions; the others are asked again when it goes on. */
-  const wake = async (
-    transaction: Transaction<Schema>,
-    { id, entries: position }: WaitingRow,
-    settled: readonly Settled[],
-    now: string,
-  ): Promise<void> => {
-    const entries = settled.flatMap(([{ content }, answer]) =>
-      entriesOfAnswer(JSON.parse(content) as QuestionContent, answer),
+  /**
+   * Wakes turns with answers to some of their questions; the others are asked again when they go on. A statement is for many
+   * turns: whoever writes waits for as long as it takes.
+   */
+  const wake = async (transaction: Transaction<Schema>, woken: readonly Woken[], now: string): Promise<void> => {
+    const rows = woken.flatMap(({ row, settled }) =>
+      settled
+        .flatMap(([{ content }, answer]) => entriesOfAnswer(JSON.parse(content) as QuestionContent, answer))
+        .map((entry, place) => entryRow(row.id, row.entries + place, entry)),
     );
-    await transaction
-      .updateTable("turns")
-      .set({ status: "running", host_id: null, waiting: null, entries: position + entries.length, updated_at: now })
-      .where("id", "=", id)
-      .execute();
-    await transaction.deleteFrom("turn_questions").where("turn", "=", id).execute();
-    if (entries.length === 0) return;
-    const rows = entries.map((entry, place) => entryRow(id, position + place, entry));
-    await transaction.insertInto("turn_entries").values(rows).execute();
+    const added = groupBy(rows, ({ turn }) => turn);
+    const byCount = groupBy(
+      woken.map(({ row }) => row.id),
+      (id) => added.get(id)?.length ?? 0,
+    );
+    for (const [count, ids] of byCount)
+      await transaction
+        .updateTable("turns")
+        .set(({ eb }) => ({
+          status: "running",
+          host_id: null,
+          waiting: null,
+          entries: eb("entries", "+", count),
+          updated_at: now,
+        }))
+        .where("id", "in", ids)
+        .execute();
+    const ids = woken.map(({ row }) => row.id);
+    await transaction.deleteFrom("turn_questions").where("turn", "in", ids).execute();
+    for (let from = 0; from < rows.length; from += atOnce)
+      await transaction
+        .insertInto("turn_entries")
+        .values(rows.slice(from, from + atOnce))
+        .execute();
   };
 
   /** Wakes a turn if any of its questions is answered or expired by now. */
@@ -50,12 +72,12 @@ export function createTurnWaking({ db, reports, kind }: Database, onWoken: (id: 
       const [row] = await lock(transaction, [id]);
       if (row === undefined) return false;
       const settled: Settled[] = [];
-      for (const question of await questionsOf(transaction, id)) {
+      for (const question of await questionsOf(transaction, [id])) {
         const answer = await answerOf(transaction, question, now);
         if (answer !== undefined) settled.push([question, answer]);
       }
       if (settled.length === 0) return false;
-      await wake(transaction, row, settled, now);
+      await wake(transaction, [{ row, settled }], now);
       return true;
     });
     if (isWoken) onWoken(id);
@@ -79,18 +101,22 @@ export function createTurnWaking({ db, reports, kind }: Database, onWoken: (id: 
       const ids = [...new Set((await waiting.execute()).map(({ turn }) => turn))].toSorted();
       const woken: TurnId[] = [];
       // In parts: a statement has so many parameters, and very many turns may wait for one answer.
-      for (let from = 0; from < ids.length; from += 1000) {
-        for (const row of await lock(transaction, ids.slice(from, from + 1000))) {
-          const asked = (await questionsOf(transaction, row.id)).filter(({ question_id }) => question_id === isIt);
-          if (asked.length === 0) continue;
-          await wake(
-            transaction,
-            row,
-            asked.map((question) => [question, answer]),
-            answer.now,
-          );
-          woken.push(row.id);
-        }
+      for (let from = 0; from < ids.length; from += atOnce) {
+        const rows = await lock(transaction, ids.slice(from, from + atOnce));
+        const asked = await questionsOf(
+          transaction,
+          rows.map(({ id }) => id),
+        );
+        const byTurn = groupBy(
+          asked.filter(({ question_id }) => question_id === isIt),
+          ({ turn }) => turn,
+        );
+        const waking = rows.flatMap((row): Woken[] => {
+          const questions = byTurn.get(row.id);
+          return questions === undefined ? [] : [{ row, settled: questions.map((question) => [question, answer]) }];
+        });
+        if (waking.length > 0) await wake(transaction, waking, answer.now);
+        woken.push(...waking.map(({ row }) => row.id));
       }
       return woken;
     },
@@ -116,6 +142,16 @@ export function createTurnWaking({ db, reports, kind }: Database, onWoken: (id: 
       return settleAll(await missed.limit(limit).execute(), now);
     },
   };
+}
+
+function groupBy<Key, One>(all: readonly One[], keyOf: (one: One) => Key): Map<Key, One[]> {
+  const groups = new Map<Key, One[]>();
+  for (const one of all) {
+    const group = groups.get(keyOf(one));
+    if (group === undefined) groups.set(keyOf(one), [one]);
+    else group.push(one);
+  }
+  return groups;
 }
 
 /** What the queue knows of a question; undefined when it is still open. */

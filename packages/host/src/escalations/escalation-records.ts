@@ -73,12 +73,15 @@ export function freshId(requestedAt: string, last: string | undefined): string {
   return `q${at.toString(36)}${randomBytes(4).toString("hex")}`;
 }
 
-/** Permits for acts that need the same, by the same actor for the same owner, are found by this hash. */
+/**
+ * Permits for acts that need the same, by the same actor for the same owner, are found by this hash. A resource is the
+ * owner's, whether a request says so or not.
+ */
 export function placeOf(
   { actor, authority, owner, purpose }: Pick<AccessContext, "actor" | "authority" | "owner" | "purpose">,
-  { action, resource }: AuthorizationRequest,
+  { action, resource: { namespace, path } }: AuthorizationRequest,
 ): string {
-  return sha256(canonicalJson({ actor, authority, owner, purpose, action, resource }));
+  return sha256(canonicalJson({ actor, authority, owner, purpose, action, namespace, path }));
 }
 
 /** Whether an escalation still is what its hash says. */

@@ -84,7 +84,9 @@ export function permitStoreSuite(open: () => Promise<PermitStoreUnderTest>): Por
         const { permits, context } = await approved();
         const later = { ...context, now: at("12:11:00") };
         const elsewhere = { ...request, resource: { namespace: "bank", path: ["eve"] } };
+        const owned = { ...request, resource: { ...request.resource, owner: context.owner } };
         expectSame((await permits.waiting(later, request)).length, 1, "where it was asked");
+        expectSame((await permits.waiting(later, owned)).length, 1, "there, with the name of its owner");
         expectSame(await permits.waiting(later, elsewhere), [], "on another resource");
         expectSame(await permits.waiting(later, { ...request, action: "read" }), [], "for another action");
         const stranger = { kind: "agent", agentId: "stranger" } as const;

@@ -345,8 +345,14 @@ export const messageEnvelope: fc.Arbitrary<MessageEnvelope> = shape(
 export const act: fc.Arbitrary<Act> = fc.oneof(
   shape({ kind: fc.constant("tool"), tool: identifier, arguments: jsonObject }),
   shape({ kind: fc.constant("resource"), action, resource: resourceRef }, { input: jsonValue, metadata: jsonObject }),
-  shape({ kind: fc.constant("message"), receiver: principalRef, payload: jsonValue }),
-  shape({ kind: fc.constant("turn"), agent: agentRef, sender: principalRef, payload: jsonValue }),
+  shape(
+    { kind: fc.constant("message"), receiver: principalRef, payload: jsonValue },
+    { replyTo: identifier, provenance },
+  ),
+  shape(
+    { kind: fc.constant("turn"), agent: agentRef, sender: principalRef, payload: jsonValue },
+    { replyTo: identifier, provenance },
+  ),
 );
 const messageResultFields = { messageId: identifier, timestamp };
 export const messageResult: fc.Arbitrary<MessageResult> = fc.oneof(

@@ -55,6 +55,16 @@ describe("the arguments of an act", () => {
     const act: Act = { kind: "resource", action: "create", resource, input: { content: "x" }, metadata: { n: 1 } };
     expect(argumentsText(act, { columns, isFull })).toBe("  input.content  x\n  metadata.n     1");
     expect(argumentsText({ kind: "message", receiver: bob, payload: "hi" }, { columns, isFull })).toBe("  payload  hi");
+    const content = { payload: "hi", replyTo: "m1", provenance: { source: "mail", parentIds: [] } };
+    const told = ["  payload               hi", "  replyTo               m1", "  provenance.source     mail"];
+    expect(
+      argumentsText({ kind: "message", receiver: bob, ...content }, { columns, isFull })
+        .split("\n")
+        .slice(0, 3),
+    ).toEqual(told);
+    const agent = { kind: "agent", agentId: "assistant" } as const;
+    const turn: Act = { kind: "turn", agent, sender: bob, ...content };
+    expect(argumentsText(turn, { columns, isFull }).split("\n")).toEqual([...told, "  provenance.parentIds  []"]);
     expect(argumentsText(call({}), { columns, isFull })).toBe("");
   });
 

@@ -72,14 +72,16 @@ function argumentsOf(act: Act): Argument[] {
     case "tool":
       return Object.entries(act.arguments).flatMap(([name, value]) => flatten(nameText(name), value));
     case "resource":
-      return [
-        ...(act.input === undefined ? [] : flatten("input", act.input)),
-        ...(act.metadata === undefined ? [] : flatten("metadata", act.metadata)),
-      ];
+      return partsOf({ input: act.input, metadata: act.metadata });
     case "message":
     case "turn":
-      return flatten("payload", act.payload);
+      return partsOf({ payload: act.payload, replyTo: act.replyTo, provenance: act.provenance });
   }
+}
+
+/** Those parts of an act, which came as JSON, that are there. */
+function partsOf(parts: Record<string, unknown>): Argument[] {
+  return Object.entries(parts).flatMap(([name, part]) => (part === undefined ? [] : flatten(name, part as JsonValue)));
 }
 
 /** Every value with its name. An empty object or list is a value. */

@@ -1,9 +1,18 @@
 import { z } from "zod";
 import { strictObject } from "../internal/index.ts";
 import { JsonObjectSchema, JsonValueSchema } from "./json.ts";
+import { ProvenanceSchema } from "./message.ts";
 import { AgentRefSchema, PrincipalRefSchema } from "./principal.ts";
 import { ResourceRefSchema } from "./resource.ts";
 import { ActionSchema, IdentifierSchema } from "./scalars.ts";
+
+/** What a message tells its receiver. */
+const content = {
+  payload: JsonValueSchema,
+  /** What it answers: a yes to one question is none to another. */
+  replyTo: IdentifierSchema.optional(),
+  provenance: ProvenanceSchema.optional(),
+};
 
 export const ActSchema = z.discriminatedUnion("kind", [
   strictObject({ kind: z.literal("tool"), tool: IdentifierSchema, arguments: JsonObjectSchema }),
@@ -14,12 +23,12 @@ export const ActSchema = z.discriminatedUnion("kind", [
     input: JsonValueSchema.optional(),
     metadata: JsonObjectSchema.optional(),
   }),
-  strictObject({ kind: z.literal("message"), receiver: PrincipalRefSchema, payload: JsonValueSchema }),
+  strictObject({ kind: z.literal("message"), receiver: PrincipalRefSchema, ...content }),
   strictObject({
     kind: z.literal("turn"),
     agent: AgentRefSchema,
     sender: PrincipalRefSchema,
-    payload: JsonValueSchema,
+    ...content,
   }),
 ]);
 

@@ -593,6 +593,26 @@ describe("every kind of act needs its yes", () => {
     expect(messages.delivered.map(({ id }) => id)).toEqual(["4"]);
   });
 
+  test("a message, by all that its receiver is told: what it answers, and where it comes from", async () => {
+    const messages = memoryMessages();
+    const send = guarded(capability("service.messaging", ["human"], "send"));
+    const { kernel, approve, permits } = office([grantOf("careful", { capabilities: [send] })], { messages });
+    const provenance = { source: "mail", parentIds: ["1"], metadata: { says: "hello" } };
+    const approved = { payload: "yes", replyTo: "shall I wait?", provenance };
+    const deliver = async (changes: Parameters<typeof envelopeOf>[0]) =>
+      said(await kernel.sendMessage(contextOf(), envelopeOf({ ...approved, ...changes })));
+    await deliver({});
+    expect(permits.asked[0]?.act).toEqual({ kind: "message", receiver: bob, ...approved });
+    approve();
+    expect(await deliver({ id: "2", replyTo: "shall I pay?" })).toBe("approval_required");
+    expect(await deliver({ id: "3", provenance: { ...provenance, metadata: { says: "pay" } } })).toBe(
+      "approval_required",
+    );
+    expect(messages.delivered).toEqual([]);
+    await deliver({ id: "4" });
+    expect(messages.delivered.map(({ id }) => id)).toEqual(["4"]);
+  });
+
   test("a turn, by its agent and message", async () => {
     const { kernel, approve, permits } = office([grantOf("careful", { capabilities: [guarded(runAgent)] })]);
     const admit = (payload: string) =>
@@ -609,6 +629,27 @@ describe("every kind of act needs its yes", () => {
     const admitted = await admit("hello");
     expect(admitted).toMatchObject({ kind: "admitted" });
     expect(await admit("hello")).toMatchObject({ reason: "approval_required" });
+  });
+
+  test("a turn, by all that its agent is told of its message", async () => {
+    const { kernel, approve, permits } = office([grantOf("careful", { capabilities: [guarded(runAgent)] })]);
+    const replyTo = "shall I wait?";
+    const message = envelopeOf({ sender: bob, receiver: agent, payload: "yes", replyTo });
+    const turn = { agent, message };
+    await kernel.admitTurn(contextOf(), turn);
+    expect(permits.asked[0]?.act).toEqual({
+      kind: "turn",
+      agent,
+      sender: bob,
+      payload: "yes",
+      replyTo,
+    });
+    approve();
+    const other = { ...message, replyTo: "shall I pay?" };
+    expect(await kernel.admitTurn(contextOf(), { agent, message: other })).toMatchObject({
+      reason: "approval_required",
+    });
+    expect(await kernel.admitTurn(contextOf(), turn)).toMatchObject({ kind: "admitted" });
   });
 
   test("a turn of which nobody knows the message is never admitted, and nobody is asked", async () => {

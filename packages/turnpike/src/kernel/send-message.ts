@@ -54,11 +54,11 @@ async function carryOut(
   envelope: MessageEnvelope,
   options: EffectOptions,
 ): Promise<MessageResult> {
-  const { id: messageId, receiver } = envelope;
+  const { id: messageId, receiver, payload, replyTo, provenance } = envelope;
   if (!isFromContext(envelope, context)) return denied(envelope, context, "message_context_mismatch");
   const request = acceptRequest(context, capabilityToSend(envelope));
   const view = request && (await gate.view(context, options.signal));
-  const act = (): Act => ({ kind: "message", receiver, payload: envelope.payload });
+  const act = (): Act => ({ kind: "message", receiver, payload, replyTo, provenance });
   const subject = { context, request, view, facts: { messageId, receiver }, act };
   const decision = await authorizeEffect(gate.ports, subject, options);
   if (decision.kind === "deny") {

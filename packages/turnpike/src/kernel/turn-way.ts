@@ -44,7 +44,7 @@ export interface TurnRefusal {
 export interface TurnSubject {
   agent: AgentRef;
   /** Without it nobody can say yes to the turn. */
-  message?: Pick<MessageEnvelope, "sender" | "payload"> | undefined;
+  message?: Pick<MessageEnvelope, "sender" | "payload" | "replyTo" | "provenance"> | undefined;
 }
 
 /** On what a turn runs, or why it does not. */
@@ -66,17 +66,23 @@ export type Way =
 export async function letIn(
   gate: Gate,
   context: AccessContext,
-  { agent, message }: TurnSubject,
+  turn: TurnSubject,
   options: EffectOptions,
 ): Promise<Way> {
   const view = await gate.view(context, options.signal);
-  const request = acceptRequest(context, toRun(agent));
-  const act = message && ((): Act => ({ kind: "turn", agent, sender: message.sender, payload: message.payload }));
-  const decision = await authorizeEffect(gate.ports, { context, request, view, act }, options);
+  const request = acceptRequest(context, toRun(turn.agent));
+  const decision = await authorizeEffect(gate.ports, { context, request, view, act: actOf(turn) }, options);
   if (decision.kind === "deny")
     return { ...refused(decision.reason), ...(decision.details && { error: denialError(decision) }) };
   if (request === undefined || view === undefined) return refused("authority_unavailable");
   return { kind: "in", context, view, request, grant: decision.grant, since: momentOf(context), at: context.now };
+}
+
+/** The message as its agent is told it: a yes to a turn is to no other. */
+function actOf({ agent, message }: TurnSubject): (() => Act) | undefined {
+  if (message === undefined) return undefined;
+  const { sender, payload, replyTo, provenance } = message;
+  return () => ({ kind: "turn", agent, sender, payload, replyTo, provenance });
 }
 
 /** Looks whether a turn may go on: within what it was admitted with, or, after an answer, as a new one might. */

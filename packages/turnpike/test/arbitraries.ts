@@ -351,7 +351,7 @@ export const act: fc.Arbitrary<Act> = fc.oneof(
   ),
   shape(
     { kind: fc.constant("turn"), agent: agentRef, sender: principalRef, payload: jsonValue },
-    { replyTo: identifier, provenance },
+    { replyTo: identifier, provenance, state: jsonObject, metadata: jsonObject },
   ),
 );
 const messageResultFields = { messageId: identifier, timestamp };

@@ -63,8 +63,13 @@ describe("the arguments of an act", () => {
         .slice(0, 3),
     ).toEqual(told);
     const agent = { kind: "agent", agentId: "assistant" } as const;
-    const turn: Act = { kind: "turn", agent, sender: bob, ...content };
-    expect(argumentsText(turn, { columns, isFull }).split("\n")).toEqual([...told, "  provenance.parentIds  []"]);
+    const turn: Act = { kind: "turn", agent, sender: bob, ...content, state: { said: "no" }, metadata: { n: 1 } };
+    expect(argumentsText(turn, { columns, isFull }).split("\n")).toEqual([
+      ...told,
+      "  provenance.parentIds  []",
+      "  state.said            no",
+      "  metadata.n            1",
+    ]);
     expect(argumentsText(call({}), { columns, isFull })).toBe("");
   });
 

@@ -74,8 +74,11 @@ function argumentsOf(act: Act): Argument[] {
     case "resource":
       return partsOf({ input: act.input, metadata: act.metadata });
     case "message":
-    case "turn":
       return partsOf({ payload: act.payload, replyTo: act.replyTo, provenance: act.provenance });
+    case "turn": {
+      const { payload, replyTo, provenance, state, metadata } = act;
+      return partsOf({ payload, replyTo, provenance, state, metadata });
+    }
   }
 }
 

@@ -29,6 +29,8 @@ export const ActSchema = z.discriminatedUnion("kind", [
     agent: AgentRefSchema,
     sender: PrincipalRefSchema,
     ...content,
+    state: JsonObjectSchema.optional(),
+    metadata: JsonObjectSchema.optional(),
   }),
 ]);
 

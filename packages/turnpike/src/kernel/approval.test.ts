@@ -631,11 +631,11 @@ describe("every kind of act needs its yes", () => {
     expect(await admit("hello")).toMatchObject({ reason: "approval_required" });
   });
 
-  test("a turn, by all that its agent is told of its message", async () => {
+  test("a turn, by all that its agent is told: the message, its state and its metadata", async () => {
     const { kernel, approve, permits } = office([grantOf("careful", { capabilities: [guarded(runAgent)] })]);
-    const replyTo = "shall I wait?";
+    const [replyTo, state, metadata] = ["shall I wait?", { conversation: ["wait?"] }, { mode: "careful" }];
     const message = envelopeOf({ sender: bob, receiver: agent, payload: "yes", replyTo });
-    const turn = { agent, message };
+    const turn = { agent, message, state, metadata };
     await kernel.admitTurn(contextOf(), turn);
     expect(permits.asked[0]?.act).toEqual({
       kind: "turn",
@@ -643,12 +643,18 @@ describe("every kind of act needs its yes", () => {
       sender: bob,
       payload: "yes",
       replyTo,
+      state,
+      metadata,
     });
     approve();
-    const other = { ...message, replyTo: "shall I pay?" };
-    expect(await kernel.admitTurn(contextOf(), { agent, message: other })).toMatchObject({
-      reason: "approval_required",
-    });
+    for (const changed of [
+      { message: { ...message, replyTo: "shall I pay?" } },
+      { state: { conversation: ["pay?"] } },
+      { metadata: { mode: "bold" } },
+    ])
+      expect(await kernel.admitTurn(contextOf(), { ...turn, ...changed })).toMatchObject({
+        reason: "approval_required",
+      });
     expect(await kernel.admitTurn(contextOf(), turn)).toMatchObject({ kind: "admitted" });
   });
 

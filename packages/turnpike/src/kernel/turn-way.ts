@@ -4,6 +4,7 @@ import type {
   AgentRef,
   AuthorizationRequest,
   ErrorObject,
+  JsonObject,
   MessageEnvelope,
   ReasonCode,
 } from "../contracts/index.ts";
@@ -45,6 +46,9 @@ export interface TurnSubject {
   agent: AgentRef;
   /** Without it nobody can say yes to the turn. */
   message?: Pick<MessageEnvelope, "sender" | "payload" | "replyTo" | "provenance"> | undefined;
+  /** What else its runtime is handed. */
+  state?: JsonObject | undefined;
+  metadata?: JsonObject | undefined;
 }
 
 /** On what a turn runs, or why it does not. */
@@ -78,11 +82,11 @@ export async function letIn(
   return { kind: "in", context, view, request, grant: decision.grant, since: momentOf(context), at: context.now };
 }
 
-/** The message as its agent is told it: a yes to a turn is to no other. */
-function actOf({ agent, message }: TurnSubject): (() => Act) | undefined {
+/** All that the agent is told: a yes to a turn is to nothing else. */
+function actOf({ agent, message, state, metadata }: TurnSubject): (() => Act) | undefined {
   if (message === undefined) return undefined;
   const { sender, payload, replyTo, provenance } = message;
-  return () => ({ kind: "turn", agent, sender, payload, replyTo, provenance });
+  return () => ({ kind: "turn", agent, sender, payload, replyTo, provenance, state, metadata });
 }
 
 /** Looks whether a turn may go on: within what it was admitted with, or, after an answer, as a new one might. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { alice, capability, deferred, grantOf } from "../../test/deployment.ts";
+import { alice, capability, deferred, grantOf, runAgent } from "../../test/deployment.ts";
 import { drivenBy, expectSound, journalWorld, key, outputs, resumable } from "../../test/journal-turns.ts";
 import {
   calling,
@@ -620,6 +620,23 @@ describe("with the kernel and people who answer", () => {
     });
     expect(idsOf()).toEqual(["write-1", "write-2"]);
     await expectSound(world.journal);
+  });
+
+  test("a yes to a turn is to all that its runtime is handed, with a journal and without", async () => {
+    const state = { conversation: ["shall I wait?"] };
+    const metadata = { mode: "careful" };
+    const running = grantOf("run", { capabilities: [{ ...runAgent, approval: "each" }] });
+    const { runtime } = drivenBy();
+    for (const worldOf of [turnWorldOf, journalWorld]) {
+      const permits = memoryPermits();
+      const world = worldOf(runtime, { permits, grants: [running] });
+      await world.run({ state, metadata });
+      expect(permits.asked[0]?.act).toMatchObject({ kind: "turn", state, metadata });
+      permits.approve("question-1", { by: "bob", at });
+      const other = { state: { conversation: ["shall I pay?"] }, metadata, executionId: "turn-2" };
+      expect(await world.run(other)).toMatchObject({ status: "denied", error: { code: "approval_required" } });
+      expect(await world.run({ state, metadata, executionId: "turn-3" })).toMatchObject({ status: "succeeded" });
+    }
   });
 
   test("a permit does not revive a grant that was revoked before the turn went on", async () => {

@@ -92,8 +92,9 @@ async function admit(executor: Executor, run: Run): Promise<Admitted> {
   deadline.signal.throwIfAborted();
   const mismatch = contextMismatch(request, context);
   if (mismatch !== undefined) return { kind: "refused", reason: mismatch };
-  const { agent, message } = request;
-  if (journal === undefined) return kernel.admitTurn(context, { agent, message, tools: offered }, deadline);
+  const { agent, message, state, metadata } = request;
+  const turn = { agent, message, state, metadata, tools: offered };
+  if (journal === undefined) return kernel.admitTurn(context, turn, deadline);
 
   const { pen, book, replay } = journal;
   if (run.goesOn) {
@@ -112,7 +113,7 @@ async function admit(executor: Executor, run: Run): Promise<Admitted> {
   const { signal } = deadline;
   const admission = await kernel.admitTurn(
     context,
-    { agent, message, tools: offered, goesOn: replay.earlier && { ...replay.earlier, began: beginningOf(pen.turn) } },
+    { ...turn, goesOn: replay.earlier && { ...replay.earlier, began: beginningOf(pen.turn) } },
     { signal, claim },
   );
   // With the end of a turn that was refused, or with what it was admitted with.

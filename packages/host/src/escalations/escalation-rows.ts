@@ -38,9 +38,13 @@ export function findRow(
     .executeTakeFirst();
 }
 
-/** A record as it is now: one that nobody answered in time is expired. */
+/** What an escalation is now: one that nobody answered in time is expired. */
+export function statusOf(row: Pick<EscalationRow, "status" | "expires_at">, now: string): EscalationRow["status"] {
+  return row.status === "pending" && row.expires_at <= now ? "expired" : row.status;
+}
+
+/** A record as it is now. */
 export function recordOf(row: Pick<EscalationRow, "status" | "expires_at" | "content">, now: string): EscalationRecord {
   const record = JSON.parse(row.content) as EscalationRecord;
-  const status = row.status === "pending" && row.expires_at <= now ? "expired" : row.status;
-  return deepFreeze({ ...record, status });
+  return deepFreeze({ ...record, status: statusOf(row, now) });
 }

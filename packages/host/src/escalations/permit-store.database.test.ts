@@ -90,6 +90,19 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
     expect(record).not.toHaveProperty("requestedAuthority");
   });
 
+  test("an act that waits is found by what its row says, however much its content is", async () => {
+    const own = await stores();
+    const namespaceId = newTenant();
+    const record = await askAct(own, namespaceId);
+    const { db } = await open();
+    // What cannot be read was not looked at.
+    await db.updateTable("escalations").set({ content: "{" }).where("id", "=", record.id).execute();
+    const found = (time: string) => own.permits.find(namespaceId, record.ask, at(time));
+    const question = { id: record.id, expiresAt: record.expiresAt };
+    expect(await found("12:30:00")).toEqual({ kind: "asked", question });
+    expect(await found("13:30:00")).toEqual({ kind: "refused", reason: "approval_expired" });
+  });
+
   test("questions about acts and requests for authority count together against what an actor may have open", async () => {
     const own = await stores({ openEscalations: 2 });
     const namespaceId = newTenant();

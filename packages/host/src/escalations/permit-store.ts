@@ -6,19 +6,19 @@ import { InstantSchema, type EscalationRecord } from "../management/index.ts";
 import type { Database } from "../storage/index.ts";
 import { createEscalationQueue, type QueueOptions } from "./escalation-queue.ts";
 import { actEscalation, placeOf } from "./escalation-records.ts";
-import { recordOf, type EscalationRow } from "./escalation-rows.ts";
+import { statusOf, type EscalationRow } from "./escalation-rows.ts";
 
 export interface PermitOptions extends QueueOptions {
   /** For how long a no counts, and that nobody answered in time. */
   refusalMs: number;
 }
 
-interface FoundRow extends Pick<EscalationRow, "status" | "expires_at" | "content"> {
+interface FoundRow extends Pick<EscalationRow, "id" | "status" | "expires_at" | "permit_expires_at" | "content"> {
   /** How often its permit was used; null when nobody tried. */
   used: number | null;
 }
 
-const foundRows = `select status, expires_at, content, uses.used from escalations
+const foundRows = `select escalations.id, status, expires_at, permit_expires_at, content, uses.used from escalations
   left join uses on uses.namespace_id = escalations.namespace_id
     and uses.grant_id = cast($3 as text) || escalations.id
   where escalations.namespace_id = $1`;
@@ -36,17 +36,18 @@ const permitSql = "select id from escalations where namespace_id = $1 and id = $
 export function createPermitStore(database: Database, ledger: Ledger, options: PermitOptions): PermitStore {
   const open = createEscalationQueue(database, options);
   const said = (row: FoundRow, now: string): PermitState | undefined => {
-    const record = recordOf(row, now);
-    const { status, decidedAt = record.requestedAt, expiresAt, permitExpiresAt } = record;
+    const { id, used, expires_at: expiresAt, permit_expires_at: permitExpiresAt } = row;
     const counts = (since: string): boolean => instantOf(now) < instantOf(since) + options.refusalMs;
-    switch (status) {
+    switch (statusOf(row, now)) {
       case "pending":
-        return { kind: "asked", question: { id: record.id, expiresAt } };
+        return { kind: "asked", question: { id, expiresAt } };
       case "approved":
-        if ((row.used ?? 0) > 0 || permitExpiresAt === undefined || permitExpiresAt <= now) return undefined;
-        return { kind: "permitted", permit: permitOf(record, permitExpiresAt) };
-      case "denied":
+        if ((used ?? 0) > 0 || permitExpiresAt === null || permitExpiresAt <= now) return undefined;
+        return { kind: "permitted", permit: permitOf(contentOf(row), permitExpiresAt) };
+      case "denied": {
+        const { requestedAt, decidedAt = requestedAt } = contentOf(row);
         return counts(decidedAt) ? { kind: "refused", reason: "approval_denied" } : undefined;
+      }
       case "expired":
         return counts(expiresAt) ? { kind: "refused", reason: "approval_expired" } : undefined;
     }
@@ -60,7 +61,7 @@ export function createPermitStore(database: Database, ledger: Ledger, options: P
       if (newest === undefined || state?.kind !== "asked" || before === undefined) return state;
       // Somebody may have asked at the moment of an answer. One that had lapsed by then does not come back, and neither does
       // a yes under another grant.
-      const { requestedAt, approval } = recordOf(newest, at);
+      const { requestedAt, approval } = contentOf(newest);
       const last = said(before, requestedAt > at ? requestedAt : at);
       const isOther = last?.kind === "permitted" && last.permit.grantId !== approval?.grantId;
       return last === undefined || isOther ? state : last;
@@ -69,10 +70,7 @@ export function createPermitStore(database: Database, ledger: Ledger, options: P
       const now = InstantSchema.parse(context.now);
       const parameters = [columnText(context.namespaceId), placeOf(context, request), permitPrefix, now];
       const rows = await database.read<FoundRow>(waitingSql, parameters);
-      return rows.map((row) => {
-        const record = recordOf(row, now);
-        return permitOf(record, record.permitExpiresAt ?? now);
-      });
+      return rows.map((row) => permitOf(contentOf(row), row.permit_expires_at ?? now));
     },
     async use(namespaceId, permitId) {
       const [permit] = await database.read(permitSql, [columnText(namespaceId), columnText(permitId)]);
@@ -83,6 +81,11 @@ export function createPermitStore(database: Database, ledger: Ledger, options: P
     },
     ask: (context, act) => open(actEscalation(context, act, options.keepMs)),
   };
+}
+
+/** Of an act of a megabyte this takes long: most of what is asked is in the columns. */
+function contentOf({ content }: FoundRow): EscalationRecord {
+  return JSON.parse(content) as EscalationRecord;
 }
 
 function permitOf({ id, approval, approvals = [] }: EscalationRecord, expiresAt: string): Permit {

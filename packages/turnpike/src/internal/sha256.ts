@@ -26,7 +26,15 @@ function padded(message: Uint8Array): DataView {
 function compress(state: Uint32Array, words: Uint32Array, bytes: DataView, offset: number): void {
   for (let place = 0; place < 64; place += 1)
     words[place] = place < 16 ? bytes.getUint32(offset + place * 4) : extend(words, place);
-  let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state;
+  // One by one: a list for each block of a megabyte would cost as much as the hash.
+  let a = at(state, 0);
+  let b = at(state, 1);
+  let c = at(state, 2);
+  let d = at(state, 3);
+  let e = at(state, 4);
+  let f = at(state, 5);
+  let g = at(state, 6);
+  let h = at(state, 7);
   for (let round = 0; round < 64; round += 1) {
     const choice = (e & f) ^ (~e & g);
     const majority = (a & b) ^ (a & c) ^ (b & c);
@@ -42,14 +50,22 @@ function compress(state: Uint32Array, words: Uint32Array, bytes: DataView, offse
     b = a;
     a = (one + other) | 0;
   }
-  [a, b, c, d, e, f, g, h].forEach((word, place) => (state[place] = at(state, place) + word));
+  state[0] = at(state, 0) + a;
+  state[1] = at(state, 1) + b;
+  state[2] = at(state, 2) + c;
+  state[3] = at(state, 3) + d;
+  state[4] = at(state, 4) + e;
+  state[5] = at(state, 5) + f;
+  state[6] = at(state, 6) + g;
+  state[7] = at(state, 7) + h;
 }
 
 function extend(words: Uint32Array, place: number): number {
-  const [near, far] = [at(words, place - 2), at(words, place - 15)];
+  const near = at(words, place - 2);
+  const far = at(words, place - 15);
   const small = rotate(far, 7) ^ rotate(far, 18) ^ (far >>> 3);
   const large = rotate(near, 17) ^ rotate(near, 19) ^ (near >>> 10);
-  return at(words, place - 16) + small + at(words, place - 7) + large;
+  return (at(words, place - 16) + small + at(words, place - 7) + large) | 0;
 }
 
 function rotate(word: number, by: number): number {

@@ -19,6 +19,12 @@ interface EscalationFilter {
   now: string;
 }
 
+/** Some of them, no further than to `downTo`. */
+interface EscalationPage extends EscalationFilter {
+  downTo?: string | undefined;
+  limit: number;
+}
+
 /** The escalations of every tenant. */
 export interface EscalationStore extends EscalationAnswers {
   /** How many different people have to approve an escalation. */
@@ -26,10 +32,9 @@ export interface EscalationStore extends EscalationAnswers {
   add(...escalation: Parameters<EscalationQueue["add"]>): Promise<"full" | Question>;
   find(namespaceId: string, id: string, now: string): Promise<EscalationRecord | undefined>;
   /** The newest first. */
-  list(
-    namespaceId: string,
-    filter: EscalationFilter & { downTo?: string | undefined; limit: number },
-  ): Promise<EscalationRecord[]>;
+  list(namespaceId: string, page: EscalationPage): Promise<EscalationRecord[]>;
+  /** The last escalation that fits into one page beside those before it: an act has up to a megabyte. Undefined when all fit. */
+  findSizeEnd(namespaceId: string, page: EscalationPage): Promise<string | undefined>;
   /**
    * The last escalation that one page of a list looks at, so that a page takes milliseconds however little fits: the next
    * one begins before it. Undefined when a page is filled or the list ends without looking at that much.
@@ -45,6 +50,8 @@ export interface EscalationOptions extends QueueOptions, AnswerOptions {}
 
 /** How many rows one page looks at. */
 const maxScanned = 10_000;
+/** How much one page holds, and the escalation that exceeds it. */
+const maxPageBytes = 4 * 1024 * 1024;
 
 /** Opens the queue. */
 export function createEscalationStore(
@@ -62,17 +69,18 @@ export function createEscalationStore(
       const row = await findRow(db, namespaceId, id);
       return row && recordOf(row, now);
     },
-    async list(namespaceId, { downTo, limit, ...filter }) {
-      const { status, now } = filter;
-      let rows = served(reports, namespaceId, filter).selectAll().limit(limit);
-      if (downTo !== undefined) rows = rows.where("id", ">=", downTo);
-      if (status === "pending") rows = rows.where("expires_at", ">", now);
-      // An expression is no column: the planner leaves the index of states alone and follows the order of the list.
-      if (status === "expired")
-        rows = rows.where(
-          sql<boolean>`(status || '' = 'expired' or (status || '' = 'pending' and expires_at <= ${now}))`,
-        );
-      return (await rows.execute()).map((row) => recordOf(row, now));
+    async list(namespaceId, page) {
+      const rows = await pageOf(reports, namespaceId, page).selectAll().execute();
+      return rows.map((row) => recordOf(row, page.now));
+    },
+    async findSizeEnd(namespaceId, page) {
+      const size = sql<number>`octet_length(content)`.as("size");
+      let bytes = 0;
+      for (const row of await pageOf(reports, namespaceId, page).select(["id", size]).execute()) {
+        bytes += Number(row.size);
+        if (bytes > maxPageBytes) return row.id;
+      }
+      return undefined;
     },
     async findScanEnd(namespaceId, filter) {
       if (filter.status !== "pending" && filter.status !== "expired") return undefined;
@@ -93,6 +101,18 @@ export function createEscalationStore(
       return Number(count);
     },
   };
+}
+
+/** The rows of a page. */
+function pageOf(db: Pick<Transaction<Schema>, "selectFrom">, namespaceId: string, page: EscalationPage) {
+  const { status, now, downTo, limit } = page;
+  let rows = served(db, namespaceId, page).limit(limit);
+  if (downTo !== undefined) rows = rows.where("id", ">=", downTo);
+  if (status === "pending") rows = rows.where("expires_at", ">", now);
+  // An expression is no column: the planner leaves the index of states alone and follows the order of the list.
+  if (status === "expired")
+    rows = rows.where(sql<boolean>`(status || '' = 'expired' or (status || '' = 'pending' and expires_at <= ${now}))`);
+  return rows;
 }
 
 /** The rows that an index finds, in its order. Those that expired unanswered may be pending still: they are in no one state. */

@@ -8,6 +8,7 @@ import {
   officeTime,
   oona,
   openOffice,
+  readPages,
   stateOf,
   type Office,
   type OfficeOptions,
@@ -206,6 +207,22 @@ describe.each(databaseKinds)("operators and acts that need a yes on %s", (kind) 
       const { body } = await adminApi.post<Shown>(`${path}/approve`, about(record));
       expect((await show(adminApi, record)).body).toEqual(body);
     });
+  });
+
+  test("a list of large acts comes in pages of a few megabytes, and none is left out", async () => {
+    const adminApi = await office();
+    const namespaceId = newTenant();
+    const asked: string[] = [];
+    for (let number = 0; number < 9; number += 1) {
+      const act = { kind: "tool", tool: "bank.pay", arguments: { number, text: "x".repeat(1_000_000) } } as const;
+      asked.unshift((await askAct(adminApi.stores, namespaceId, { act })).id);
+    }
+    for (const status of ["pending", undefined]) {
+      const query = { namespaceId, limit: 200, ...(status && { status }) };
+      const pages = await readPages<{ escalations: EscalationRecord[]; cursor?: string }>(adminApi, path, query);
+      expect(pages.flatMap(({ escalations }) => escalations.map(({ id }) => id)).toSorted()).toEqual(asked.toSorted());
+      expect(pages.map(({ escalations }) => escalations.length)).toEqual([5, 4]);
+    }
   });
 
   test("no grant is issued or derived under the name of a permit", async () => {

@@ -38,7 +38,9 @@ export function escalationOperations({
         };
       }
       const filter = { status, before: cursor, now };
-      const downTo = await escalations.findScanEnd(namespaceId, filter);
+      const scanEnd = await escalations.findScanEnd(namespaceId, filter);
+      const sizeEnd = await escalations.findSizeEnd(namespaceId, { ...filter, downTo: scanEnd, limit: limit + 1 });
+      const downTo = sizeEnd ?? scanEnd;
       const { items, next } = await paginate(
         limit,
         (most) => escalations.list(namespaceId, { ...filter, downTo, limit: most }),

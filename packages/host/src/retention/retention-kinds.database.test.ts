@@ -21,8 +21,9 @@ import { retentionKinds, RetentionSettingsSchema } from "./retention-kinds.ts";
 
 const future = "2999-01-01T00:00:00.000Z";
 
-function kindsOf(database: Database, settings: object = {}) {
+function kindsOf(database: Database, settings: object = {}, refusalMinutes = 60) {
   const config = {
+    escalations: { refusalMinutes },
     replay: { keepResultsDays: 7, keepReadsHours: 1 },
     retention: RetentionSettingsSchema.parse(settings),
   };
@@ -146,6 +147,14 @@ describe.each(databaseKinds)("on %s", (kind) => {
     expect(await remove(database, "escalations", "2026-01-05T12:00:00.000Z")).toBe(2);
     const left = await stores.escalations.list("acme", { limit: 10, now: "2026-01-05T13:00:00.000Z" });
     expect(left.map(({ id, status }) => [id, status])).toEqual([[open.id, "pending"]]);
+  });
+
+  test("an escalation is kept as long as a no counts, whatever else is said", async () => {
+    const database = await openFresh(kind);
+    const keptDays = (refusalMinutes: number) =>
+      (kindsOf(database, { escalationsDays: 1 }, refusalMinutes).find(({ name }) => name === "escalations")?.keepMs ??
+        0) / 86_400_000;
+    expect([keptDays(60), keptDays(3 * 24 * 60)]).toEqual([1, 3]);
   });
 
   test("what was counted of a permit goes with its escalation and not before, in its tenant alone", async () => {

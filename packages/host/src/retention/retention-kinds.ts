@@ -20,6 +20,7 @@ export const RetentionSettingsSchema = z.strictObject({
 interface Settings {
   replay: { keepResultsDays: number; keepReadsHours: number };
   retention: z.infer<typeof RetentionSettingsSchema>;
+  escalations: { refusalMinutes: number };
 }
 
 /** One kind of row, and how long it is kept. */
@@ -30,12 +31,13 @@ export interface RetentionKind {
   removeSome(before: string, most: number): Promise<number>;
 }
 
-const hourMs = 3_600_000;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
 /** Everything that is kept for a time. */
 export function retentionKinds(
-  { replay, retention }: Settings,
+  { replay, retention, escalations: { refusalMinutes } }: Settings,
   database: Database,
   { forgetResults }: Pick<ReplayStore, "forgetResults">,
 ): RetentionKind[] {
@@ -69,7 +71,8 @@ export function retentionKinds(
     },
     {
       name: "escalations",
-      keepMs: retention.escalationsDays * dayMs,
+      // A no that is gone would not count any more.
+      keepMs: Math.max(retention.escalationsDays * dayMs, refusalMinutes * minuteMs),
       removeSome: (before, most) => removeOldEscalations(database, before, most),
     },
     {

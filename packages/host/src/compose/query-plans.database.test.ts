@@ -180,7 +180,7 @@ const calls: Row[] = [
   {
     name: "permits that wait to be used",
     run: ({ permits }) => permits.waiting(context(), request),
-    plan: ["escalations_permits", "sorted", "uses_pkey"],
+    plan: ["escalations_by_ask", "escalations_permits", "sorted", "uses_pkey"],
   },
   {
     name: "the use of a permit",

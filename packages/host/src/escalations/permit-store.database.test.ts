@@ -161,6 +161,19 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
       }
     });
 
+    test("a permit waits until the question is answered, too: the answer given last counts", async () => {
+      const own = await stores();
+      const namespaceId = newTenant();
+      const waits = (time: string) =>
+        own.permits.waiting(context({ namespaceId, now: at(time) }), payment).then((permits) => permits.length);
+      const first = await askAct(own, namespaceId);
+      await own.escalations.approve(answerTo(first, at("12:01:00")), { expiresAt: at("20:00:00") });
+      const second = await askAct(own, namespaceId, {}, { now: at("12:01:00") });
+      expect(await waits("12:02:00")).toBe(1);
+      await own.escalations.deny(answerTo(second, at("12:03:00")), "No.");
+      expect([await kindAt(own, namespaceId, "12:04:00"), await waits("12:04:00")]).toEqual(["refused", 0]);
+    });
+
     test("under another grant, the question counts: a yes is for its grant alone", async () => {
       const own = await stores();
       const namespaceId = newTenant();

@@ -308,6 +308,7 @@ const escalationPages =
   async ({ escalations }: Stores) => {
     for (const before of [undefined, "q5"]) {
       const downTo = await escalations.findScanEnd(tenant, { status, now, before });
+      await escalations.findSizeEnd(tenant, { status, now, before, downTo, limit: 9 });
       await escalations.list(tenant, { status, now, before, downTo, limit: 9 });
     }
   };

@@ -152,7 +152,7 @@ function readFile(file: string | undefined): Record<string, unknown> {
 
 /** The settings in the environment: `TURNPIKE_LISTEN_PORT` is `listen.port`. An unknown `TURNPIKE_` name is a mistake. */
 function settingsIn(env: NodeJS.ProcessEnv): Settings {
-  const known = new Map([...settingTypes().keys()].map((key) => [environmentName(key), key]));
+  const known = new Map(settingKeys().map((key) => [environmentName(key), key]));
   const settings: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {
     if (!name.startsWith("TURNPIKE_") || value === undefined || notSettings.has(name)) continue;
@@ -174,6 +174,11 @@ function unknownVariable(name: string, known: Iterable<string>): string {
 
 /** Variables of the command itself. */
 const notSettings = new Set(["TURNPIKE_ADMIN_TOKEN", "TURNPIKE_TOKEN"]);
+
+/** The dotted key of every setting that takes a single value. */
+export function settingKeys(): string[] {
+  return [...settingTypes().keys()];
+}
 
 /** The name of a setting in the environment. */
 export function environmentName(key: string): string {

@@ -117,7 +117,7 @@ function bodyOf(type: NotifyEvent, timestamp: string, data: object): string {
 function escalationData(record: EscalationRecord, consoleUrl: string): object {
   const { namespaceId, id, executionId, requester, ask, approval, status, requestedAt, expiresAt } = record;
   const { decidedAt, decidedBy, approvals, permitExpiresAt } = record;
-  const base = consoleUrl.replace(/\/+$/, "");
+  const base = consoleUrl.endsWith("/") ? consoleUrl.slice(0, -1) : consoleUrl;
   return {
     tenant: namespaceId,
     escalationId: id,

@@ -13,8 +13,9 @@ beforeEach(() => {
   vi.spyOn(Math, "random").mockReturnValue(1);
 });
 afterEach(() => {
-  vi.useRealTimers();
+  // In this order: what was spied on in between is a timer of the test's, and would come back behind the real one.
   vi.restoreAllMocks();
+  vi.useRealTimers();
 });
 
 const streamType = "text/event-stream";

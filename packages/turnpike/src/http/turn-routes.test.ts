@@ -330,13 +330,13 @@ describe("cancelling a turn", () => {
     expect(world.turn.pen.stop.aborted).toBe(true);
   });
 
-  test("answers 202 while it waits, and somebody may end it then", async () => {
+  test("answers 202 while it waits: it runs again, for somebody to end it", async () => {
     const world = await startedWorld();
     await world.turn.wait();
     expect(world.journal.unfinished()).toEqual([]);
     expect(await answered(world, "POST", "/v1/turns/turn-1/cancel")).toMatchObject({
       status: 202,
-      body: { status: "waiting" },
+      body: { status: "running" },
     });
     expect(world.journal.unfinished()).toEqual([keyOf("turn-1")]);
   });

@@ -73,6 +73,17 @@ async function countRows({ db }: Database, namespaceId: string): Promise<Record<
   return counts;
 }
 
+/** A question that a turn of the tenant waits for. */
+async function putQuestion({ db }: Database, namespaceId: string): Promise<void> {
+  const { id } = await db
+    .selectFrom("turns")
+    .select("id")
+    .where("namespace_id", "=", namespaceId)
+    .executeTakeFirstOrThrow();
+  const row = { turn: id, place: 0, namespace_id: namespaceId, question_id: "q", expires_at: "9999", content: "{}" };
+  await db.insertInto("turn_questions").values(row).execute();
+}
+
 async function countEntries({ db }: Database): Promise<number> {
   return (await db.selectFrom("turn_entries").select("turn").execute()).length;
 }
@@ -101,7 +112,10 @@ describe.each(databaseKinds)("deleting a tenant on %s", (kind) => {
     const beside = newTenant();
     const token = await fill(office, "gone");
     await fill(office, beside);
-    for (const namespaceId of ["gone", beside]) await putMessage(database, namespaceId);
+    for (const namespaceId of ["gone", beside]) {
+      await putMessage(database, namespaceId);
+      await putQuestion(database, namespaceId);
+    }
     const [others, words] = [await countRows(database, beside), await countWords(database)];
     const entries = await countEntries(database);
     expect(Object.keys(others).toSorted()).toEqual(await tablesToFill(database));

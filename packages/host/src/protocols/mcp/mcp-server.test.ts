@@ -86,6 +86,26 @@ for (const mode of ["legacy", "auto"] as const) {
       });
     }
 
+    test("is told where the question is when its call needs a person's yes", async () => {
+      const details = { escalationId: "q1", requestHash: "0".repeat(64), expiresAt: now };
+      const error = { code: "approval_required", message: "It needs a yes.", retryable: true, details };
+      const asking = servedWorld({
+        changeApi: (api) => ({
+          ...api,
+          invokeTool: (_context, { id: callId, tool }) =>
+            Promise.resolve({ status: "denied", callId, tool, completedAt: now, error }),
+        }),
+      });
+      const client = await connect(asking);
+      const text =
+        "denied (approval_required): It needs a yes. A person has been asked (q1). Call again with exactly the same arguments after the yes.";
+      expect(await client.callTool({ name: "notes.read", arguments: { note: "a" } })).toMatchObject({
+        isError: true,
+        content: [{ type: "text", text }],
+        structuredContent: { status: "denied", error },
+      });
+    });
+
     test("loses at the next call what was revoked before it", async () => {
       const world = servedWorld();
       const client = await connect(world);

@@ -1,5 +1,5 @@
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
-import type { AccessContext, JsonObject, ToolDescriptor, ToolResult } from "turnpike/contracts";
+import type { AccessContext, ErrorObject, JsonObject, ToolDescriptor, ToolResult } from "turnpike/contracts";
 import type { ServiceApi, ServiceApiCallOptions } from "turnpike/http";
 import { toPublicError, type PublicError } from "./public-error.ts";
 
@@ -58,11 +58,22 @@ function toCallResult(result: ToolResult): CallToolResult {
 }
 
 /** Models read the text and programs read the structure, so the code is in both. */
-function refusal(status: "denied" | "failed", { code, message, retryable }: PublicError): CallToolResult {
-  const error = { code, message, ...(retryable !== undefined && { retryable }) };
+function refusal(
+  status: "denied" | "failed",
+  { code, message, retryable, details }: PublicError & Pick<ErrorObject, "details">,
+): CallToolResult {
+  const error = { code, message, ...(retryable !== undefined && { retryable }), ...(details && { details }) };
   return {
     isError: true,
-    content: [{ type: "text", text: `${status} (${code}): ${message}` }],
+    content: [{ type: "text", text: `${status} (${code}): ${message}${nextStep(details)}` }],
     structuredContent: { status, error },
   };
+}
+
+/** What a model can do about a call that waits for a person's yes. */
+function nextStep(details: JsonObject | undefined): string {
+  const asked = details?.["escalationId"];
+  return typeof asked === "string"
+    ? ` A person has been asked (${asked}). Call again with exactly the same arguments after the yes.`
+    : "";
 }

@@ -68,9 +68,9 @@ describe("the configuration", () => {
     expect(load([webhook("https://example.com/")]).notify.webhooks).toMatchObject([{ url: "https://example.com/" }]);
   });
 
-  test("is shown without the query of a webhook's URL", () => {
-    const shown = withoutSecrets(load([webhook(`https://example.com/hook?token=${marker}`)]));
-    expect(shown.notify.webhooks).toMatchObject([{ url: "https://example.com/hook?***", secretEnv }]);
+  test("is shown without path and query of a webhook's URL", () => {
+    const shown = withoutSecrets(load([webhook(`https://example.com/hook/${marker}?token=${marker}`)]));
+    expect(shown.notify.webhooks).toMatchObject([{ url: "https://example.com/***", secretEnv }]);
     expect(JSON.stringify(shown)).not.toContain(marker);
   });
 

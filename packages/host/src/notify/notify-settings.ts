@@ -54,8 +54,14 @@ export function hrefOf({ url }: { url: string }): string {
   return URL.canParse(url) ? new URL(url).href : url;
 }
 
-/** The settings without what may be a secret: the query of a URL is hidden. */
+/** The settings without what may be a secret: path and query of a URL are hidden. */
 export function withoutNotifySecrets(settings: NotifySettings): NotifySettings {
-  const webhooks = settings.webhooks.map((webhook) => ({ ...webhook, url: webhook.url.replace(/\?.*/s, "?***") }));
+  const webhooks = settings.webhooks.map((webhook) => ({ ...webhook, url: shownUrl(hrefOf(webhook)) }));
   return { ...settings, webhooks };
+}
+
+/** A URL as logs and people see it: a receiver's path may be as good as its secret. */
+export function shownUrl(href: string): string {
+  const { origin, pathname, search } = new URL(href);
+  return pathname === "/" && search === "" ? origin : `${origin}/***`;
 }

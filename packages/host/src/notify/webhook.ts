@@ -1,13 +1,13 @@
 import { createHmac, createSecretKey, type KeyObject } from "node:crypto";
 import { ConfigError, sha256 } from "../base/index.ts";
-import { hrefOf, type NotifyEvent, type NotifySettings } from "./notify-settings.ts";
+import { hrefOf, shownUrl, type NotifyEvent, type NotifySettings } from "./notify-settings.ts";
 
 /** Somebody who is told what happens. */
 export interface Webhook {
   /** The hash of the URL, under which the outbox keeps its messages. */
   readonly key: string;
   readonly url: string;
-  /** The URL without its query, for the log. */
+  /** What the log may say of the URL. */
   readonly shown: string;
   readonly secret: KeyObject;
   readonly events: ReadonlySet<NotifyEvent>;
@@ -30,9 +30,8 @@ export function openWebhooks({ webhooks }: NotifySettings, env: NodeJS.ProcessEn
     if (bytes.length < minSecretBytes)
       throw problem(`holds a secret of less than ${minSecretBytes} bytes. Make a longer one`);
     const url = hrefOf({ url: given });
-    const { origin, pathname } = new URL(url);
     const secret = createSecretKey(bytes);
-    return { key: sha256(url), url, shown: `${origin}${pathname}`, secret, events: new Set(events), isGone: false };
+    return { key: sha256(url), url, shown: shownUrl(url), secret, events: new Set(events), isGone: false };
   });
 }
 

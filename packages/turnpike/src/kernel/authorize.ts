@@ -83,7 +83,7 @@ export function authorizeEffect(
   const approval = new ActApproval(ports, subject, call);
   if (ports.ledger !== undefined) return decideInLedger(ports, ports.ledger, subject, approval, call);
   const decided = decideAndRecord(ports, subject, consume, call, approval);
-  return decided instanceof Promise ? askIfLacking(decided, approval) : decided;
+  return decided instanceof Promise ? decided.then((decision) => askIfLacking(decision, approval)) : decided;
 }
 
 /** Hands all that a decision may come to to the ledger, which takes the use and keeps the event in one step. */
@@ -109,11 +109,10 @@ async function decideInLedger(
     call,
   );
   const { decision } = (place === undefined ? undefined : choices[place]) ?? { decision: deny("audit_unavailable") };
-  return decision.kind === "deny" && decision.lacks !== undefined ? approval.ask(decision) : decision;
+  return askIfLacking(decision, approval);
 }
 
-async function askIfLacking(deciding: Promise<Decision>, approval: ActApproval): Promise<Decision> {
-  const decision = await deciding;
+function askIfLacking(decision: Decision, approval: ActApproval): Decision | Promise<Decision> {
   return decision.kind === "deny" && decision.lacks !== undefined ? approval.ask(decision) : decision;
 }
 

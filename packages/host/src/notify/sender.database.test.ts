@@ -10,7 +10,7 @@ import { openStores } from "../compose/stores.ts";
 import { createMetrics } from "../observe/index.ts";
 import type { Database } from "../storage/index.ts";
 import { createNotices } from "./notices.ts";
-import { NotifySettingsSchema, shownUrl } from "./notify-settings.ts";
+import { NotifySettingsSchema } from "./notify-settings.ts";
 import { openOutbox } from "./outbox.ts";
 import { createSender, retryMs, type SenderOptions } from "./sender.ts";
 import { openWebhooks } from "./webhook.ts";
@@ -182,7 +182,7 @@ describe.each(databaseKinds)("a webhook on %s", (kind) => {
     expect(more).toEqual([]);
     expect(second).toEqual({ ...first, timestamp: (first?.timestamp ?? 0) + 5 });
     expect(second?.isSigned).toBe(true);
-    expect(failures(host)[0]?.facts).toMatchObject({ webhook: shownUrl(receiver.url), attempts: 1, status: 500 });
+    expect(failures(host)[0]?.facts).toMatchObject({ webhook: withoutPath(receiver.url), attempts: 1, status: 500 });
     expect([await host.counted("failed"), await host.counted("sent")]).toEqual([1, 1]);
   });
 
@@ -318,7 +318,7 @@ describe.each(databaseKinds)("a webhook on %s", (kind) => {
     await eventually(() => expect(host.log.said).toHaveLength(1));
     expect(host.log.said[0]).toMatchObject({
       level: "error",
-      facts: { webhook: shownUrl(receiver.url), status: 410, dropped: 3 },
+      facts: { webhook: withoutPath(receiver.url), status: 410, dropped: 3 },
     });
     await host.ask("four");
     expect(await host.outbox.count()).toBe(0);
@@ -542,3 +542,8 @@ test("attempts come at longer and longer times, up to an hour, and never all at 
   expect([1, 2, 3, 10, 11, 60].map((attempts) => retryMs(attempts, 1) / 1000)).toEqual([4, 8, 16, 2048, 3600, 3600]);
   expect([1, 60].map((attempts) => retryMs(attempts, 0) / 1000)).toEqual([2, 1800]);
 });
+
+/** The URL of a receiver as the log may show it. */
+function withoutPath(url: string): string {
+  return url.replace("/hook", "/***");
+}

@@ -8,7 +8,7 @@ import { makeFolder, type HostProcess } from "../support/host-process.ts";
 
 /** More on demand: `TURNPIKE_KILLS=1000 npx vitest run --project e2e tests/host/approvals.test.ts`. */
 const kills = Number(process.env["TURNPIKE_KILLS"] ?? 20);
-const share = { sqlite: Math.ceil(kills / 5), postgres: Math.ceil(kills / 20) };
+const share = { sqlite: Math.ceil(kills / 3), postgres: Math.ceil(kills / 10) };
 
 interface Result {
   status: string;

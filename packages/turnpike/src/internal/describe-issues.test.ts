@@ -117,6 +117,12 @@ for (const { name, schema, value, message } of [
     message: "(root): expected 2 or more characters",
   },
   {
+    name: "a bound that is not allowed itself",
+    schema: z.strictObject({ amount: z.number().positive(), share: z.number().lt(1) }),
+    value: { amount: 0, share: 1 },
+    message: "/amount: expected more than 0; /share: expected less than 1",
+  },
+  {
     name: "a key with a slash",
     schema: TurnOptionsSchema,
     value: { "a/b": 1 },

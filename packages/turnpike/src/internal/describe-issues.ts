@@ -55,8 +55,10 @@ export function describeExpectation(issue: z.core.$ZodIssue): string {
     case "invalid_value":
       return oneOf(issue.values);
     case "too_small":
+      if (issue.inclusive === false) return `expected more than ${issue.minimum}`;
       return `expected ${issue.minimum} or more${unit(issue.origin)}`;
     case "too_big":
+      if (issue.inclusive === false) return `expected less than ${issue.maximum}`;
       return `expected at most ${issue.maximum}${unit(issue.origin)}`;
     case "unrecognized_keys":
       return "expected no such key";

@@ -140,9 +140,9 @@ export function noteTool(changes: Partial<ToolHandler> & { name?: string } = {})
     requirement: (_context, args) => needs("notes", noteOf(args)),
     ...parts,
     calls,
-    invoke(context, call, signal) {
+    invoke(context, call, signal, reportProgress) {
       calls.push(call);
-      if (parts.invoke !== undefined) return parts.invoke(context, call, signal);
+      if (parts.invoke !== undefined) return parts.invoke(context, call, signal, reportProgress);
       return Promise.resolve({
         status: "succeeded",
         callId: call.id,

@@ -33,6 +33,7 @@ export type {
   ResourceProvider,
   ToolHandler,
   ToolNamespaceSettingsStore,
+  ToolProgress,
   ToolProvider,
   UsageStore,
 } from "./ports.ts";

@@ -25,6 +25,7 @@ import { carryOutEffect, readResult, type EffectOptions } from "./effect.ts";
 import { denialError, errorObject } from "./kernel-error.ts";
 import { hiddenBecause } from "./list-tools.ts";
 import { isWithinCeiling } from "./match.ts";
+import type { ToolProgress } from "./ports.ts";
 import { InvalidToolOutputError, invokeHandler, ToolError } from "./tool.ts";
 import { isUnavailable, type Tool, type ToolCatalog } from "./tool-catalog.ts";
 
@@ -43,6 +44,9 @@ interface Outcome {
   result: ToolResult;
   metadata?: JsonObject;
 }
+
+/** How many characters of a tool's words about its progress are handed on. */
+const maxProgressText = 4096;
 
 /** For a tool that no grant makes visible: nothing was decided, but the operator learns what each grant lacks. */
 const unseen = deny("no_matching_grant");
@@ -191,8 +195,11 @@ async function run(
   call: ToolCall,
   options: EffectOptions,
 ): Promise<ToolResult> {
-  const invoke = (limited: LazySignal): Promise<unknown> => invokeHandler(tool.handler, context, call, limited);
+  const progress = options.onProgress && openProgress(options.onProgress);
+  const invoke = (limited: LazySignal): Promise<unknown> =>
+    invokeHandler(tool.handler, context, call, limited, progress?.report);
   const end = await carryOutEffect(ports, options, invoke, tool.descriptor.readWrite);
+  progress?.close();
   if (end.kind === "returned") return checkResult(ports, call, context, end.value);
   const { error, message } = end;
   try {
@@ -203,6 +210,25 @@ async function run(
     reportPortError(ports, unreadable, { port: "tools", id: call.tool });
   }
   return failed(call, context, "tool_execution_failed", message);
+}
+
+/** Hands on what a tool reports that is progress, until it has ended: nobody waits any more then. */
+function openProgress(onProgress: EffectOptions["onProgress"] & {}): { report: typeof onProgress; close(): void } {
+  let isOpen = true;
+  return {
+    report(said) {
+      quietly(() => (isOpen ? onProgress(readProgress(said)) : undefined));
+    },
+    close: () => void (isOpen = false),
+  };
+}
+
+/** Throws when a tool reported something else than progress. */
+function readProgress({ progress, total, message }: ToolProgress): ToolProgress {
+  if (!Number.isFinite(progress) || !(total === undefined || Number.isFinite(total)))
+    throw new TypeError("No progress.");
+  const words = typeof message === "string" ? { message: message.slice(0, maxProgressText) } : {};
+  return { progress, ...(total !== undefined && { total }), ...words };
 }
 
 /** A tool's result if it is one, and of this very call. */

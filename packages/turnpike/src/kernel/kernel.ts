@@ -107,8 +107,8 @@ export function createKernel(options: KernelOptions): Kernel {
 }
 
 function effectOptions(options: CallOptions | undefined): EffectOptions {
-  const { onEffect, host, claim } = options ?? {};
-  return { signal: signalOf(options), onEffect, host, claim };
+  const { onEffect, onProgress, host, claim } = options ?? {};
+  return { signal: signalOf(options), onEffect, onProgress, host, claim };
 }
 
 function signalOf(options: CallOptions | undefined): AbortSignal {

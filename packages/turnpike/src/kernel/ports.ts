@@ -60,6 +60,13 @@ export interface ToolNamespaceSettingsStore {
   applyUpdate(context: AccessContext, update: NamespaceUpdate, signal: AbortSignal): Promise<readonly string[]>;
 }
 
+/** How far a call has come, as its tool says. */
+export interface ToolProgress {
+  progress: number;
+  total?: number | undefined;
+  message?: string | undefined;
+}
+
 /** One tool. Its methods are called on the object itself. */
 export interface ToolHandler {
   /** A frozen one is a promise that it never changes: it is read once. */
@@ -68,8 +75,13 @@ export interface ToolHandler {
   parse(args: JsonObject): JsonObject;
   /** What this call needs, within `descriptor.requiredCapability`; absent: exactly that. */
   requirement?(context: AccessContext, args: JsonObject): AuthorizationRequest;
-  /** Carries the call out; only ever called after a decision that allows it. */
-  invoke(context: AccessContext, call: ToolCall, signal: AbortSignal): Promise<ToolResult>;
+  /** Carries the call out; only ever called after a decision that allows it. What it reports is for whoever waits. */
+  invoke(
+    context: AccessContext,
+    call: ToolCall,
+    signal: AbortSignal,
+    reportProgress?: (progress: ToolProgress) => void,
+  ): Promise<ToolResult>;
 }
 
 /** Tools that depend on who asks, each named `<namespace>.<name>` in one of the declared namespaces. */
@@ -242,6 +254,8 @@ export interface CallOptions {
    * tool that says that it only reads.
    */
   onEffect?: ((effect: "read" | "write") => void) | undefined;
+  /** Told what a tool reports while it runs. Nobody waits for it, and nothing is kept. */
+  onProgress?: ((progress: ToolProgress) => void) | undefined;
   /** Whatever a host's own layers around the operations want to know of the request; it is handed on as it is. */
   host?: unknown;
   /** What such a layer wants kept together with the first thing that the call keeps; ports that keep something get it. */

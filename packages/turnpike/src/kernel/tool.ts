@@ -20,7 +20,7 @@ import {
   markAccepted,
   type LazySignal,
 } from "../internal/index.ts";
-import type { ToolHandler } from "./ports.ts";
+import type { ToolHandler, ToolProgress } from "./ports.ts";
 
 /** Thrown by a tool to fail a call with a code and words meant for the caller. Any other error stays inside. */
 export class ToolError extends Error {
@@ -52,6 +52,8 @@ export interface ToolRun {
   context: AccessContext;
   call: ToolCall;
   signal: AbortSignal;
+  /** Tells whoever waits how far the call has come. */
+  reportProgress(progress: ToolProgress): void;
 }
 
 /** A tool as its author writes it down. */
@@ -86,8 +88,9 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType = z
     const result = { status: "succeeded", callId, tool, completedAt: currentTimestamp(), output: taken.value } as const;
     return markAccepted(ToolResultSchema, result);
   };
-  const invoke: ToolHandler["invoke"] = (context, call, signal) => carryOut({ context, call, signal });
-  lazyInvokes.set(invoke, (context, call, signal) => carryOut(new LazyRun(context, call, signal)));
+  const invoke: ToolHandler["invoke"] = (context, call, signal, reportProgress = ignore) =>
+    carryOut({ context, call, signal, reportProgress });
+  lazyInvokes.set(invoke, (context, call, signal, report) => carryOut(new LazyRun(context, call, signal, report)));
   return {
     descriptor: describeTool(definition),
     parse(args) {
@@ -102,7 +105,11 @@ export function defineTool<Input extends z.ZodType, Output extends z.ZodType = z
   };
 }
 
-type LazyInvoke = (context: AccessContext, call: ToolCall, signal: LazySignal) => Promise<ToolResult>;
+type Report = (progress: ToolProgress) => void;
+type LazyInvoke = (context: AccessContext, call: ToolCall, signal: LazySignal, report: Report) => Promise<ToolResult>;
+
+/** For calls whose progress nobody wants to know. */
+const ignore: Report = () => {};
 
 /** How tools that were defined here are called without a signal that they may never look at, by their `invoke`. */
 const lazyInvokes = new WeakMap<ToolHandler["invoke"], LazyInvoke>();
@@ -113,9 +120,10 @@ export function invokeHandler(
   context: AccessContext,
   call: ToolCall,
   signal: LazySignal,
+  report: Report = ignore,
 ): Promise<ToolResult> {
   const invokeLazily = lazyInvokes.get(handler.invoke);
-  return invokeLazily?.(context, call, signal) ?? handler.invoke(context, call, signal.get());
+  return invokeLazily?.(context, call, signal, report) ?? handler.invoke(context, call, signal.get(), report);
 }
 
 /** A run whose signal is made when it is first looked at. */
@@ -123,11 +131,13 @@ class LazyRun implements ToolRun {
   readonly context: AccessContext;
   readonly call: ToolCall;
   declare readonly signal: AbortSignal;
+  readonly reportProgress: Report;
   readonly #signal: LazySignal;
 
-  constructor(context: AccessContext, call: ToolCall, signal: LazySignal) {
+  constructor(context: AccessContext, call: ToolCall, signal: LazySignal, report: Report) {
     this.context = context;
     this.call = call;
+    this.reportProgress = report;
     this.#signal = signal;
     Object.defineProperty(this, "signal", LazyRun.#ownSignal);
   }

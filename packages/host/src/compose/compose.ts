@@ -120,6 +120,7 @@ async function wire(
     log,
     tools,
     providers: pool.providers,
+    resources: pool.resources,
     limits: config.tools,
   });
   const turnsWith = (plugin: RuntimePlugin): TurnExecutionPort =>
@@ -222,7 +223,7 @@ async function wire(
   const front = createFront({
     protocols: [
       serveProtocol(adminProtocol(services, operators, [metricsPage(metrics)])),
-      serveProtocol(mcpProtocol({ api, resolveContext, version })),
+      serveProtocol(mcpProtocol({ api, resolveContext, offers: pool.offers, version })),
       serveProtocol(serviceProtocol(api, resolveContext, pages, stores.turns)),
     ],
     log,

@@ -1,4 +1,11 @@
-import { createKernel, type AccessGuard, type Kernel, type ToolHandler, type ToolProvider } from "turnpike/kernel";
+import {
+  createKernel,
+  type AccessGuard,
+  type Kernel,
+  type ResourceProvider,
+  type ToolHandler,
+  type ToolProvider,
+} from "turnpike/kernel";
 import { escalationTool } from "turnpike/runtime";
 import type { Config } from "./config.ts";
 import { type FileServices, fileProvider, fileTools } from "../files/index.ts";
@@ -22,15 +29,17 @@ export interface HostKernelOptions {
   log: Log;
   tools: readonly ToolHandler[];
   providers: readonly ToolProvider[];
+  resources: readonly ResourceProvider[];
   /** How long a tool call may take, and how much it may return. */
   limits: Config["tools"];
 }
 
 /** The kernel on the host's stores, with the host's own tools and resources; and the known tool namespaces. */
-export function createHostKernel({ stores, access, metrics, log, tools, providers, limits }: HostKernelOptions): {
+export function createHostKernel(options: HostKernelOptions): {
   kernel: Kernel;
   toolNamespaces: string[];
 } {
+  const { stores, access, metrics, log, tools, providers, resources, limits } = options;
   const fileServices: FileServices = { files: stores.files, covers: (act, request) => kernel.covers(act, request) };
   const offered = [escalationTool(), ...fileTools(fileServices), ...messageTools(stores.messages), ...tools];
   const kernel: Kernel = createKernel({
@@ -45,7 +54,7 @@ export function createHostKernel({ stores, access, metrics, log, tools, provider
     messages: messageTransport(stores.messages),
     tools: offered,
     toolProviders: providers,
-    resources: [fileProvider(fileServices)],
+    resources: [fileProvider(fileServices), ...resources],
     toolTimeoutMs: limits.timeoutMs,
     maxToolOutputBytes: limits.outputBytes,
     onPortError: (error, failure) => log.error({ ...failure, ...portErrorFacts(error, failure) }, "port failed"),

@@ -1,5 +1,5 @@
 import { principalKey, type DiscoveryContext } from "turnpike/contracts";
-import type { ToolProvider } from "turnpike/kernel";
+import type { ResourceProvider, ToolProvider } from "turnpike/kernel";
 import { ConfigError } from "../base/index.ts";
 import { foreignErrorFacts, type Log } from "../observe/index.ts";
 import { openHttpChannel } from "./http-channel.ts";
@@ -8,12 +8,20 @@ import { createReconnectingClient, type ReconnectingClient } from "./reconnectin
 import type { McpConfig, McpServerConfig } from "./mcp-config.ts";
 import { openMcpConnection, type McpConnection, type McpRoute } from "./mcp-connection.ts";
 import { createMcpProvider, type LeftOut } from "./mcp-provider.ts";
+import type { ServerOffer } from "./server-offer.ts";
 import type { StandardErrorLine } from "./standard-error.ts";
 import { openStdioChannel } from "./stdio-channel.ts";
 
 /** The MCP servers of a host: one provider and one connection each, shared by everybody it is offered to. */
 export interface McpPool {
   providers: readonly ToolProvider[];
+  /** Where the resources and prompts of the servers are read and used: one resource namespace a server. */
+  resources: readonly ResourceProvider[];
+  /**
+   * What the servers have besides tools: those that are offered to this context, and whose namespace it has on. A server
+   * that does not answer is left out.
+   */
+  offers(context: DiscoveryContext, signal: AbortSignal): Promise<readonly ServerOffer[]>;
   /** True for the namespace of a server that is not offered to this context. */
   isHidden(namespace: string, context: DiscoveryContext): boolean;
   /** Ends every connection and every process. */
@@ -59,6 +67,8 @@ export function createMcpPool(
   const byNamespace = new Map(servers.map((server) => [server.provider.id, server]));
   return {
     providers: servers.map(({ provider }) => provider),
+    resources: [],
+    offers: () => Promise.resolve([]),
     isHidden: (namespace, context) => byNamespace.get(namespace)?.isOfferedTo(context) === false,
     close: async () => void (await Promise.all(servers.map(({ client }) => client.close()))),
   };

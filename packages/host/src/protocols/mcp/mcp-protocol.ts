@@ -7,6 +7,7 @@ import { JsonValueSchema, type DiscoveryContext } from "turnpike/contracts";
 import { acceptContext, readJsonBody, ServiceHttpError, type BodySource, type ServiceApi } from "turnpike/http";
 import type { ContextResolver } from "../../access/index.ts";
 import type { IncomingRequest, Protocol } from "../../front/index.ts";
+import type { McpPool } from "../../mcp-servers/index.ts";
 import { createMcpServer } from "./mcp-server.ts";
 
 /** Where MCP clients are served. */
@@ -17,6 +18,8 @@ export interface McpProtocolOptions {
   api: ServiceApi;
   /** Authenticates the request and builds the context it acts in, for each request anew. */
   resolveContext: ContextResolver;
+  /** What governed servers have besides tools. */
+  offers?: McpPool["offers"];
   version: string;
 }
 

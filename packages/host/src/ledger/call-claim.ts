@@ -124,8 +124,8 @@ export async function recordEvent(ledger: Ledger, event: AuditEvent, call: CallO
 export function createDecisionLedger(ledger: Ledger): DecisionLedger {
   return {
     async decide(choices, call) {
-      const alternatives = choices.map(({ use, permit, event }): Alternative => ({
-        uses: [...(use === undefined ? [] : [grantUse(use)]), ...(permit === undefined ? [] : [permitUse(permit)])],
+      const alternatives = choices.map(({ uses = [], permit, event }): Alternative => ({
+        uses: [...uses.map(grantUse), ...(permit === undefined ? [] : [permitUse(permit)])],
         entries: [entryOf(event)],
         isRefusal: event.outcome === "denied",
       }));

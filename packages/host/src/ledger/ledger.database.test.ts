@@ -169,7 +169,7 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
       decisions.decide(
         [
           {
-            use: { namespaceId, grantId: "grant", maxUses: 9 },
+            uses: [{ namespaceId, grantId: "grant", maxUses: 9 }],
             permit: { namespaceId, id: "q1" },
             event: eventOf("allowed", "allowed"),
           },

@@ -420,7 +420,7 @@ describe("with a ledger", () => {
     return {
       events,
       async decide(choices) {
-        for (const [place, { use, permit, event }] of choices.entries()) {
+        for (const [place, { uses: [use] = [], permit, event }] of choices.entries()) {
           if (permit !== undefined && !(await permits.use(permit.namespaceId, permit.id))) continue;
           if (use !== undefined && !(await usage.consume(use.namespaceId, use.grantId, use.maxUses))) continue;
           events.push(event);

@@ -18,7 +18,7 @@ import { ActApproval, type ActToDecide } from "./approval.ts";
 import { choose, decide, deny, type Choice, type Decision } from "./decide.ts";
 import { denialMetadata } from "./diagnose.ts";
 import type { Approver } from "./permits.ts";
-import type { CallOptions, DecisionChoice, DecisionLedger } from "./ports.ts";
+import type { CallOptions, DecisionChoice, DecisionLedger, GrantUse } from "./ports.ts";
 import { requiredAuthority } from "./required-authority.ts";
 import { consume, peek, type Spend } from "./spend.ts";
 
@@ -102,7 +102,7 @@ async function decideInLedger(
     ledger,
     choices.map(({ decision, use, permit }) => {
       const choice: DecisionChoice = { event: auditEvent(subject.context, factsOf(subject, decision, approval)) };
-      if (use !== undefined) choice.use = useOf(use);
+      if (use !== undefined) choice.uses = [useOf(use)];
       if (permit !== undefined) choice.permit = { namespaceId, id: permit.id };
       return choice;
     }),
@@ -116,7 +116,7 @@ function askIfLacking(decision: Decision, approval: ActApproval): Decision | Pro
   return decision.kind === "deny" && decision.lacks !== undefined ? approval.ask(decision) : decision;
 }
 
-function useOf({ grant: { namespaceId, id: grantId }, maxUses = 0 }: CompiledGrant): DecisionChoice["use"] & {} {
+function useOf({ grant: { namespaceId, id: grantId }, maxUses = 0 }: CompiledGrant): GrantUse {
   return { namespaceId, grantId, maxUses };
 }
 

@@ -13,8 +13,10 @@ function memoryLedger(usage: UsageStore = memoryUsage()) {
     async decide(choices, call) {
       asked.push(choices);
       calls.push(call);
-      for (const [place, { use, event }] of choices.entries()) {
-        if (use !== undefined && !(await usage.consume(use.namespaceId, use.grantId, use.maxUses))) continue;
+      for (const [place, { uses = [], event }] of choices.entries()) {
+        const counts = await Promise.all(uses.map(({ namespaceId, grantId }) => usage.used(namespaceId, grantId)));
+        if (!uses.every(({ maxUses }, one) => (counts[one] ?? 0) < maxUses)) continue;
+        for (const { namespaceId, grantId, maxUses } of uses) await usage.consume(namespaceId, grantId, maxUses);
         events.push(event);
         return place;
       }
@@ -80,12 +82,12 @@ describe("a kernel whose uses and trail are one ledger", () => {
     await kernel.invokeTool(contextOf(), read);
     expect(asked).toMatchObject([
       [
-        { use: { namespaceId: "demo", grantId: "a", maxUses: 3 }, event: { outcome: "allowed", grantId: "a" } },
-        { use: { namespaceId: "demo", grantId: "b", maxUses: 5 }, event: { outcome: "allowed", grantId: "b" } },
+        { uses: [{ namespaceId: "demo", grantId: "a", maxUses: 3 }], event: { outcome: "allowed", grantId: "a" } },
+        { uses: [{ namespaceId: "demo", grantId: "b", maxUses: 5 }], event: { outcome: "allowed", grantId: "b" } },
         { event: { outcome: "denied", reason: "grant_exhausted" } },
       ],
     ]);
-    expect(asked[0]?.[2]).not.toHaveProperty("use");
+    expect(asked[0]?.[2]).not.toHaveProperty("uses");
   });
 
   test("asks only the usage store when nothing is carried out", async () => {

@@ -22,6 +22,7 @@ export type {
   EscalationQueue,
   GrantScope,
   GrantSource,
+  GrantUse,
   HostPolicy,
   KernelOptions,
   MessageTransport,

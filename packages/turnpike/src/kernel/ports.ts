@@ -171,10 +171,17 @@ export interface AuditSink {
   record(event: AuditEvent, call?: CallOptions): Promise<void>;
 }
 
+/** One use of a bounded grant. */
+export interface GrantUse {
+  namespaceId: string;
+  grantId: string;
+  maxUses: number;
+}
+
 /** One way in which a decision can come out. */
 export interface DecisionChoice {
-  /** The use that it takes: it can be chosen only while fewer than `maxUses` are counted. */
-  use?: { namespaceId: string; grantId: string; maxUses: number };
+  /** The uses that it takes, each of another grant: it can be chosen only while fewer than `maxUses` are counted of each. */
+  uses?: readonly GrantUse[];
   /** The permit that it uses: it can be chosen only while nobody has used it. */
   permit?: { namespaceId: string; id: string };
   /** What the trail says when it is chosen. */
@@ -184,8 +191,9 @@ export interface DecisionChoice {
 /** Takes uses and keeps decisions in one step, for a host that has both in one place. */
 export interface DecisionLedger {
   /**
-   * Keeps the event of the first choice whose use and permit are left, takes both with it, and resolves with its place. The
-   * last one takes neither. Throw when nothing was kept: nothing happens then.
+   * Keeps the event of the first choice whose uses and permit are all left, takes all of them with it, and resolves with its
+   * place; of a choice that is not kept nothing is taken. The last one takes nothing. Throw when nothing was kept: nothing
+   * happens then.
    */
   decide(choices: readonly DecisionChoice[], call: CallOptions): Promise<number>;
 }

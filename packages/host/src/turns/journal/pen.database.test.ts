@@ -47,14 +47,14 @@ describe.each(databaseKinds)("the pen of a run on %s", (kind) => {
     const journal = openJournal(database);
     const pen = await beginTurn(journal, turnToBegin(tenant, "turn"));
     const eventOf = (id: string, outcome: AuditEvent["outcome"]) => auditEvent(id, { namespaceId: tenant, outcome });
-    const use = { namespaceId: tenant, grantId: "g", maxUses: 5 };
+    const uses = [{ namespaceId: tenant, grantId: "g", maxUses: 5 }];
     return {
       tenant,
       journal,
       pen,
       decide: (claim: unknown) =>
         createDecisionLedger(journal.ledger).decide(
-          [{ use, event: eventOf("allowed", "allowed") }, { event: eventOf("exhausted", "denied") }],
+          [{ uses, event: eventOf("allowed", "allowed") }, { event: eventOf("exhausted", "denied") }],
           { claim },
         ),
       refuse: (claim: unknown) =>

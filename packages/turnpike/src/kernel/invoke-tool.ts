@@ -1,10 +1,8 @@
 import {
-  AuthorizationRequestSchema,
   ToolCallSchema,
   ToolResultSchema,
   type AccessContext,
   type Act,
-  type AuthorizationRequest,
   type ErrorCode,
   type ErrorObject,
   type JsonObject,
@@ -12,7 +10,7 @@ import {
   type ToolDescriptor,
   type ToolResult,
 } from "../contracts/index.ts";
-import { accept, check, checkJsonObject, quietly, type LazySignal } from "../internal/index.ts";
+import { accept, quietly, type LazySignal } from "../internal/index.ts";
 import { recordOutcome, type AuditFacts } from "./audit.ts";
 import { authorizeEffect, type Gate } from "./authorize.ts";
 import { acceptContext } from "./context.ts";
@@ -24,8 +22,8 @@ import { denialMetadata } from "./diagnose.ts";
 import { carryOutEffect, readResult, type EffectOptions } from "./effect.ts";
 import { denialError, errorObject } from "./kernel-error.ts";
 import { hiddenBecause } from "./list-tools.ts";
-import { isWithinCeiling } from "./match.ts";
 import type { ToolProgress } from "./ports.ts";
+import { prepareCall } from "./prepare-call.ts";
 import { InvalidToolOutputError, invokeHandler, ToolError } from "./tool.ts";
 import { isUnavailable, type Tool, type ToolCatalog } from "./tool-catalog.ts";
 
@@ -114,7 +112,7 @@ async function carryOut(
     return { result: denied(call, context, "tool_unavailable"), metadata };
   }
 
-  const prepared = prepare(ports, tool, context, call);
+  const prepared = prepareCall(ports, tool, context, call);
   if (!prepared.ok) return { result: failed(call, context, prepared.code, prepared.message) };
   const facts = { tool: call.tool, operationId: call.id };
   const act = (): Act => ({ kind: "tool", tool: call.tool, arguments: prepared.args });
@@ -132,59 +130,6 @@ async function carryOut(
   const { id, tool: name, requestedAt, traceId } = call;
   const allowed = withBasis({ id, tool: name, arguments: prepared.args, requestedAt, traceId }, basis);
   return { result: await run(ports, tool, context, allowed, options) };
-}
-
-type Prepared =
-  | { ok: true; args: JsonObject; requirement: AuthorizationRequest }
-  | { ok: false; code: ErrorCode; message?: string };
-
-/** The arguments as the tool parsed them, and exactly what the call needs. */
-function prepare(ports: Ports, tool: Tool, context: AccessContext, call: ToolCall): Prepared {
-  const { ceiling, handler } = tool;
-  let parsed: unknown;
-  try {
-    parsed = handler.parse(call.arguments);
-  } catch (error) {
-    const message = refusalOf(error);
-    if (message === undefined) return misbehaved(ports, call, "invalid_tool_arguments", error);
-    return { ok: false, code: "invalid_tool_arguments", message };
-  }
-  const args = checkJsonObject(parsed);
-  if (!args.ok) {
-    const error = new TypeError(`No JSON was parsed: ${args.message}`);
-    return misbehaved(ports, call, "invalid_tool_arguments", error, parsed);
-  }
-
-  let required: unknown;
-  try {
-    if (handler.requirement === undefined) return { ok: true, args: args.value, requirement: ceiling };
-    required = handler.requirement(context, args.value);
-  } catch (error) {
-    return misbehaved(ports, call, "tool_requirement_resolution_failed", error);
-  }
-  const requirement = check(AuthorizationRequestSchema, required);
-  if (!requirement.ok)
-    return misbehaved(ports, call, "invalid_tool_requirement", new TypeError(requirement.message), required);
-  if (!isWithinCeiling(requirement.value, ceiling, context.owner)) {
-    const error = new RangeError("The requirement exceeds the declared capability.");
-    return misbehaved(ports, call, "invalid_tool_requirement", error);
-  }
-  return { ok: true, args: args.value, requirement: requirement.value };
-}
-
-function misbehaved(ports: Ports, call: ToolCall, code: ErrorCode, error: unknown, returned?: unknown): Prepared {
-  quietly(() => returned);
-  reportPortError(ports, error, { port: "tools", id: call.tool });
-  return { ok: false, code };
-}
-
-/** The words of a `ToolError`; undefined for any other error, and for one that throws when it is looked at. */
-function refusalOf(error: unknown): string | undefined {
-  try {
-    return error instanceof ToolError ? error.message : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** INVARIANT: nothing is thrown once the handler was called, because its effect may have happened. */

@@ -80,12 +80,15 @@ export class ActApproval implements Approver {
 
   /**
    * A denial with where the yes is to be had that it lacks. Somebody is asked for it unless they are asked already; that is on
-   * the trail first.
+   * the trail first. Of an act that needs several things `request` is the one that is denied.
    */
-  async ask(denial: Decision & { kind: "deny" }): Promise<Decision> {
+  async ask(
+    denial: Decision & { kind: "deny" },
+    request: AuthorizationRequest | undefined = this.#subject.request,
+  ): Promise<Decision> {
     const { lacks } = denial;
     const { permits } = this.#ports;
-    const { context, request, facts } = this.#subject;
+    const { context, facts } = this.#subject;
     const [hash, act] = [this.hash, this.#act];
     if (
       lacks === undefined ||

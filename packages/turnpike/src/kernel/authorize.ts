@@ -116,7 +116,7 @@ function askIfLacking(decision: Decision, approval: ActApproval): Decision | Pro
   return decision.kind === "deny" && decision.lacks !== undefined ? approval.ask(decision) : decision;
 }
 
-function useOf({ grant: { namespaceId, id: grantId }, maxUses = 0 }: CompiledGrant): GrantUse {
+export function useOf({ grant: { namespaceId, id: grantId }, maxUses = 0 }: CompiledGrant): GrantUse {
   return { namespaceId, grantId, maxUses };
 }
 
@@ -158,7 +158,7 @@ async function recordDecision(
   return isRecorded ? decision : deny("audit_unavailable");
 }
 
-function factsOf(
+export function factsOf(
   { context, request, view, facts }: DecisionSubject,
   decision: Decision,
   approval: ActApproval | undefined,

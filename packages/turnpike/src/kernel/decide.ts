@@ -51,7 +51,7 @@ export interface DecisionInput {
 const noFindings: ReadonlyMap<CompiledGrant, Finding> = new Map();
 
 /** A denial that looked at no grant. */
-export function deny(reason: Exclude<ReasonCode, "allowed">): Decision {
+export function deny(reason: Exclude<ReasonCode, "allowed">): Decision & { kind: "deny" } {
   return { kind: "deny", reason, findings: noFindings };
 }
 
@@ -111,8 +111,14 @@ export interface Choice {
   permit?: Permit;
 }
 
+/** What the choices of a decision are made of. */
+export interface ChoiceInput extends Omit<DecisionInput, "spend"> {
+  /** Looks at the uses of bounded grants, so that those that are spent already are no choice. Else nobody looks before. */
+  look?: Spend["look"];
+}
+
 /** What a decision comes to, in order: the first of which everything is left counts, and the last needs nothing. */
-export function choose(input: Omit<DecisionInput, "spend">): Choice[] | Promise<Choice[]> {
+export function choose(input: ChoiceInput): Choice[] | Promise<Choice[]> {
   const { view, request, moment } = input;
   const covering = candidates(view, request, moment);
   const decided = decideAtOnce(input, covering);
@@ -122,11 +128,14 @@ export function choose(input: Omit<DecisionInput, "spend">): Choice[] | Promise<
   return chooseEach(input, { covering, guarded });
 }
 
-async function chooseEach(input: Omit<DecisionInput, "spend">, { covering, guarded }: Candidates): Promise<Choice[]> {
+async function chooseEach(input: ChoiceInput, { covering, guarded }: Candidates): Promise<Choice[]> {
+  const { ports, look, signal } = input;
   const choices: Choice[] = [];
   const seen = openExamination(input);
   for (const grant of covering) {
     const finding = await examine(input, grant, seen);
+    if (finding.refusal === undefined && grant.maxUses !== undefined)
+      finding.refusal = await look?.(ports, grant, signal);
     seen.findings.set(grant, finding);
     if (finding.refusal !== undefined) continue;
     const decision = allow(input, grant, asOf(seen));
@@ -136,7 +145,7 @@ async function chooseEach(input: Omit<DecisionInput, "spend">, { covering, guard
     seen.findings.set(grant, { ...finding, refusal: "grant_exhausted" });
   }
   for (const grant of guarded) {
-    const found = await lookForPermit(input, grant, seen, peek.look);
+    const found = await lookForPermit(input, grant, seen, look ?? peek.look);
     if (found === undefined) continue;
     const { permit, chain } = found;
     seen.findings.set(grant, { chain, refusal: undefined });

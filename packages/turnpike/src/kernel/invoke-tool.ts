@@ -13,6 +13,7 @@ import {
 import { accept, quietly, type LazySignal } from "../internal/index.ts";
 import { recordOutcome, type AuditFacts } from "./audit.ts";
 import { authorizeEffect, type Gate } from "./authorize.ts";
+import { authorizeEvery } from "./authorize-every.ts";
 import { acceptContext } from "./context.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
 import { momentOf } from "./candidates.ts";
@@ -113,11 +114,15 @@ async function carryOut(
   }
 
   const prepared = prepareCall(ports, tool, context, call);
-  if (!prepared.ok) return { result: failed(call, context, prepared.code, prepared.message) };
+  if (prepared.kind === "failed") return { result: failed(call, context, prepared.code, prepared.message) };
+  if (prepared.kind === "denied") return { result: refusedBy(call, context, prepared.error) };
   const facts = { tool: call.tool, operationId: call.id };
   const act = (): Act => ({ kind: "tool", tool: call.tool, arguments: prepared.args });
-  const subject = { context, request: prepared.requirement, view, facts, act };
-  const decision = await authorizeEffect(ports, subject, options);
+  const { requirement: request, several } = prepared;
+  const decision =
+    several === undefined
+      ? await authorizeEffect(ports, { context, request, view, facts, act }, options)
+      : await authorizeEvery(ports, { context, requests: several, view, facts, act }, options);
   if (decision.kind === "deny") {
     if (decision.reason !== "audit_unavailable") return { result: refusedBy(call, context, denialError(decision)) };
     gate.onAuditOutage?.();

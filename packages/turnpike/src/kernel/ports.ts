@@ -73,8 +73,11 @@ export interface ToolHandler {
   descriptor: ToolDescriptor;
   /** The arguments as the tool will use them. Throw to refuse them; only a `ToolError`'s message reaches the caller. */
   parse(args: JsonObject): JsonObject;
-  /** What this call needs, within `descriptor.requiredCapability`; absent: exactly that. */
-  requirement?(context: AccessContext, args: JsonObject): AuthorizationRequest;
+  /**
+   * What this call needs, within `descriptor.requiredCapability`; absent: exactly that. Of 1 to 64 requirements each has to
+   * be covered. Throw a `ToolError` to deny the call.
+   */
+  requirement?(context: AccessContext, args: JsonObject): AuthorizationRequest | readonly AuthorizationRequest[];
   /** Carries the call out; only ever called after a decision that allows it. What it reports is for whoever waits. */
   invoke(
     context: AccessContext,

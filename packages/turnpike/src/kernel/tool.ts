@@ -22,7 +22,7 @@ import {
 } from "../internal/index.ts";
 import type { ToolHandler, ToolProgress } from "./ports.ts";
 
-/** Thrown by a tool to fail a call with a code and words meant for the caller. Any other error stays inside. */
+/** Thrown by a tool to fail a call, or to deny it before it runs, with a code and words meant for the caller. Any other error stays inside. */
 export class ToolError extends Error {
   override readonly name = "ToolError";
   readonly code: string;
@@ -66,10 +66,13 @@ export interface ToolDefinition<Input extends z.ZodType, Output extends z.ZodTyp
   readWrite: "read" | "write";
   input: Input;
   output?: Output;
-  /** What every call needs, or a ceiling and what one call needs within it. */
+  /** What every call needs, or a ceiling and what one call needs within it: one requirement, or each of up to 64. */
   requires:
     | AuthorizationRequest
-    | { ceiling: AuthorizationRequest; of(args: z.output<Input>, context: AccessContext): AuthorizationRequest };
+    | {
+        ceiling: AuthorizationRequest;
+        of(args: z.output<Input>, context: AccessContext): AuthorizationRequest | readonly AuthorizationRequest[];
+      };
   annotations?: ToolAnnotations;
   run(args: z.output<Input>, run: ToolRun): z.input<Output> | Promise<z.input<Output>>;
 }

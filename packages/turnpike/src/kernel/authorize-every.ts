@@ -1,0 +1,147 @@
+import type { AuthorizationRequest, ReasonCode } from "../contracts/index.ts";
+import type { CompiledGrant } from "./active.ts";
+import { ActApproval } from "./approval.ts";
+import { auditEvent, record, recordChoice, type AuditFacts } from "./audit.ts";
+import { factsOf, useOf, type DecisionSubject } from "./authorize.ts";
+import type { AuthorityView } from "./authority.ts";
+import type { Ports } from "./call-port.ts";
+import { momentOf } from "./candidates.ts";
+import { choose, deny, type Decision } from "./decide.ts";
+import { required, type Approver } from "./permits.ts";
+import type { CallOptions, DecisionChoice, DecisionLedger } from "./ports.ts";
+import { permitOf, plansFor, type Plan, type Plans, type Refused, type Requirement } from "./requirement-plans.ts";
+import { consume, peek, type Spend } from "./spend.ts";
+
+/** Requirements of one act: more than one, all within the ceiling of its tool, none of them twice. */
+export type Requirements = readonly [AuthorizationRequest, ...AuthorizationRequest[]];
+
+/** An act that needs several things. */
+export interface ActOfSeveral extends Omit<DecisionSubject, "request" | "view"> {
+  requests: Requirements;
+  view: AuthorityView;
+}
+
+type Call = CallOptions & { signal: AbortSignal };
+
+/** What people said is about the whole act, so it is looked up for all of its requirements together. */
+const nobody: Approver = { approve: () => Promise.resolve(required) };
+
+/**
+ * Decides for an execution that needs several things: each has to be covered, by whichever grant covers it alone. Every
+ * bounded grant among them loses one use. What needs a yes has to be covered by one grant, because a permit is for one.
+ */
+export async function authorizeEvery(ports: Ports, act: ActOfSeveral, call: Call): Promise<Decision> {
+  const { context, requests, view } = act;
+  const { signal } = call;
+  signal.throwIfAborted();
+  const [moment, look] = [momentOf(context), lookOnce()];
+  const requirements: Requirement[] = [];
+  for (const request of requests) {
+    const choices = await choose({ ports, view, context, request, moment, approver: nobody, signal, look });
+    requirements.push({ request, choices });
+  }
+  const approval = new ActApproval(ports, { ...act, request: requests[0] }, call);
+  const plans = await plansFor(requirements, approval);
+  const facts = (outcome: Plan | Refused): AuditFacts => factsAbout(act, outcome, approval);
+  const outcome =
+    ports.ledger === undefined
+      ? await takeAndRecord(ports, act, plans, facts, call)
+      : await takeInLedger(ports, ports.ledger, act, plans, facts, call);
+  if (outcome === undefined) return deny("audit_unavailable");
+  if (outcome.kind === "allow") return decisionOf(outcome, view);
+  const { decision, request } = outcome;
+  return decision.lacks === undefined ? decision : approval.ask(decision, request);
+}
+
+/** Looks at the uses of each grant once. */
+function lookOnce(): Spend["look"] {
+  const seen = new Map<string, ReturnType<Spend["look"]>>();
+  return (ports, grant, signal) => {
+    const known = seen.get(grant.grant.id) ?? peek.look(ports, grant, signal);
+    seen.set(grant.grant.id, known);
+    return known;
+  };
+}
+
+/** Hands all plans to the ledger, which takes what one of them needs and keeps its event in one step. */
+async function takeInLedger(
+  ports: Ports,
+  ledger: DecisionLedger,
+  { context }: ActOfSeveral,
+  { plans, end }: Plans,
+  facts: (outcome: Plan | Refused) => AuditFacts,
+  call: Call,
+): Promise<Plan | Refused | undefined> {
+  const outcomes = [...plans, end];
+  const choices = outcomes.map((outcome): DecisionChoice => {
+    const needs = outcome.kind === "allow" ? [...outcome.needs.values()] : [];
+    const uses = needs.filter((need) => need.permit === undefined).map(({ grant }) => useOf(grant));
+    const permit = needs.find((need) => need.permit !== undefined)?.permit;
+    return {
+      event: auditEvent(context, facts(outcome)),
+      ...(uses.length > 0 && { uses }),
+      ...(permit && { permit: { namespaceId: context.namespaceId, id: permit.id } }),
+    };
+  });
+  const place = await recordChoice(ports, ledger, choices, call);
+  return place === undefined ? undefined : outcomes[place];
+}
+
+async function takeAndRecord(
+  ports: Ports,
+  { context, requests }: ActOfSeveral,
+  plans: Plans,
+  facts: (outcome: Plan | Refused) => AuditFacts,
+  call: Call,
+): Promise<Plan | Refused | undefined> {
+  const taken = await takeOneByOne(ports, plans, call.signal);
+  const outcome: Plan | Refused =
+    typeof taken === "string" ? { kind: "deny", request: requests[0], decision: deny(taken) } : taken;
+  return (await record(ports, context, () => facts(outcome), call.signal, call)) ? outcome : undefined;
+}
+
+/** Takes what the first plan needs of which nothing is gone; nothing is taken twice. A reason when a store does not answer. */
+async function takeOneByOne(
+  ports: Ports,
+  { plans, end }: Plans,
+  signal: AbortSignal,
+): Promise<Plan | Refused | Exclude<ReasonCode, "allowed">> {
+  const taken = new Set<string>();
+  const gone = new Set<string>();
+  for (const plan of plans) {
+    for (const [name, { grant, permit }] of plan.needs) {
+      if (taken.has(name)) continue;
+      if ([...plan.needs.keys()].some((one) => gone.has(one))) break;
+      const refusal =
+        permit === undefined
+          ? await consume.use(ports, grant, signal)
+          : await consume.permit(ports, grant, permit, signal);
+      if (refusal === undefined) taken.add(name);
+      else if (refusal === "grant_exhausted" || refusal === "approval_required") gone.add(name);
+      else return refusal;
+    }
+    if ([...plan.needs.keys()].every((name) => taken.has(name))) return plan;
+  }
+  return end;
+}
+
+/** One event for all: the first requirement and its grant, and the others beside it; of a denial what is denied. */
+function factsAbout(act: ActOfSeveral, outcome: Plan | Refused, approval: ActApproval): AuditFacts {
+  if (outcome.kind === "deny") return factsOf({ ...act, request: outcome.request }, outcome.decision, approval);
+  const { requests, view } = act;
+  const facts = factsOf({ ...act, request: requests[0] }, decisionOf(outcome, view), approval);
+  const others = requests.map(({ resource: { path } }, place) => {
+    const { grant } = outcome.grants[place] as CompiledGrant;
+    return { path, grantId: grant.id };
+  });
+  const permit = permitOf(outcome)?.permit;
+  return { ...facts, metadata: { ...(permit && approval.usedOf(permit)), others: others.slice(1) } };
+}
+
+/** The decision about the first requirement stands for all. It has the permit only if that is its own grant's. */
+function decisionOf(plan: Plan, view: AuthorityView): Decision {
+  const grant = plan.grants[0] as CompiledGrant;
+  const used = permitOf(plan);
+  const permit = used?.grant.grant.id === grant.grant.id ? used.permit : undefined;
+  return { kind: "allow", grant, view, findings: new Map(), ...(permit && { permit }) };
+}

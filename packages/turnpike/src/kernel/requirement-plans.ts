@@ -1,0 +1,123 @@
+import type { AuthorizationRequest } from "../contracts/index.ts";
+import type { CompiledGrant } from "./active.ts";
+import type { Choice, Decision } from "./decide.ts";
+import type { Approver } from "./permits.ts";
+import type { Permit } from "./ports.ts";
+import type { Refusal } from "./refusal.ts";
+
+/** One requirement, and what its own decision may come to. */
+export interface Requirement {
+  request: AuthorizationRequest;
+  choices: readonly Choice[];
+}
+
+/** What an act uses up: a use of a bounded grant, or a person's yes to it under a grant. */
+export interface Need {
+  grant: CompiledGrant;
+  permit?: Permit;
+}
+
+/** A way in which everything is carried: the grant of each requirement, and what they use up together, by name. */
+export interface Plan {
+  kind: "allow";
+  grants: readonly CompiledGrant[];
+  needs: ReadonlyMap<string, Need>;
+}
+
+/** The first requirement that nothing carries, and why. */
+export interface Refused {
+  kind: "deny";
+  request: AuthorizationRequest;
+  decision: Decision & { kind: "deny" };
+}
+
+/** A plan is tried when something that those before it need is gone. The end needs nothing. */
+export interface Plans {
+  plans: readonly Plan[];
+  end: Plan | Refused;
+}
+
+/** So many plans lead to further ones: between looking and taking, few of the uses go. */
+const maxPlans = 16;
+
+/** Every way to carry all requirements, the best first, and what is left when nothing more can be used up. */
+export async function plansFor(requirements: readonly Requirement[], approver: Approver): Promise<Plans> {
+  const first = await planWithout(new Set(), requirements, approver);
+  if (first.kind === "deny" || first.needs.size === 0) return { plans: [], end: first };
+  const plans = [{ ...first, gone: new Set<string>() }];
+  for (const plan of plans) {
+    if (plans.length >= maxPlans) break;
+    for (const name of plan.needs.keys()) {
+      const gone = new Set([...plan.gone, name]);
+      const next = await planWithout(gone, requirements, approver);
+      if (next.kind === "allow") plans.push({ ...next, gone });
+    }
+  }
+  return { plans, end: await planWithout({ has: () => true }, requirements, approver) };
+}
+
+/** How everything is carried when these uses and permits are gone. */
+async function planWithout(
+  gone: Pick<ReadonlySet<string>, "has">,
+  requirements: readonly Requirement[],
+  approver: Approver,
+): Promise<Plan | Refused> {
+  const grants: (CompiledGrant | undefined)[] = [];
+  const uses = new Map<string, Need>();
+  const waiting: Refused[] = [];
+  for (const { request, choices } of requirements) {
+    // The last choice needs no use.
+    const { decision, use } = choices.find((one) => one.use === undefined || !gone.has(nameOf(one.use))) as Choice;
+    if (decision.kind === "deny" && decision.lacks === undefined) return { kind: "deny", request, decision };
+    if (decision.kind === "deny") waiting.push({ kind: "deny", request, decision });
+    grants.push(decision.kind === "allow" ? decision.grant : undefined);
+    if (use !== undefined) uses.set(nameOf(use), { grant: use });
+  }
+  const [first] = waiting;
+  if (first === undefined) return { kind: "allow", grants: grants as CompiledGrant[], needs: uses };
+
+  const { lacks: _each, ...denial } = first.decision;
+  let lacks: (typeof first.decision)["lacks"];
+  for (const grant of carriersOf(waiting)) {
+    if (grant.maxUses !== undefined && gone.has(nameOf(grant))) continue;
+    const said = await approver.approve(grant);
+    if (said.kind === "permitted" && !gone.has(nameOf(grant, said.permit))) {
+      const permit = [nameOf(grant, said.permit), { grant, permit: said.permit }] as const;
+      if (grant.maxUses !== undefined) uses.set(nameOf(grant), { grant });
+      // The permit goes first: a use without it would be spent for nothing.
+      return { kind: "allow", grants: grants.map((one) => one ?? grant), needs: new Map([permit, ...uses]) };
+    }
+    if (said.kind === "lacking" && said.refusal !== "approval_required")
+      return { ...first, decision: { ...denial, reason: said.refusal, findings: answered(denial, said.refusal) } };
+    lacks ??= { grant, question: said.kind === "lacking" ? said.question : undefined };
+  }
+  return { ...first, decision: lacks === undefined ? denial : { ...denial, lacks } };
+}
+
+/** The grants that each carry all of these once a person said yes. */
+function carriersOf(waiting: readonly Refused[]): CompiledGrant[] {
+  const carriers = waiting.map(({ decision }) => {
+    const found = [...decision.findings].filter(([, { refusal }]) => refusal === "approval_required");
+    return new Map(found.map(([grant]) => [grant.grant.id, grant]));
+  });
+  const all = new Map(carriers.flatMap((some) => [...some]));
+  return [...all].filter(([id]) => carriers.every((some) => some.has(id))).map(([, grant]) => grant);
+}
+
+/** What was found, once it is known what people said. */
+function answered({ findings }: Pick<Decision, "findings">, refusal: Refusal): Decision["findings"] {
+  const said = [...findings].map(([grant, finding]) => {
+    const isAnswered = finding.refusal === "approval_required";
+    return [grant, isAnswered ? { ...finding, refusal } : finding] as const;
+  });
+  return new Map(said);
+}
+
+function nameOf({ grant: { id } }: CompiledGrant, permit?: Permit): string {
+  return permit === undefined ? `use ${id}` : `permit ${permit.id}`;
+}
+
+/** The yes that a plan uses. */
+export function permitOf({ needs }: Plan): Need | undefined {
+  return [...needs.values()].find(({ permit }) => permit !== undefined);
+}

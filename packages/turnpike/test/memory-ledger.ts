@@ -1,0 +1,38 @@
+/** A ledger over uses and permits in memory: one decision after the other, all that a choice needs or nothing of it. */
+import type { AuditEvent } from "../src/contracts/index.ts";
+import type { DecisionChoice, DecisionLedger, PermitStore, UsageStore } from "../src/kernel/index.ts";
+
+export function atomicLedger(
+  usage: UsageStore,
+  permits?: PermitStore,
+): DecisionLedger & { events: AuditEvent[]; asked: (readonly DecisionChoice[])[] } {
+  const events: AuditEvent[] = [];
+  const asked: (readonly DecisionChoice[])[] = [];
+  const isLeft = async ({ uses = [], permit }: DecisionChoice): Promise<boolean> => {
+    for (const { namespaceId, grantId, maxUses } of uses) {
+      if ((await usage.used(namespaceId, grantId)) >= maxUses) return false;
+    }
+    return permit === undefined || (await permits?.use(permit.namespaceId, permit.id)) === true;
+  };
+  let last: Promise<unknown> = Promise.resolve();
+  const decideNow = async (choices: readonly DecisionChoice[]): Promise<number> => {
+    asked.push(choices);
+    for (const [place, choice] of choices.entries()) {
+      if (!(await isLeft(choice))) continue;
+      for (const { namespaceId, grantId, maxUses } of choice.uses ?? [])
+        await usage.consume(namespaceId, grantId, maxUses);
+      events.push(choice.event);
+      return place;
+    }
+    throw new Error("The last choice takes nothing.");
+  };
+  return {
+    events,
+    asked,
+    decide(choices) {
+      const decided = last.then(() => decideNow(choices));
+      last = decided.catch(() => {});
+      return decided;
+    },
+  };
+}

@@ -22,7 +22,10 @@ import {
 } from "../internal/index.ts";
 import type { ToolHandler, ToolProgress } from "./ports.ts";
 
-/** Thrown by a tool to fail a call, or to deny it before it runs, with a code and words meant for the caller. Any other error stays inside. */
+/**
+ * Thrown by a tool to fail a call, or by its `requirement` to deny one, with a code and words meant for the caller. Any other
+ * error stays inside.
+ */
 export class ToolError extends Error {
   override readonly name = "ToolError";
   readonly code: string;

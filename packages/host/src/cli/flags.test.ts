@@ -42,6 +42,12 @@ describe("a resource", () => {
     { text: "files", resource: { namespace: "files", path: [] } },
     { text: "files/notes", resource: { namespace: "files", path: ["notes"] } },
     { text: "files/notes/to do.md", resource: { namespace: "files", path: ["notes", "to do.md"] } },
+    // As argument rules of MCP servers write a URL and a file: nothing is decoded here, so a grant is for exactly that.
+    {
+      text: "mcp.web/fetch/url/https:%2F%2Fx.org%2Fa%2520b",
+      resource: { namespace: "mcp.web", path: ["fetch", "url", "https:%2F%2Fx.org%2Fa%2520b"] },
+    },
+    { text: "mcp.disk/read/%2E%2E", resource: { namespace: "mcp.disk", path: ["read", "%2E%2E"] } },
     { text: "service.messaging/human/bob", resource: { namespace: "service.messaging", path: ["human", "bob"] } },
   ]) {
     test(`${row.text} is read, and written back as it was`, () => {

@@ -111,6 +111,36 @@ describe("a mistake is named, with what is expected and without what was found",
       says: "expected the name of an argument behind $",
     },
     {
+      name: "a rule for a nested argument without a name",
+      server: { command, rules: { t: { path: ["$event."] } } },
+      says: "wiki.rules.t.path.0: found something, expected the name of an argument behind $",
+    },
+    {
+      name: "a rule for an argument with a broken escape",
+      server: { command, rules: { t: { path: ["$a%"] } } },
+      says: "wiki.rules.t.path.0: found something, expected the name of an argument behind $",
+    },
+    {
+      name: "a rule with an argument behind an optional one",
+      server: { command, rules: { t: { path: ["$cc?", "$to"] } } },
+      says: "wiki.rules.t.path: found something, expected only optional arguments behind an optional one",
+    },
+    {
+      name: "a rule with a path and several paths",
+      server: { command, rules: { t: { path: ["$to"], paths: [["$cc?"]] } } },
+      says: "wiki.rules.t: found something, expected either path or paths",
+    },
+    {
+      name: "a rule without a path",
+      server: { command, rules: { t: {} } },
+      says: "wiki.rules.t: found something, expected either path or paths",
+    },
+    {
+      name: "a rule with no paths",
+      server: { command, rules: { t: { paths: [] } } },
+      says: "wiki.rules.t.paths: found something, expected 1 or more",
+    },
+    {
       name: "a rule with two steps in one",
       server: { command, rules: { t: { path: ["a/b"] } } },
       says: "wiki.rules.t.path.0: found something, expected a path segment",

@@ -1,21 +1,11 @@
-import { IdentifierSchema, parsePrincipal, PathSegmentSchema } from "turnpike/contracts";
+import { IdentifierSchema, parsePrincipal } from "turnpike/contracts";
 import { z } from "zod";
 import { EnvironmentNameSchema, isLoopback } from "../base/index.ts";
+import { RuleSchema } from "./argument-rules.ts";
 
 const PrincipalTextSchema = z
   .string()
   .refine((text) => parsePrincipal(text) !== undefined, "expected kind:id, such as human:alice");
-
-const PathRuleSchema = z.strictObject({
-  path: z
-    .array(PathSegmentSchema.refine((part) => part !== "$", "expected the name of an argument behind $"))
-    .min(1)
-    .max(63)
-    .describe("steps below the tool; $name is the argument of that name"),
-});
-
-/** How the resource path of a call follows from its arguments. */
-export type PathRule = z.infer<typeof PathRuleSchema>;
 
 /** The number of a system user or group. Root is refused, because it would be no isolation. */
 const SystemIdSchema = z
@@ -38,7 +28,7 @@ const McpServerSchema = z
     insecure: z.boolean().optional().describe("talk HTTP without TLS beyond loopback"),
     tenants: z.array(IdentifierSchema).optional(),
     owners: z.array(PrincipalTextSchema).optional(),
-    rules: z.record(z.string(), PathRuleSchema).optional(),
+    rules: z.record(z.string(), RuleSchema).optional(),
     timeoutMs: z.int().min(1).max(600_000).default(30_000),
     maxOutputBytes: z.int().min(1).max(67_108_864).default(1_048_576),
   })

@@ -163,10 +163,19 @@ describe("rules that take the place from arguments", () => {
       gist: "denied no_matching_grant",
     },
     { name: "a place elsewhere", args: { org: "evil", repo: "site" }, gist: "denied no_matching_grant" },
-    { name: "no place", args: { org: "acme" }, gist: "failed invalid_tool_arguments" },
-    { name: "two steps in one", args: { org: "acme", repo: "site/../shop" }, gist: "failed invalid_tool_arguments" },
-    { name: "a step up", args: { org: "acme", repo: ".." }, gist: "failed invalid_tool_arguments" },
-    { name: "a list of places", args: { org: "acme", repo: ["site"] }, gist: "failed invalid_tool_arguments" },
+    { name: "no place", args: { org: "acme" }, gist: "denied invalid_tool_arguments" },
+    {
+      name: "a place that is no text",
+      args: { org: "acme", repo: { name: "site" } },
+      gist: "denied invalid_tool_arguments",
+    },
+    { name: "two steps in one", args: { org: "acme", repo: "site/../shop" }, gist: "denied no_matching_grant" },
+    { name: "a step up", args: { org: "acme", repo: ".." }, gist: "denied no_matching_grant" },
+    {
+      name: "a list with another place",
+      args: { org: "acme", repo: ["site", "shop"] },
+      gist: "denied no_matching_grant",
+    },
   ]) {
     test(`do not allow ${row.name}`, async () => {
       expect(gist(await call(row.args))).toBe(row.gist);

@@ -1,12 +1,13 @@
 import { ProtocolError, type CallToolResult } from "@modelcontextprotocol/client";
 import type { DiscoveryContext, JsonValue } from "turnpike/contracts";
 import { ToolError, type ToolHandler, type ToolProvider } from "turnpike/kernel";
+import { placesBy } from "./argument-rules.ts";
 import { AnswerTooLargeError } from "./http-channel.ts";
 import { tooLargeCode } from "./line-limiter.ts";
 import type { ReconnectingClient } from "./reconnecting-client.ts";
 import type { McpServerConfig } from "./mcp-config.ts";
 import type { McpConnection } from "./mcp-connection.ts";
-import { isSameTool, placeOf, readTool, type McpTool } from "./mcp-tool.ts";
+import { isSameTool, readTool, type McpTool } from "./mcp-tool.ts";
 import { HiddenTextError, plainJson, plainText } from "./plain-text.ts";
 
 /** A listed tool, or a rule of the configuration, that is not used, and why. */
@@ -45,18 +46,13 @@ export function createMcpProvider(options: McpProviderOptions): ToolProvider {
   const handlerFor = (tool: McpTool): ToolHandler => {
     const { descriptor, listed } = tool;
     const { action, resource } = descriptor.requiredCapability;
-    const rule = rules.get(listed.name);
+    const placesOf = placesBy(rules.get(listed.name));
     return {
       descriptor,
-      // The server checks its arguments itself. Only those that decide about the resource path are checked here.
-      parse(args) {
-        placeOf(rule, args);
-        return args;
-      },
-      requirement: (_context, args) => ({
-        action,
-        resource: { ...resource, path: [listed.name, ...placeOf(rule, args)] },
-      }),
+      // The server checks its arguments itself. Only those that decide about the places of a call are read here.
+      parse: (args) => args,
+      requirement: (_context, args) =>
+        placesOf(args).map((place) => ({ action, resource: { ...resource, path: [listed.name, ...place] } })),
       async invoke(_context, { id: callId, tool: name, arguments: args }, signal) {
         const connection = await options.client.connection().catch(toUnavailable);
         const now = (await toolsOf(connection).catch(toUnavailable)).get(listed.name);

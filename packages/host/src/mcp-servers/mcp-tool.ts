@@ -2,16 +2,12 @@ import type { Tool } from "@modelcontextprotocol/client";
 import {
   describeIssues,
   JsonObjectSchema,
-  PathSegmentSchema,
   ToolDescriptorSchema,
-  type JsonObject,
   type ToolAnnotations,
   type ToolDescriptor,
 } from "turnpike/contracts";
-import { ToolError } from "turnpike/kernel";
 import { z } from "zod";
 import { canonicalJson } from "../base/index.ts";
-import type { PathRule } from "./mcp-config.ts";
 import { HiddenTextError, plainSchema, plainText } from "./plain-text.ts";
 
 /** A tool of an MCP server: as the server listed it, and as the kernel knows it. */
@@ -106,16 +102,4 @@ export function isSameTool({ descriptor: one }: McpTool, { descriptor: other }: 
   const essence = ({ name, readWrite, annotations, inputSchema }: ToolDescriptor): string =>
     canonicalJson([name, readWrite, annotations, inputSchema]);
   return one === other || essence(one) === essence(other);
-}
-
-/** The segments below its tool that a call acts on. Throws when an argument that the rule names cannot be a segment. */
-export function placeOf(rule: PathRule | undefined, args: JsonObject): string[] {
-  return (rule?.path ?? []).map((part) => (part.startsWith("$") ? segmentFrom(part.slice(1), args) : part));
-}
-
-function segmentFrom(name: string, args: JsonObject): string {
-  const value = Object.hasOwn(args, name) ? args[name] : undefined;
-  const segment = PathSegmentSchema.safeParse(value);
-  if (segment.success) return segment.data;
-  throw new ToolError("invalid_tool_arguments", `/${name}: expected a text that can be one step of a path`);
 }

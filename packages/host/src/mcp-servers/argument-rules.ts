@@ -1,0 +1,165 @@
+import { PathSegmentSchema, type JsonObject, type JsonValue } from "turnpike/contracts";
+import { ToolError } from "turnpike/kernel";
+import { z } from "zod";
+
+/** One step of a path: it stands for itself, or for an argument of the call. */
+type Step = { kind: "fixed"; text: string } | ArgumentStep;
+
+interface ArgumentStep {
+  kind: "argument";
+  /** As the rule writes it, for messages. */
+  name: string;
+  /** The way to it through nested objects. */
+  keys: readonly string[];
+  isOptional: boolean;
+}
+
+/** How many places one call may name. The kernel decides about as many. */
+const maxPlaces = 64;
+
+const StepSchema = PathSegmentSchema.refine(
+  (text) => readStep(text) !== undefined,
+  "expected the name of an argument behind $, such as $to, $event.participants or $cc?",
+);
+
+const PathSchema = z
+  .array(StepSchema)
+  .min(1)
+  .max(63)
+  .refine(
+    (path) => areInOrder(path),
+    "expected only optional arguments behind an optional one; give the others a path of their own",
+  )
+  .describe("steps below the tool; $name is the argument of that name");
+
+export const RuleSchema = z
+  .strictObject({ path: PathSchema.optional(), paths: z.array(PathSchema).min(1).max(16).optional() })
+  .refine(({ path, paths }) => (path === undefined) !== (paths === undefined), "expected either path or paths");
+
+/** How the places that a call acts on follow from its arguments. */
+export type Rule = z.infer<typeof RuleSchema>;
+
+/** Undefined when the text names no argument though it begins like one. */
+function readStep(text: string): Step | undefined {
+  if (!text.startsWith("$")) return { kind: "fixed", text };
+  const isOptional = text.endsWith("?");
+  const name = text.slice(1, isOptional ? -1 : undefined);
+  const keys = name.split(".").map(decodeKey);
+  const isNamed = keys.every((key): key is string => key !== undefined && key !== "");
+  return isNamed ? { kind: "argument", name, keys, isOptional } : undefined;
+}
+
+/** `%2E` is a dot within a name, `%3F` a question mark at its end. */
+function decodeKey(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function stepsOf(path: readonly string[]): Step[] {
+  return path.map(readStep).filter((step) => step !== undefined);
+}
+
+/** INVARIANT: an argument that is present is bound. Where a path may end early, nothing that has to be there follows. */
+function areInOrder(path: readonly string[]): boolean {
+  const args = stepsOf(path).filter((step) => step.kind === "argument");
+  return args.every(({ isOptional }, place) => isOptional || args.slice(0, place).every((one) => !one.isOptional));
+}
+
+/** The places below its tool that a call acts on: each has to be granted. The tool itself when nothing is named. */
+export type Places = (args: JsonObject) => readonly (readonly string[])[];
+
+/**
+ * Reads a rule. What it returns throws a `ToolError`, which denies the call, when an argument that the rule names is missing
+ * or is nothing that can be bound.
+ */
+export function placesBy(rule: Rule | undefined): Places {
+  const paths = (rule?.paths ?? [rule?.path ?? []]).map(stepsOf);
+  return (args) => {
+    const places = new Map<string, readonly string[]>();
+    for (const steps of paths) {
+      for (const place of placesOn(steps, args)) places.set(JSON.stringify(place), place);
+      if (places.size > maxPlaces) throw tooMany();
+    }
+    return places.size === 0 ? [[]] : [...places.values()];
+  };
+}
+
+/**
+ * The places of one path: every combination of what its arguments name. It ends before an optional argument that is absent,
+ * and is left out when no argument comes before that one.
+ */
+function placesOn(steps: readonly Step[], args: JsonObject): string[][] {
+  let places: string[][] = [[]];
+  let isBound = false;
+  let absent: string | undefined;
+  for (const step of steps) {
+    const segments = step.kind === "fixed" ? [step.text] : segmentsOf(step, args);
+    if (absent !== undefined) {
+      if (step.kind === "argument" && segments.length > 0)
+        throw denial(step.name, `expected only together with ${absent}`);
+    } else if (step.kind === "argument" && segments.length === 0) {
+      absent = step.name;
+    } else {
+      if (places.length * segments.length > maxPlaces) throw tooMany();
+      places = places.flatMap((place) => segments.map((segment) => [...place, segment]));
+      isBound ||= step.kind === "argument";
+    }
+  }
+  return absent !== undefined && !isBound ? [] : places;
+}
+
+/** What an argument names, each once; nothing for an optional one that is absent. */
+function segmentsOf({ name, keys, isOptional }: ArgumentStep, args: JsonObject): string[] {
+  let values: JsonValue[] = [args];
+  for (const key of keys) values = values.flatMap((value) => within(value, key, { name, isOptional }));
+  return [...new Set(values.map((value) => segmentOf(value, name)))];
+}
+
+/** What is under a key of an object, the elements of a list one by one. */
+function within(
+  value: JsonValue | undefined,
+  key: string,
+  { name, isOptional }: Pick<ArgumentStep, "name" | "isOptional">,
+): JsonValue[] {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw denial(name, "expected an object on the way to it");
+  const found = Object.hasOwn(value, key) ? value[key] : undefined;
+  if (found === undefined || found === null) {
+    if (isOptional) return [];
+    throw denial(name, "this argument is missing; a rule of the host decides by it, so add it");
+  }
+  if (!Array.isArray(found)) return [found];
+  if (found.length === 0 && !isOptional) throw denial(name, "this list is empty; name at least one");
+  return found;
+}
+
+function segmentOf(value: JsonValue, name: string): string {
+  // Numbers that are no whole ones, or too large to be exact, have more than one way to be written.
+  const text = Number.isSafeInteger(value) ? String(value) : value;
+  if (typeof text !== "string") throw denial(name, "expected a text, a whole number, or a list of them");
+  if (text === "") throw denial(name, "this text is empty; say what is meant, or leave the argument out");
+  const segment = PathSegmentSchema.safeParse(encodeSegment(text));
+  if (segment.success && !/\p{Cs}/u.test(text)) return segment.data;
+  throw denial(name, "expected at most 256 characters, of which %, / and \\ count as three");
+}
+
+/**
+ * A text as one step of a path. INVARIANT: two texts never become the same step, so that a grant for one is never a grant for
+ * another.
+ */
+export function encodeSegment(text: string): string {
+  if (text === "." || text === "..") return text.replaceAll(".", "%2E");
+  return text.replaceAll(/[%/\\\p{Cc}]/gu, (character) => encodeURIComponent(character));
+}
+
+function tooMany(): ToolError {
+  const message = `The arguments name more than ${maxPlaces} places at once; split the call into smaller ones.`;
+  return new ToolError("invalid_tool_arguments", message, { retryable: false });
+}
+
+function denial(name: string, problem: string): ToolError {
+  return new ToolError("invalid_tool_arguments", `${name}: ${problem}.`, { retryable: false });
+}

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { PathSegmentSchema, type JsonObject } from "turnpike/contracts";
 import { describe, expect, test } from "vitest";
-import { encodeSegment, placesBy, type Rule } from "./argument-rules.ts";
+import { encodeSegment, misnamedArgument, placesBy, writeArgument, type Rule } from "./argument-rules.ts";
 
 function places(rule: Rule | string[], args: object): string[] {
   const found = placesBy(Array.isArray(rule) ? { path: rule } : rule)(args as JsonObject);
@@ -313,6 +313,34 @@ test("every text becomes one step, and no two texts the same one", () => {
       expect(PathSegmentSchema.safeParse(encodeSegment(one)).success).toBe(true);
       expect(encodeSegment(one) === encodeSegment(other)).toBe(one === other);
       expect(decodeURIComponent(encodeSegment(one))).toBe(one);
+    }),
+  );
+});
+
+describe("an optional argument that a tool does not declare is named, because nothing would be bound by it", () => {
+  const schema: JsonObject = {
+    properties: { to: { type: "string" }, event: { properties: { guests: { type: "array" } } } },
+  };
+  for (const row of [
+    { name: "one with another name", rule: { paths: [["$to"], ["$cc?"]] }, misnamed: "cc" },
+    { name: "a nested one with another name", rule: { path: ["$event.guest?"] }, misnamed: "event.guest" },
+    { name: "but not one that it has", rule: { paths: [["$to?"], ["$event.guests?"]] }, misnamed: undefined },
+    {
+      name: "but not one that has to be there, without which calls are denied",
+      rule: { path: ["$cc"] },
+      misnamed: undefined,
+    },
+    { name: "but not without a rule", rule: undefined, misnamed: undefined },
+  ] satisfies { name: string; rule: Rule | undefined; misnamed: string | undefined }[]) {
+    test(row.name, () => expect(misnamedArgument(row.rule, schema)).toBe(row.misnamed));
+  }
+});
+
+test("an argument is written so that a rule reads it back", () => {
+  fc.assert(
+    fc.property(fc.array(fc.string({ minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 3 }), (keys) => {
+      const args = keys.reduceRight<JsonObject | string>((inner, key) => Object.fromEntries([[key, inner]]), "x");
+      expect(places([writeArgument(keys, true)], args as JsonObject)).toEqual(["x"]);
     }),
   );
 });

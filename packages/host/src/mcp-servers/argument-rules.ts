@@ -1,6 +1,7 @@
 import { PathSegmentSchema, type JsonObject, type JsonValue } from "turnpike/contracts";
 import { ToolError } from "turnpike/kernel";
 import { z } from "zod";
+import { argumentsOf } from "./schema-arguments.ts";
 
 /** One step of a path: it stands for itself, or for an argument of the call. */
 type Step = { kind: "fixed"; text: string } | ArgumentStep;
@@ -58,6 +59,17 @@ function decodeKey(text: string): string | undefined {
   }
 }
 
+/** A step that names an argument, as rules write it. */
+export function writeArgument(keys: readonly string[], isOptional: boolean): string {
+  const name = keys.map((key) => key.replaceAll(/[%./\\?\p{Cc}]/gu, escaped)).join(".");
+  return `$${name}${isOptional ? "?" : ""}`;
+}
+
+/** Dots are left as they are by `encodeURIComponent`. */
+function escaped(character: string): string {
+  return character === "." ? "%2E" : encodeURIComponent(character);
+}
+
 function stepsOf(path: readonly string[]): Step[] {
   return path.map(readStep).filter((step) => step !== undefined);
 }
@@ -66,6 +78,18 @@ function stepsOf(path: readonly string[]): Step[] {
 function areInOrder(path: readonly string[]): boolean {
   const args = stepsOf(path).filter((step) => step.kind === "argument");
   return args.every(({ isOptional }, place) => isOptional || args.slice(0, place).every((one) => !one.isOptional));
+}
+
+/**
+ * An optional argument that the rule names and the tool does not declare; undefined when there is none. It would never be
+ * there, so that nothing would ever be bound by it: a mistake in writing, or a server that renamed the argument.
+ */
+export function misnamedArgument(rule: Rule | undefined, inputSchema: JsonObject): string | undefined {
+  const steps = (rule?.paths ?? [rule?.path ?? []]).flatMap(stepsOf);
+  const optional = steps.filter((step) => step.kind === "argument").filter(({ isOptional }) => isOptional);
+  if (optional.length === 0) return undefined;
+  const declared = new Set(argumentsOf(inputSchema).map(({ keys }) => JSON.stringify(keys)));
+  return optional.find(({ keys }) => !declared.has(JSON.stringify(keys)))?.name;
 }
 
 /** The places below its tool that a call acts on: each has to be granted. The tool itself when nothing is named. */
@@ -151,8 +175,8 @@ function segmentOf(value: JsonValue, name: string): string {
  * another.
  */
 export function encodeSegment(text: string): string {
-  if (text === "." || text === "..") return text.replaceAll(".", "%2E");
-  return text.replaceAll(/[%/\\\p{Cc}]/gu, (character) => encodeURIComponent(character));
+  if (text === "." || text === "..") return text.replaceAll(".", escaped);
+  return text.replaceAll(/[%/\\\p{Cc}]/gu, escaped);
 }
 
 function tooMany(): ToolError {

@@ -186,6 +186,14 @@ describe("rules that take the place from arguments", () => {
     expect(await mcpWorld(servers(), { held }).names()).toEqual(["mcp.test.issue"]);
   });
 
+  test("a tool is not offered when its rule names an optional argument that it does not have", async () => {
+    const rules = { issue: { paths: [["$org"], ["$rep?"]] }, echo: { path: ["$words?"] } };
+    const { names, logged } = mcpWorld({ test: { command: testServer(), rules } });
+    expect(await names()).toEqual(all.filter((name) => name !== "mcp.test.issue"));
+    const why = "its rule names the optional argument rep, which it does not have";
+    expect(logged).toMatchObject([{ facts: { leftOut: [{ tool: "issue", why }] } }]);
+  });
+
   test("a rule for a tool that is not there is named", async () => {
     const { names, logged } = mcpWorld({ test: { command: testServer(), rules: { isue: { path: ["$org"] } } } });
     await names();

@@ -1,13 +1,13 @@
 import { ProtocolError, type CallToolResult } from "@modelcontextprotocol/client";
 import type { DiscoveryContext, JsonValue } from "turnpike/contracts";
 import { ToolError, type ToolHandler, type ToolProvider } from "turnpike/kernel";
-import { placesBy } from "./argument-rules.ts";
+import { misnamedArgument, placesBy, type Rule } from "./argument-rules.ts";
 import { AnswerTooLargeError } from "./http-channel.ts";
 import { tooLargeCode } from "./line-limiter.ts";
 import type { ReconnectingClient } from "./reconnecting-client.ts";
 import type { McpServerConfig } from "./mcp-config.ts";
 import type { McpConnection } from "./mcp-connection.ts";
-import { isSameTool, readTool, type McpTool } from "./mcp-tool.ts";
+import { isSameTool, readTool, type McpTool, type ToolReading } from "./mcp-tool.ts";
 import { HiddenTextError, plainJson, plainText } from "./plain-text.ts";
 
 /** A listed tool, or a rule of the configuration, that is not used, and why. */
@@ -82,8 +82,9 @@ export function createMcpProvider(options: McpProviderOptions): ToolProvider {
 function readList({ server, config, onList }: McpProviderOptions, entries: readonly unknown[]): Map<string, McpTool> {
   const tools = new Map<string, McpTool>();
   const leftOut: LeftOut[] = [];
+  const rules = new Map(Object.entries(config.rules ?? {}));
   for (const entry of entries) {
-    const reading = readTool(server, entry);
+    const reading = withRule(readTool(server, entry), rules);
     if (!reading.ok) leftOut.push({ tool: reading.name, why: reading.why });
     else if (tools.has(reading.tool.listed.name)) {
       leftOut.push({ tool: reading.tool.listed.name, why: "its name stands twice" });
@@ -91,11 +92,25 @@ function readList({ server, config, onList }: McpProviderOptions, entries: reado
       leftOut.push({ tool: reading.tool.listed.name, why: `a server has at most ${maxTools} tools here` });
     } else tools.set(reading.tool.listed.name, reading.tool);
   }
-  for (const tool of Object.keys(config.rules ?? {})) {
-    if (!tools.has(tool)) leftOut.push({ tool, why: "it has a rule, and the server has no such tool" });
+  for (const tool of rules.keys()) {
+    if (!tools.has(tool) && !leftOut.some((one) => one.tool === tool))
+      leftOut.push({ tool, why: "it has a rule, and the server has no such tool" });
   }
   onList(leftOut);
   return tools;
+}
+
+/** A tool is not offered when its rule would bind less than it says. */
+function withRule(reading: ToolReading, rules: ReadonlyMap<string, Rule>): ToolReading {
+  if (!reading.ok) return reading;
+  const { listed, descriptor } = reading.tool;
+  const misnamed = misnamedArgument(rules.get(listed.name), descriptor.inputSchema);
+  if (misnamed === undefined) return reading;
+  return {
+    ok: false,
+    name: listed.name,
+    why: `its rule names the optional argument ${misnamed}, which it does not have`,
+  };
 }
 
 function toUnavailable(cause: unknown): never {

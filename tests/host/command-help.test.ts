@@ -12,6 +12,7 @@ const commands = [
   "openapi",
   "why",
   "mcp",
+  "mcp suggest",
   "turn",
   ..."start show list follow cancel".split(" ").map((verb) => `turn ${verb}`),
   ..."create operator list revoke rotate".split(" ").map((verb) => `credential ${verb}`),
@@ -74,7 +75,7 @@ describe("the help of", () => {
     });
   }
 
-  for (const command of commands.filter((name) => !["serve", "openapi", "mcp"].includes(name))) {
+  for (const command of commands.filter((name) => !["serve", "openapi", "mcp", "mcp suggest"].includes(name))) {
     test(`${command} offers JSON for scripts`, async () => {
       expect(await helpOf(command.split(" "))).toMatch(/^ {2}--json +print JSON$/m);
     });
@@ -84,7 +85,9 @@ describe("the help of", () => {
 describe("the example of", () => {
   // Nobody listens there: a command that is understood gets as far as that.
   const env = { TURNPIKE_TOKEN: "tp_x", TURNPIKE_ADMIN_TOKEN: "tp_x" };
-  for (const command of commands.filter((name) => !["serve", "doctor", "openapi", "mcp"].includes(name))) {
+  for (const command of commands.filter(
+    (name) => !["serve", "doctor", "openapi", "mcp", "mcp suggest"].includes(name),
+  )) {
     test(`${command} is understood`, async () => {
       const args = shellWords(await exampleOf(command));
       const { code, stderr } = await commandWith(folder, [...args, "--url", "http://127.0.0.1:1"], env);
@@ -97,6 +100,8 @@ describe("the example of", () => {
     { command: "doctor", more: words`--port 0`, code: 0 },
     { command: "openapi", more: [], code: 0 },
     { command: "mcp", more: words`--token-file token`, code: 0 },
+    // There is no such server in its folder.
+    { command: "mcp suggest", more: [], code: 1 },
   ]) {
     test(`${command} is understood`, async () => {
       writeFileSync(join(folder, "token"), "tp_x");

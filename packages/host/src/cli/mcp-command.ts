@@ -3,16 +3,18 @@ import type { Command } from "commander";
 import { ConfigError } from "../base/index.ts";
 import { defaultUrl } from "./connection.ts";
 import { readUrl } from "./flags.ts";
+import { addMcpSuggest } from "./mcp-suggest.ts";
 
 interface BridgeFlags {
   url: string;
   tokenFile?: string;
 }
 
-/** `mcp`: for clients that start a program and talk to it. Only the client reads standard output. */
+/** `mcp`: for clients that start a program and talk to it. Only the client reads standard output. `mcp suggest` is below it. */
 export function addMcpCommand(program: Command, onFailure: () => void): void {
-  program
-    .command("mcp")
+  const mcp = program.command("mcp");
+  addMcpSuggest(mcp);
+  mcp
     .description(
       "Join an MCP client on standard input and output to a host. The token is TURNPIKE_TOKEN's unless a file is given.",
     )

@@ -1,4 +1,4 @@
-import { principalKey, type DiscoveryContext } from "turnpike/contracts";
+import { principalKey, type DiscoveryContext, type ToolDescriptor } from "turnpike/contracts";
 import type { ResourceProvider, ToolProvider } from "turnpike/kernel";
 import { ConfigError } from "../base/index.ts";
 import { foreignErrorFacts, type Log } from "../observe/index.ts";
@@ -8,6 +8,7 @@ import { createReconnectingClient, type ReconnectingClient } from "./reconnectin
 import type { McpConfig, McpServerConfig } from "./mcp-config.ts";
 import { openMcpConnection, type McpConnection, type McpRoute } from "./mcp-connection.ts";
 import { createMcpProvider, type LeftOut } from "./mcp-provider.ts";
+import { readTool } from "./mcp-tool.ts";
 import type { ServerOffer } from "./server-offer.ts";
 import type { StandardErrorLine } from "./standard-error.ts";
 import { openStdioChannel } from "./stdio-channel.ts";
@@ -47,8 +48,7 @@ export function createMcpPool(
   log: Log,
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): McpPool {
-  const impossible = impossibleUsers(config ?? { servers: {} });
-  if (impossible.length > 0) throw new ConfigError(impossible.map(({ says }) => says).join("\n"));
+  refuseImpossibleUsers(config ?? { servers: {} });
   const servers = Object.entries(config?.servers ?? {}).map(([name, server]) => {
     const client = clientFor(name, routeTo(name, server, env, log), log);
     const isOfferedTo = (context: DiscoveryContext): boolean => isOffered(server, context);
@@ -72,6 +72,32 @@ export function createMcpPool(
     isHidden: (namespace, context) => byNamespace.get(namespace)?.isOfferedTo(context) === false,
     close: async () => void (await Promise.all(servers.map(({ client }) => client.close()))),
   };
+}
+
+function refuseImpossibleUsers(config: McpConfig): void {
+  const impossible = impossibleUsers(config);
+  if (impossible.length > 0) throw new ConfigError(impossible.map(({ says }) => says).join("\n"));
+}
+
+/**
+ * The tools that one server lists now, with the limits and the isolation that it has in a host. Rejects when it cannot be
+ * reached; throws `ConfigError` as `createMcpPool` does.
+ */
+export async function listServerTools(
+  name: string,
+  server: McpServerConfig,
+  log: Log,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Promise<ToolDescriptor[]> {
+  refuseImpossibleUsers({ servers: { [name]: server } });
+  const client = clientFor(name, routeTo(name, server, env, log), log);
+  try {
+    const connection = await client.connection();
+    const readings = (await connection.list()).map((entry) => readTool(name, entry));
+    return readings.flatMap((reading) => (reading.ok ? [reading.tool.descriptor] : []));
+  } finally {
+    await client.close();
+  }
 }
 
 /** A server is offered to everybody, unless its configuration names tenants or owners. Then both have to match. */

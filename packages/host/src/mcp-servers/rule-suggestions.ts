@@ -64,9 +64,9 @@ function pathsFor(args: readonly SchemaArgument[]): string[][] {
 }
 
 function pathFor({ keys, isRequired }: SchemaArgument): string[] {
-  const words = keys.flatMap(wordsOf);
+  const words = new Set(keys.flatMap(wordsOf));
   const own = wordsOf(keys.at(-1) ?? "").join("_") || "argument";
-  const [label] = labels.find(([, meant]) => meant.some((word) => words.includes(word))) ?? [own];
+  const [label] = labels.find(([, meant]) => meant.some((word) => words.has(word))) ?? [own];
   return [label, writeArgument(keys, !isRequired)];
 }
 

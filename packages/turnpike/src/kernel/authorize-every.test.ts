@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import {
@@ -624,4 +625,31 @@ test("a yes under one grant shows a running act nothing under another", async ()
   permits.approve(permits.asked[0]?.id ?? "", { by: "human:carol", at: now });
   expect(said(await kernel.invokeTool(contextOf(), callOf({ id: "2" })))).toBe("succeeded");
   expect(shown).toEqual([false, true]);
+});
+
+test("a call of several is allowed exactly when each of them is, and takes one use of every bounded grant that carries one", async () => {
+  const note = fc.constantFrom("one", "two", "three", "four");
+  const held = fc.array(
+    fc.record({ notes: fc.uniqueArray(note, { minLength: 1 }), maxUses: fc.option(fc.constantFrom(1, 5)) }),
+    { maxLength: 5 },
+  );
+  await fc.assert(
+    fc.asyncProperty(held, fc.uniqueArray(note, { minLength: 2 }), fc.boolean(), async (grants, notes, isLedger) => {
+      const { kernel, read, used } = office(
+        grants.map(({ notes: places, maxUses }, place) =>
+          over(`${place}`, places, maxUses === null ? {} : { maxUses }),
+        ),
+        isLedger,
+      );
+      const alone = await Promise.all(notes.map((one) => kernel.authorize(contextOf(), { ...needs("notes", one) })));
+      const isAllowed = alone.every(({ allowed }) => allowed);
+      const result = await read(notes);
+      // A tool of which nothing at all is granted is not even visible.
+      expect(result.status).toBe(isAllowed ? "succeeded" : "denied");
+      const carriers = new Set(isAllowed ? alone.map(({ matchedGrantId }) => matchedGrantId) : []);
+      for (const [place, { maxUses }] of grants.entries())
+        expect(await used(`${place}`)).toBe(maxUses !== null && carriers.has(`${place}`) ? 1 : 0);
+    }),
+    { numRuns: 200 },
+  );
 });

@@ -5,6 +5,7 @@ import { createKernel, defineTool, ToolError } from "turnpike/kernel";
 import { memoryGrants } from "turnpike/testing";
 import { z } from "zod";
 import { databaseKinds, newTenant, openPair, sharedDatabase } from "../../test/databases.ts";
+import { oona } from "../../test/office.ts";
 import { context, grant } from "../../test/records.ts";
 import { verifyTrail } from "../audit/audit-verify.ts";
 import { protectFromReplay } from "../ledger/index.ts";
@@ -22,10 +23,21 @@ function mayMail(namespaceId: string, address: string, maxUses: number, id = add
   return grant(id, { namespaceId, capabilities, constraints: { maxUses } });
 }
 
+/** The same, and a person says yes to each mail. */
+function mayMailAfterAsking(namespaceId: string, addresses: readonly string[], maxUses: number): Grant {
+  const capabilities = addresses.map((address) => ({
+    resource: at(address).resource,
+    actions: ["call"],
+    scope: "exact" as const,
+    approval: "each" as const,
+  }));
+  return grant("careful", { namespaceId, capabilities, constraints: { maxUses } });
+}
+
 /** A kernel on the stores of a database, a tool that mails several addresses, and what it sent. */
 function mailOffice(database: Database, namespaceId: string, grants: readonly Grant[]) {
   const sent: string[][] = [];
-  const { usage, decisions, audit, replay } = openStores(database);
+  const { usage, decisions, audit, replay, permits, escalations } = openStores(database);
   const send = defineTool({
     name: "mail.send",
     description: "Sends a mail.",
@@ -44,12 +56,19 @@ function mailOffice(database: Database, namespaceId: string, grants: readonly Gr
       return sent.length;
     },
   });
-  const kernel = createKernel({ grants: memoryGrants(grants), usage, ledger: decisions, audit, tools: [send] });
+  const ports = { usage, ledger: decisions, audit, permits };
+  const kernel = createKernel({ ...ports, grants: memoryGrants(grants), tools: [send] });
   const api = protectFromReplay(kernel as unknown as ServiceApi, { store: replay });
   const who = context({ namespaceId, enabledToolNamespaces: ["mail"] });
   const mail = (id: string, ...to: string[]): Promise<ToolResult> =>
     api.invokeTool(who, { id, tool: "mail.send", arguments: { to }, requestedAt: who.now, traceId: who.traceId });
-  return { mail, sent, used: (id: string) => usage.used(namespaceId, id) };
+  /** A person says yes to the only question that is open. */
+  const approve = async (id: string): Promise<void> => {
+    const record = await escalations.find(namespaceId, id, who.now);
+    const { ask } = record ?? { ask: "" };
+    await escalations.approve({ namespaceId, id, ask, by: "operator-1", person: oona, at: who.now });
+  };
+  return { mail, sent, approve, used: (id: string) => usage.used(namespaceId, id) };
 }
 
 function gist(result: ToolResult): string {
@@ -106,6 +125,20 @@ describe.each(databaseKinds)("a call that needs several things on %s", (kind) =>
     expect(gist(await mail("one", "a"))).toBe("succeeded");
     expect(sent).toEqual([["a"]]);
     expect(await used("a")).toBe(1);
+  });
+
+  test("a person's yes and the uses of all grants are taken together, once", async () => {
+    const [database, tenant] = [await open(), newTenant()];
+    const grants = [mayMail(tenant, "a", 9), mayMailAfterAsking(tenant, ["b", "c"], 9)];
+    const { mail, approve, sent, used } = mailOffice(database, tenant, grants);
+    const asked = await mail("first", "a", "b", "c");
+    expect(asked).toMatchObject({ status: "denied", error: { code: "approval_required" } });
+    const { escalationId } = asked.status === "denied" ? { ...asked.error.details } : {};
+    await approve(String(escalationId));
+    const results = await Promise.all(["1", "2", "3", "4"].map((id) => mail(id, "a", "b", "c")));
+    expect(results.map(gist).filter((code) => code === "succeeded")).toHaveLength(1);
+    expect(sent).toEqual([["a", "b", "c"]]);
+    expect([await used("a"), await used("careful")]).toEqual([1, 1]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
-import { createLineLimiter, type LineLimiterOptions, type LineLimits } from "./line-limiter.ts";
+import { createLineLimiter, type LineLimits } from "./line-limiter.ts";
+import type { RateLimiterOptions } from "./rate-limiter.ts";
 
 const tooLarge = (id: string): string =>
   `{"jsonrpc":"2.0","id":${id},"error":{"code":-32099,"message":"The answer is too large."}}\n`;
@@ -10,7 +11,7 @@ const someLimits = { maxBytes: 40, maxNodes: 1000, maxDepth: 100, maxLinesPerSec
 /** What comes out behind the gate when the chunks go in. */
 async function through(
   chunks: readonly string[],
-  { limits = {}, ...options }: LineLimiterOptions & { limits?: Partial<LineLimits> } = {},
+  { limits = {}, ...options }: RateLimiterOptions & { limits?: Partial<LineLimits> } = {},
 ): Promise<string> {
   const gate = createLineLimiter({ ...someLimits, ...limits }, options);
   let out = "";

@@ -1,6 +1,6 @@
 import { Transform } from "node:stream";
-import { setTimeout as delay } from "node:timers/promises";
 import { isWithinJsonLimits, type JsonLimits } from "./json-limits.ts";
+import { createRateLimiter, type RateLimiterOptions } from "./rate-limiter.ts";
 
 /** The code of the error that takes the place of an answer that is too large. */
 export const tooLargeCode = -32_099;
@@ -12,14 +12,6 @@ export interface LineLimits extends JsonLimits {
   maxLinesPerSecond: number;
 }
 
-/** The clock, and a listener. */
-export interface LineLimiterOptions {
-  clock?(): number;
-  wait?(ms: number): Promise<unknown>;
-  /** Called once, when a server first writes more lines than are read. */
-  onFlood?(): void;
-}
-
 const newline = 0x0a;
 const endBytes = 512;
 
@@ -27,12 +19,10 @@ const endBytes = 512;
  * Passes the lines of a server on, within limits. A line that is too large is replaced by an error for its caller, and a
  * flood is slowed down. The stream is not ended: other callers wait for answers, and one caller may have caused the flood.
  */
-export function createLineLimiter(limits: LineLimits, options: LineLimiterOptions = {}): Transform {
-  const { clock = () => performance.now(), wait = (ms) => delay(ms, undefined, { ref: false }) } = options;
+export function createLineLimiter(limits: LineLimits, options: RateLimiterOptions = {}): Transform {
+  const turn = createRateLimiter(limits.maxLinesPerSecond, options);
   let parts: Buffer[] = [];
   let size = 0;
-  let window = { since: clock(), lines: 0 };
-  let isFlooding = false;
 
   const add = (part: Buffer): void => {
     parts.push(part);
@@ -47,17 +37,6 @@ export function createLineLimiter(limits: LineLimits, options: LineLimiterOption
     return isTooLarge
       ? errorFor(Buffer.concat(endsOf(line)).toString("utf8"))
       : Buffer.concat([line, Buffer.from([newline])]);
-  };
-  /** Waits for the next second when this one has had its lines. */
-  const turn = async (): Promise<void> => {
-    const past = clock() - window.since;
-    if (past < 1000 && window.lines === limits.maxLinesPerSecond) {
-      if (!isFlooding) options.onFlood?.();
-      isFlooding = true;
-      await wait(1000 - past);
-    }
-    if (past >= 1000 || window.lines === limits.maxLinesPerSecond) window = { since: clock(), lines: 0 };
-    window.lines += 1;
   };
   const pass = async (gate: Transform, chunk: Buffer, done: () => void): Promise<void> => {
     let start = 0;

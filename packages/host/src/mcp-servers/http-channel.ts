@@ -1,6 +1,14 @@
-import { StreamableHTTPClientTransport, type FetchLike } from "@modelcontextprotocol/client";
+import {
+  isJSONRPCRequest,
+  StreamableHTTPClientTransport,
+  type FetchLike,
+  type Transport,
+} from "@modelcontextprotocol/client";
 import type { Channel } from "./channel.ts";
+import { createEventReader } from "./event-reader.ts";
 import { isWithinJsonLimits, type JsonLimits } from "./json-limits.ts";
+import { tooLargeCode } from "./line-limiter.ts";
+import { createRateLimiter } from "./rate-limiter.ts";
 
 /** A server that speaks MCP over streamable HTTP. */
 export interface HttpServer {
@@ -13,20 +21,31 @@ export class AnswerTooLargeError extends Error {
   override readonly name = "AnswerTooLargeError";
 }
 
+/** The code of the error that takes the place of an answer that did not come. */
+export const brokenOffCode = -32_098;
+
 /** The limits of one exchange. */
 export interface ExchangeLimits {
+  /** Of an answer, and of each message of a stream. */
   maxBytes: number;
+  /** Of the whole exchange; messages of a stream do not extend it. */
   timeoutMs: number;
-  /** How much structure an answer may have, for a server that is not trusted. */
+  /** How much structure a message may have, for a server that is not trusted. */
   json?: JsonLimits;
+  /** Called once, when the server sends more messages in a stream than are read. */
+  onFlood?(): void;
 }
+
+/** How many times the bytes of one message a whole stream may have, with everything that is said before the answer. */
+const streamFactor = 4;
+const maxMessagesPerSecond = 1000;
 
 /** Opens a channel to a remote server. Nothing is sent before the first message. */
 export function openHttpChannel({ url, headers }: HttpServer, limits: ExchangeLimits): Channel {
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers: { ...headers } },
-    fetch: boundedFetch(limits),
-    // An answer arrives whole or not at all, so there is never one to resume.
+    fetch: createBoundedFetch(limits),
+    // Streams are not resumed: an answer that breaks off fails its call.
     reconnectionOptions: {
       maxRetries: 0,
       initialReconnectionDelay: 0,
@@ -34,6 +53,7 @@ export function openHttpChannel({ url, headers }: HttpServer, limits: ExchangeLi
       reconnectionDelayGrowFactor: 1,
     },
   });
+  answerBrokenStreams(transport);
   return {
     transport,
     async close() {
@@ -43,22 +63,76 @@ export function openHttpChannel({ url, headers }: HttpServer, limits: ExchangeLi
   };
 }
 
-/** A fetch that returns whole answers, within a size and a time. It opens no stream of server-sent messages. */
-function boundedFetch({ maxBytes, timeoutMs, json }: ExchangeLimits): FetchLike {
-  return async (url, init) => {
-    if (init?.method === "GET") return new Response(null, { status: 405 });
-    const signals = [AbortSignal.timeout(timeoutMs), ...(init?.signal ? [init.signal] : [])];
-    const response = await fetch(url, { ...init, signal: AbortSignal.any(signals) });
-    const { status, statusText, headers } = response;
-    const body = await readWhole(response, maxBytes);
-    if (body !== null && json !== undefined && !isWithinJsonLimits(body, json)) {
-      throw new AnswerTooLargeError(`An answer has at most ${json.maxNodes} parts, ${json.maxDepth} levels deep.`);
-    }
-    return new Response(body, { status, statusText, headers });
+/**
+ * Answers a request whose stream has ended with an error, unless its sender listens for the end itself. After the real answer
+ * nobody waits for another one.
+ */
+function answerBrokenStreams(transport: Transport): void {
+  const send = transport.send.bind(transport);
+  transport.send = (message, options) => {
+    if (!isJSONRPCRequest(message) || options?.onRequestStreamEnd !== undefined) return send(message, options);
+    const error = { code: brokenOffCode, message: "The answer broke off." };
+    const onRequestStreamEnd = (): void => transport.onmessage?.({ jsonrpc: "2.0", id: message.id, error });
+    return send(message, { ...options, onRequestStreamEnd });
   };
 }
 
-async function readWhole({ body }: Response, maxBytes: number): Promise<Buffer | null> {
+/** What is read of a message before it is sent. */
+interface Sent {
+  id?: string | number;
+  method?: string;
+  params?: { requestId?: string | number };
+}
+
+/**
+ * A fetch that stays within the limits. Answers are returned whole, and streams message by message. It opens no stream of
+ * messages that answer nothing.
+ */
+function createBoundedFetch(limits: ExchangeLimits): FetchLike {
+  const open = new Map<string | number, AbortController>();
+  let isFlooding = false;
+  const onFlood = (): void => {
+    if (!isFlooding) limits.onFlood?.();
+    isFlooding = true;
+  };
+
+  return async (url, init) => {
+    if (init?.method === "GET") return new Response(null, { status: 405 });
+    const { id: messageId, method, params } = sentIn(init?.body);
+    // An answer to the server has an id too, which is the server's own.
+    const id = method === undefined ? undefined : messageId;
+    const leaving = new AbortController();
+    if (id !== undefined) open.set(id, leaving);
+    const end = (): void => {
+      if (id !== undefined && open.get(id) === leaving) open.delete(id);
+    };
+    const signals = [leaving.signal, AbortSignal.timeout(limits.timeoutMs), ...(init?.signal ? [init.signal] : [])];
+    let isStreaming = false;
+    try {
+      const response = await fetch(url, { ...init, signal: AbortSignal.any(signals) });
+      const { status, statusText, headers } = response;
+      isStreaming = response.ok && id !== undefined && isEventStream(headers) && response.body !== null;
+      const body = isStreaming
+        ? streamOf(readMessages(response.body as AsyncIterable<Uint8Array>, { ...limits, onFlood }, id, end), leaving)
+        : await readWhole(response, limits);
+      return new Response(body, { status, statusText, headers });
+    } finally {
+      // A server may keep the stream of a cancelled request open for as long as it likes.
+      if (method === "notifications/cancelled") open.get(params?.requestId ?? "")?.abort();
+      if (!isStreaming) end();
+    }
+  };
+}
+
+function sentIn(body: unknown): Sent {
+  return typeof body === "string" ? (JSON.parse(body) as Sent) : {};
+}
+
+function isEventStream(headers: Headers): boolean {
+  return /^text\/event-stream\s*(;|$)/i.test(headers.get("content-type") ?? "");
+}
+
+async function readWhole({ body }: Response, { maxBytes, json }: ExchangeLimits): Promise<Buffer | null> {
   if (body === null) return null;
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -67,5 +141,65 @@ async function readWhole({ body }: Response, maxBytes: number): Promise<Buffer |
     if (size > maxBytes) throw new AnswerTooLargeError(`An answer has at most ${maxBytes} bytes.`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks);
+  const whole = Buffer.concat(chunks);
+  checkStructure(whole, json);
+  return whole;
+}
+
+function checkStructure(message: Buffer, json: JsonLimits | undefined): void {
+  if (json === undefined || isWithinJsonLimits(message, json)) return;
+  throw new AnswerTooLargeError(`An answer has at most ${json.maxNodes} parts, ${json.maxDepth} levels deep.`);
+}
+
+/**
+ * The messages of a stream, each as an event of its own, when they are within the limits. What is too large ends the stream
+ * with an error for the request.
+ */
+async function* readMessages(
+  chunks: AsyncIterable<Uint8Array>,
+  { maxBytes, json, onFlood }: ExchangeLimits & { onFlood(): void },
+  id: string | number | undefined,
+  onEnd: () => void,
+): AsyncGenerator<Uint8Array> {
+  const tooLarge = (): Error => new AnswerTooLargeError(`A message has at most ${maxBytes} bytes.`);
+  const readEvents = createEventReader(maxBytes, tooLarge);
+  const turn = createRateLimiter(maxMessagesPerSecond, { onFlood });
+  let size = 0;
+  try {
+    for await (const chunk of chunks) {
+      size += chunk.length;
+      if (size > streamFactor * maxBytes) throw tooLarge();
+      for (const message of readEvents(chunk)) {
+        checkStructure(message, json);
+        await turn();
+        yield eventOf(message);
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof AnswerTooLargeError)) throw error;
+    const answer = { jsonrpc: "2.0", id, error: { code: tooLargeCode, message: "The answer is too large." } };
+    yield eventOf(Buffer.from(JSON.stringify(answer)));
+  } finally {
+    onEnd();
+  }
+}
+
+/** An event with this data, which may have several lines. */
+function eventOf(data: Buffer): Buffer {
+  return Buffer.from(`data: ${data.toString("utf8").replaceAll("\n", "\ndata: ")}\n\n`);
+}
+
+/** A stream that reads on only when somebody reads from it. */
+function streamOf(parts: AsyncGenerator<Uint8Array>, leaving: AbortController): ReadableStream<Uint8Array> {
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const { done, value } = await parts.next();
+        if (done === true) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel: () => leaving.abort(),
+    },
+    { highWaterMark: 0 },
+  );
 }

@@ -162,7 +162,7 @@ test("over stdio, a call of another tenant finishes when the server floods its o
 });
 
 describe("over HTTP, a call of another tenant finishes, and so does the next one,", () => {
-  for (const how of ["json", "message", "kind", "gone", "locked", "failed", "cut"]) {
+  for (const how of ["json", "message", "kind", "gone", "locked", "failed", "cut", "stream", "silence"]) {
     test(`when the server breaks the answer of one call: ${how}`, async () => {
       const world = await twoTenants("HTTP");
       expect(gist(await world.call("mcp.test.garble", { how }))).toBe("failed tool_execution_failed");

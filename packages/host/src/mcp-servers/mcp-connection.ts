@@ -11,7 +11,7 @@ import type { JsonObject } from "turnpike/contracts";
 import { z } from "zod";
 import { version } from "../base/index.ts";
 import type { Channel } from "./channel.ts";
-import { AnswerTooLargeError } from "./http-channel.ts";
+import { AnswerTooLargeError, brokenOffCode } from "./http-channel.ts";
 
 /** A connection to a server. */
 export interface McpConnection {
@@ -121,7 +121,7 @@ async function connect(
 /** Whether a failure concerns only this call: a refusal, an answer that is too large, a timeout. */
 function isOfThisCall(error: unknown): boolean {
   if (error instanceof SdkError) return error.code === SdkErrorCode.RequestTimeout;
-  return error instanceof ProtocolError || error instanceof AnswerTooLargeError;
+  return (error instanceof ProtocolError && error.code !== brokenOffCode) || error instanceof AnswerTooLargeError;
 }
 
 /** Waits until nothing runs any more, or until the signal. */

@@ -128,20 +128,18 @@ function routeTo(
 ): McpRoute {
   const { command, url, timeoutMs, uid, gid } = server;
   const maxBytes = server.maxOutputBytes * wireFactor;
+  const onFlood = (): void => log.warn({ server: name }, "MCP server says more than is read, and is slowed down");
   if (url === undefined) {
     const user = uid === undefined || gid === undefined ? undefined : { uid, gid };
     const program = { command: command ?? [], env: server.env, cwd: server.cwd, user };
-    const onFlood = (): void => log.warn({ server: name }, "MCP server says more than is read, and is slowed down");
     const onStandardError = (line: StandardErrorLine): void =>
       log.info({ server: name, ...line }, "MCP server on standard error");
     const limits = { maxBytes, json, onFlood, onStandardError };
     return { negotiates: "when refused", openChannel: () => openStdioChannel(program, limits) };
   }
   const headers = headersOf(name, server, env);
-  return {
-    negotiates: "first",
-    openChannel: async () => openHttpChannel({ url, headers }, { maxBytes, json, timeoutMs: timeoutMs + spareMs }),
-  };
+  const limits = { maxBytes, json, timeoutMs: timeoutMs + spareMs, onFlood };
+  return { negotiates: "first", openChannel: async () => openHttpChannel({ url, headers }, limits) };
 }
 
 function headersOf(

@@ -2,7 +2,7 @@ import { ProtocolError, type CallToolResult } from "@modelcontextprotocol/client
 import type { DiscoveryContext, JsonValue } from "turnpike/contracts";
 import { ToolError, type ToolHandler, type ToolProvider } from "turnpike/kernel";
 import { misnamedArgument, placesBy, type Rule } from "./argument-rules.ts";
-import { AnswerTooLargeError } from "./http-channel.ts";
+import { AnswerTooLargeError, brokenOffCode } from "./http-channel.ts";
 import { tooLargeCode } from "./line-limiter.ts";
 import type { ReconnectingClient } from "./reconnecting-client.ts";
 import type { McpServerConfig } from "./mcp-config.ts";
@@ -124,7 +124,7 @@ function toUnavailable(cause: unknown): never {
 function toToolError(error: unknown): never {
   const isTooLarge = error instanceof ProtocolError && error.code === tooLargeCode;
   if (isTooLarge || error instanceof AnswerTooLargeError) throw tooLarge();
-  if (error instanceof ProtocolError) throw refused(error.message);
+  if (error instanceof ProtocolError && error.code !== brokenOffCode) throw refused(error.message);
   throw error;
 }
 

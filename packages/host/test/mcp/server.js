@@ -266,6 +266,11 @@ const garbled = {
   locked: (outgoing) => outgoing.writeHead(401).end(),
   failed: (outgoing) => outgoing.writeHead(500).end(),
   cut: (outgoing) => outgoing.destroy(),
+  stream: (outgoing) => {
+    outgoing.writeHead(200, { "content-type": "text/event-stream" });
+    outgoing.write(": working\n\n", () => outgoing.destroy());
+  },
+  silence: (outgoing) => outgoing.writeHead(200, { "content-type": "text/event-stream" }).end(": working\n\n"),
 };
 
 if (flags.http) {

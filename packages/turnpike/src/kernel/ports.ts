@@ -78,7 +78,10 @@ export interface ToolHandler {
    * be covered. Throw a `ToolError` to deny the call.
    */
   requirement?(context: AccessContext, args: JsonObject): AuthorizationRequest | readonly AuthorizationRequest[];
-  /** Carries the call out; only ever called after a decision that allows it. What it reports is for whoever waits. */
+  /**
+   * Carries the call out; only ever called after a decision that allows it. What it reports is for whoever waits;
+   * `reportProgress` is absent when nobody wants to know.
+   */
   invoke(
     context: AccessContext,
     call: ToolCall,

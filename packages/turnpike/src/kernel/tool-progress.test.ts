@@ -89,3 +89,18 @@ test("a defined tool reports through its run, also when nobody listens", async (
   expect([listened.status, alone.status, directly.status]).toStrictEqual(["succeeded", "succeeded", "succeeded"]);
   expect(seen).toStrictEqual([{ progress: 1 }]);
 });
+
+test("a tool is asked for its progress only when somebody wants to know", async () => {
+  const asked: boolean[] = [];
+  const tool = noteTool({
+    invoke(_context, { id: callId, tool: name }, _signal, report) {
+      asked.push(report !== undefined);
+      const completedAt = "2026-01-01T12:00:00Z";
+      return Promise.resolve({ status: "succeeded", callId, tool: name, completedAt, output: null });
+    },
+  });
+  const { kernel } = worldOf({ grants, tools: [tool] });
+  await kernel.invokeTool(contextOf(), callOf(), { onProgress: () => {} });
+  await kernel.invokeTool(contextOf(), callOf());
+  expect(asked).toStrictEqual([true, false]);
+});

@@ -120,16 +120,16 @@ const ignore: Report = () => {};
 /** How tools that were defined here are called without a signal that they may never look at, by their `invoke`. */
 const lazyInvokes = new WeakMap<ToolHandler["invoke"], LazyInvoke>();
 
-/** Calls a tool. */
+/** Calls a tool. Without somebody who wants to know its progress it is not asked for it. */
 export function invokeHandler(
   handler: ToolHandler,
   context: AccessContext,
   call: ToolCall,
   signal: LazySignal,
-  report: Report = ignore,
+  report?: Report,
 ): Promise<ToolResult> {
   const invokeLazily = lazyInvokes.get(handler.invoke);
-  return invokeLazily?.(context, call, signal, report) ?? handler.invoke(context, call, signal.get(), report);
+  return invokeLazily?.(context, call, signal, report ?? ignore) ?? handler.invoke(context, call, signal.get(), report);
 }
 
 /** A run whose signal is made when it is first looked at. */

@@ -1,17 +1,40 @@
 import {
   Client,
   ProtocolError,
+  ProtocolErrorCode,
   SdkError,
   SdkErrorCode,
   UnsupportedProtocolVersionError,
-  type CallToolResult,
   type Tool,
 } from "@modelcontextprotocol/client";
 import type { JsonObject } from "turnpike/contracts";
+import type { ToolProgress } from "turnpike/kernel";
 import { z } from "zod";
 import { version } from "../base/index.ts";
 import type { Channel } from "./channel.ts";
 import { AnswerTooLargeError, brokenOffCode } from "./http-channel.ts";
+
+/** Who waits for an answer, and how long. */
+export interface RequestLimits {
+  signal: AbortSignal;
+  /** Progress does not extend it. */
+  timeoutMs: number;
+}
+
+/** Who wants to know how far a call has come. The server is asked to say so only when there is somebody. */
+interface ProgressListener {
+  onProgress?: ((progress: ToolProgress) => void) | undefined;
+}
+
+const ToolAnswerSchema = z.looseObject({
+  content: z.array(z.looseObject({ type: z.string() })).default([]),
+  structuredContent: z.unknown().optional(),
+  isError: z.boolean().optional(),
+  _meta: z.record(z.string(), z.unknown()).optional(),
+});
+
+/** What a server answers to a call, with everything that it says. */
+export type ToolAnswer = z.infer<typeof ToolAnswerSchema>;
 
 /** A connection to a server. */
 export interface McpConnection {
@@ -21,7 +44,7 @@ export interface McpConnection {
    * Calls a tool as it was listed. Rejects when the server refuses, when there is no answer in time, and when the caller
    * leaves. Many callers share a connection, so whatever becomes of one call leaves it open.
    */
-  call(tool: Tool, args: JsonObject, options: { signal: AbortSignal; timeoutMs: number }): Promise<CallToolResult>;
+  call(tool: Tool, args: JsonObject, options: RequestLimits & ProgressListener): Promise<ToolAnswer>;
   /** Waits for the running calls, unless the host is closing, and then closes. */
   close(): Promise<void>;
 }
@@ -65,10 +88,15 @@ async function connect(
   onLost: (error: unknown) => void,
 ): Promise<McpConnection> {
   const channel = await openChannel();
-  const client = new Client(
+  const client = new WholeAnswerClient(
     { name: "turnpike", version },
+    // It declares no capabilities: the host has nobody who answers a server's questions in the middle of a call.
     { versionNegotiation: { mode }, inputRequired: { autoFulfill: false } },
   );
+  client.fallbackRequestHandler = ({ method }) => {
+    const message = `${method} is not carried by this client: the call cannot go on with it.`;
+    return Promise.reject(new ProtocolError(ProtocolErrorCode.MethodNotFound, message));
+  };
   try {
     await client.connect(channel.transport, { timeout: connectMs, signal });
   } catch (error) {
@@ -93,11 +121,11 @@ async function connect(
         throw error;
       }
     },
-    async call(tool, args, { signal: caller, timeoutMs: timeout }) {
+    async call(tool, args, { signal: caller, timeoutMs: timeout, onProgress }) {
       // The output is not validated against the server's own schema, which is only data for callers.
       const { outputSchema: _shown, ...toolDefinition } = tool;
-      const options = { toolDefinition, signal: caller, timeout };
-      const answer = client.callTool({ name: tool.name, arguments: args }, options);
+      const options = { toolDefinition, signal: caller, timeout, ...(onProgress && { onprogress: onProgress }) };
+      const answer = client.callTool({ name: tool.name, arguments: args }, options) as Promise<ToolAnswer>;
       running.add(answer);
       try {
         return await answer;
@@ -116,6 +144,15 @@ async function connect(
       await client.close();
     },
   };
+}
+
+/** A client that keeps everything in the answer to a call. Otherwise parts would lose the keys that nobody knows yet. */
+class WholeAnswerClient extends Client {
+  override request(request: never, ...options: never[]): never {
+    const call = super.request.bind(this) as (...args: readonly unknown[]) => never;
+    const isCall = (request as { method: string }).method === "tools/call";
+    return isCall ? call(request, ToolAnswerSchema, ...options) : call(request, ...options);
+  }
 }
 
 /** Whether a failure concerns only this call: a refusal, an answer that is too large, a timeout. */

@@ -1,14 +1,12 @@
-import { ProtocolError, type CallToolResult } from "@modelcontextprotocol/client";
-import type { DiscoveryContext, JsonValue } from "turnpike/contracts";
-import { ToolError, type ToolHandler, type ToolProvider } from "turnpike/kernel";
+import type { DiscoveryContext } from "turnpike/contracts";
+import { ToolError, type ToolHandler, type ToolProgress, type ToolProvider } from "turnpike/kernel";
 import { misnamedArgument, placesBy, type Rule } from "./argument-rules.ts";
-import { AnswerTooLargeError, brokenOffCode } from "./http-channel.ts";
-import { tooLargeCode } from "./line-limiter.ts";
 import type { ReconnectingClient } from "./reconnecting-client.ts";
 import type { McpServerConfig } from "./mcp-config.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 import { isSameTool, readTool, type McpTool, type ToolReading } from "./mcp-tool.ts";
-import { HiddenTextError, plainJson, plainText } from "./plain-text.ts";
+import { plainText } from "./plain-text.ts";
+import { partsOf, toToolError, toUnavailable } from "./server-answer.ts";
 
 /** A listed tool, or a rule of the configuration, that is not used, and why. */
 export interface LeftOut {
@@ -26,7 +24,7 @@ export interface McpProviderOptions {
   onList(leftOut: readonly LeftOut[]): void;
 }
 
-const maxErrorText = 4096;
+const maxProgressText = 4096;
 /** A catalog holds 512 tools, so one server may not fill it. */
 const maxTools = 128;
 
@@ -53,7 +51,7 @@ export function createMcpProvider(options: McpProviderOptions): ToolProvider {
       parse: (args) => args,
       requirement: (_context, args) =>
         placesOf(args).map((place) => ({ action, resource: { ...resource, path: [listed.name, ...place] } })),
-      async invoke(_context, { id: callId, tool: name, arguments: args }, signal) {
+      async invoke(_context, { id: callId, tool: name, arguments: args }, signal, reportProgress) {
         const connection = await options.client.connection().catch(toUnavailable);
         const now = (await toolsOf(connection).catch(toUnavailable)).get(listed.name);
         if (now === undefined || !isSameTool(now, tool)) {
@@ -61,9 +59,10 @@ export function createMcpProvider(options: McpProviderOptions): ToolProvider {
         }
         signal.throwIfAborted();
         const { timeoutMs, maxOutputBytes } = options.config;
-        const result = await connection.call(listed, args, { signal, timeoutMs }).catch(toToolError);
-        const output = outputOf(tool, result, maxOutputBytes);
-        return { status: "succeeded", callId, tool: name, completedAt: new Date().toISOString(), output };
+        const onProgress = reportProgress && ((progress: ToolProgress) => reportProgress(plainProgress(progress)));
+        const answer = await connection.call(listed, args, { signal, timeoutMs, onProgress }).catch(toToolError);
+        const parts = partsOf(answer, descriptor.outputSchema !== undefined, maxOutputBytes);
+        return { status: "succeeded", callId, tool: name, completedAt: new Date().toISOString(), ...parts };
       },
     };
   };
@@ -113,53 +112,6 @@ function withRule(reading: ToolReading, rules: ReadonlyMap<string, Rule>): ToolR
   };
 }
 
-function toUnavailable(cause: unknown): never {
-  throw new ToolError("tool_catalog_unavailable", "The MCP server did not answer; nothing was called.", {
-    cause,
-    retryable: true,
-  });
-}
-
-/** A server's refusal keeps the server's message, which is data for the caller. Other errors are not shown to callers. */
-function toToolError(error: unknown): never {
-  const isTooLarge = error instanceof ProtocolError && error.code === tooLargeCode;
-  if (isTooLarge || error instanceof AnswerTooLargeError) throw tooLarge();
-  if (error instanceof ProtocolError && error.code !== brokenOffCode) throw refused(error.message);
-  throw error;
-}
-
-function outputOf({ descriptor }: McpTool, result: CallToolResult, maxBytes: number): JsonValue {
-  const { content, structuredContent, isError } = result;
-  if (isError === true) throw refused(content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n"));
-  if (structuredContent === undefined && descriptor.outputSchema !== undefined) {
-    throw new ToolError("invalid_tool_result", "The MCP server did not answer with the output that it declares.");
-  }
-  const output = (structuredContent === undefined ? { content } : structuredContent) as JsonValue;
-  if (Buffer.byteLength(JSON.stringify(output)) > maxBytes) throw tooLarge();
-  return withoutHidden(output);
-}
-
-/** The output of a tool is read by models and shown to people, so hidden text is removed from it. */
-function withoutHidden(output: JsonValue): JsonValue {
-  try {
-    return plainJson(output);
-  } catch (error) {
-    if (!(error instanceof HiddenTextError)) throw error;
-    throw new ToolError(
-      "invalid_tool_result",
-      "The MCP server answered with names that only differ in hidden characters.",
-    );
-  }
-}
-
-function refused(text: string): ToolError {
-  return new ToolError("mcp_tool_error", plainText(text, maxErrorText) || "The tool failed and did not say why.");
-}
-
-function tooLarge(): ToolError {
-  return new ToolError(
-    "output_too_large",
-    "The tool's output is larger than the host takes; it may have had an effect.",
-    { retryable: false },
-  );
+function plainProgress({ message, ...progress }: ToolProgress): ToolProgress {
+  return message === undefined ? progress : { ...progress, message: plainText(message, maxProgressText) };
 }

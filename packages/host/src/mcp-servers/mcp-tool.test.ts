@@ -62,6 +62,11 @@ describe("an entry that does not fit is left out with a reason", () => {
     { name: "the name ..", changes: { name: ".." }, why: name },
     { name: "the name __proto__", changes: { name: "__proto__" }, why: name },
     { name: "a name that is a number", changes: { name: 5 }, why: shape },
+    {
+      name: "a need for tasks",
+      changes: { execution: { taskSupport: "required" } },
+      why: "it runs as a task, which the host does not carry",
+    },
     { name: "no input schema", changes: { inputSchema: undefined }, why: shape },
     { name: "an input schema for a list", changes: { inputSchema: { type: "array" } }, why: shape },
     { name: "an annotation that is a word", changes: { annotations: { readOnlyHint: "yes" } }, why: shape },
@@ -75,6 +80,10 @@ describe("an entry that does not fit is left out with a reason", () => {
       expect(readTool("wiki", { ...entry, ...row.changes })).toMatchObject({ ok: false, why: row.why });
     });
   }
+
+  test("but not one that can run as a task and need not", () => {
+    for (const taskSupport of ["optional", "forbidden"]) expect(read({ execution: { taskSupport } })).toBeDefined();
+  });
 
   for (const nothing of [null, undefined, 5, "tool", []]) {
     test(`${JSON.stringify(nothing) ?? "undefined"} instead of a tool`, () => {

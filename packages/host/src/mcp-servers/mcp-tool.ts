@@ -28,6 +28,7 @@ const ListedToolSchema = z.looseObject({
   inputSchema: z.looseObject({ type: z.literal("object") }).and(JsonObjectSchema),
   outputSchema: JsonObjectSchema.optional(),
   annotations: z.looseObject({ readOnlyHint: hint, destructiveHint: hint, idempotentHint: hint }).optional(),
+  execution: z.looseObject({ taskSupport: z.unknown() }).optional(),
 });
 
 type Listed = z.infer<typeof ListedToolSchema>;
@@ -45,6 +46,9 @@ export function readTool(server: string, entry: unknown): ToolReading {
   if (!parsed.success) return leftOut(entry, "it is no tool with an input schema for an object");
   const listed = parsed.data;
   if (!isUsableName(listed.name)) return leftOut(entry, "its name does not fit");
+  if (listed.execution?.taskSupport === "required") {
+    return leftOut(entry, "it runs as a task, which the host does not carry");
+  }
   const description = described(`mcp.${server}`, listed);
   if (description === undefined) return leftOut(entry, "its schema has hidden characters in a name or value");
   const checked = ToolDescriptorSchema.safeParse(description);

@@ -5,7 +5,7 @@ import { appendFileSync, existsSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { createMcpHandler, Server } from "@modelcontextprotocol/server";
+import { createMcpHandler, inputRequired, Server } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 
 const { values: flags } = parseArgs({
@@ -149,6 +149,58 @@ const sharedTools = {
     inputSchema: object({ count: { type: "number" } }),
     run: ({ count }) => ({ ...text("parts"), structuredContent: { parts: Array(count).fill(0) } }),
   },
+  steps: {
+    description: "Tells how far it has come, and then waits until it is released.",
+    inputSchema: object({ words: { type: "array", items: string }, wait: { type: "boolean" } }),
+    run: async ({ words, wait }, _server, signal, { notify, _meta: { progressToken } = {} }) => {
+      note(`token ${typeof progressToken}`);
+      signal.addEventListener("abort", () => note("cancelled steps"));
+      for (const [step, message] of words.entries()) {
+        if (progressToken === undefined) break;
+        const params = { progressToken, progress: step + 1, total: words.length, message };
+        await notify({ method: "notifications/progress", params });
+      }
+      if (wait) await once(released, "release");
+      return text("done");
+    },
+  },
+  tick: {
+    description: "Tells its progress again and again, and never ends.",
+    inputSchema: object(),
+    run: (_args, _server, signal, { notify, _meta: { progressToken } = {} }) => {
+      const params = { progressToken, progress: 1 };
+      const ticking = setInterval(() => notify({ method: "notifications/progress", params }).catch(() => {}), 20);
+      signal.addEventListener("abort", () => clearInterval(ticking));
+      return new Promise(() => {});
+    },
+  },
+  say: {
+    description: "Answers with what it is given.",
+    inputSchema: object({ answer: object() }),
+    run: ({ answer }) => answer,
+  },
+  question: {
+    description: "Asks for something in the middle of the call.",
+    inputSchema: object({ kind: string }),
+    run: ({ kind }) => {
+      const requestedSchema = object({ name: string });
+      const messages = [{ role: "user", content: { type: "text", text: "Hello?" } }];
+      const requests = {
+        elicitation: () => inputRequired.elicit({ message: "Your name?", requestedSchema }),
+        sampling: () => inputRequired.createMessage({ messages, maxTokens: 10 }),
+        roots: () => inputRequired.listRoots(),
+      };
+      return inputRequired({ inputRequests: { it: requests[kind]() } });
+    },
+  },
+  demand: {
+    description: "Asks for something in the middle of the call, although nobody said that they can answer.",
+    inputSchema: object({ method: string, params: object() }),
+    run: async ({ method, params }, _server, _signal, mcpReq) => {
+      await mcpReq.send({ method, params });
+      return text("answered");
+    },
+  },
   place: {
     description: "Tells where it runs.",
     inputSchema: object(),
@@ -245,7 +297,7 @@ function createTestServer() {
     if (calls === Number(flags["die-at"])) process.exit(1);
     const tool = Object.hasOwn(toolsNow(), name) ? toolsNow()[name] : undefined;
     if (tool === undefined) throw new Error(`There is no tool ${name}.`);
-    return tool.run(args, server, mcpReq.signal);
+    return tool.run(args, server, mcpReq.signal, mcpReq);
   });
   return server;
 }
@@ -270,6 +322,11 @@ const garbled = {
     outgoing.writeHead(200, { "content-type": "text/event-stream" });
     outgoing.write(": working\n\n", () => outgoing.destroy());
   },
+  extra: (outgoing, { id }) => {
+    const content = [{ type: "text", text: "Hello.", "x-new": [1] }];
+    const answer = { jsonrpc: "2.0", id, result: { resultType: "complete", content, "x-new": 1 } };
+    outgoing.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
+  },
   silence: (outgoing) => outgoing.writeHead(200, { "content-type": "text/event-stream" }).end(": working\n\n"),
 };
 
@@ -280,7 +337,7 @@ if (flags.http) {
     for await (const chunk of incoming) chunks.push(chunk);
     const body = chunks.length > 0 ? Buffer.concat(chunks) : undefined;
     const garble = /"name":"garble".*"how":"(\w+)"/.exec(body?.toString() ?? "");
-    if (garble) return garbled[garble[1]](outgoing);
+    if (garble) return garbled[garble[1]](outgoing, JSON.parse(body.toString()));
     const leaving = new AbortController();
     outgoing.once("close", () => leaving.abort());
     const request = new Request(`http://${incoming.headers.host}${incoming.url}`, {

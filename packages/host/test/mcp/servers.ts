@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import type { AccessContext, Capability, Grant, JsonObject, ToolResult } from "turnpike/contracts";
-import { createKernel, type Kernel, type KernelOptions, type PortFailure } from "turnpike/kernel";
+import { createKernel, type CallOptions, type Kernel, type KernelOptions, type PortFailure } from "turnpike/kernel";
 import { memoryAudit, memoryGrants, type MemoryGrants } from "turnpike/testing";
 import { onTestFinished } from "vitest";
 import type { Log } from "../../src/observe/log.ts";
@@ -71,12 +71,7 @@ export interface McpWorld {
   logged: Logged[];
   failures: PortFailure[];
   /** The assistant calls a tool. */
-  call(
-    tool: string,
-    args?: JsonObject,
-    changes?: Partial<AccessContext>,
-    options?: { signal?: AbortSignal },
-  ): Promise<ToolResult>;
+  call(tool: string, args?: JsonObject, changes?: Partial<AccessContext>, options?: CallOptions): Promise<ToolResult>;
   /** The names the assistant sees. */
   names(changes?: Partial<AccessContext>): Promise<string[]>;
 }
@@ -113,10 +108,10 @@ export function mcpWorld(
     grants,
     logged,
     failures,
-    call(tool, args = {}, changes = {}, { signal } = {}) {
+    call(tool, args = {}, changes = {}, callOptions = {}) {
       calls += 1;
       const call = { id: `call-${calls}`, tool, arguments: args, requestedAt: now, traceId: "trace-1" };
-      return kernel.invokeTool(contextOf(changes), call, signal && { signal });
+      return kernel.invokeTool(contextOf(changes), call, callOptions);
     },
     names: async (changes) => (await kernel.listTools(contextOf(changes))).map(({ name }) => name),
   };

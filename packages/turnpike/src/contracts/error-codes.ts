@@ -364,6 +364,11 @@ export const errorCodes = {
     retry: false,
   },
   mcp_tool_error: { families: ["host", "tool"], meaning: "The MCP server says that its tool failed.", retry: false },
+  mcp_unsupported: {
+    families: ["host", "tool"],
+    meaning: "The MCP server asks for something that the host does not carry; it may have had an effect.",
+    retry: false,
+  },
   overloaded: { families: ["host"], status: 503, meaning: "The host runs as many turns as it can.", retry: true },
 } as const satisfies Record<string, CodeEntry>;
 

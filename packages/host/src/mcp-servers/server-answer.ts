@@ -1,0 +1,114 @@
+import {
+  MissingRequiredClientCapabilityError,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  UrlElicitationRequiredError,
+} from "@modelcontextprotocol/client";
+import type { JsonObject, JsonValue } from "turnpike/contracts";
+import { ToolError } from "turnpike/kernel";
+import { AnswerTooLargeError, brokenOffCode } from "./http-channel.ts";
+import { tooLargeCode } from "./line-limiter.ts";
+import type { ToolAnswer } from "./mcp-connection.ts";
+import { HiddenTextError, plainJson, plainText } from "./plain-text.ts";
+
+const maxErrorText = 4096;
+/** The error of a call for which the server could not even be asked. */
+export function toUnavailable(cause: unknown): never {
+  throw new ToolError("tool_catalog_unavailable", "The MCP server did not answer; nothing was called.", {
+    cause,
+    retryable: true,
+  });
+}
+
+/** A server's refusal keeps the server's message, which is data for the caller. Other errors are not shown to callers. */
+export function toToolError(error: unknown, code = "mcp_tool_error"): never {
+  if (error instanceof AnswerTooLargeError || codeOf(error) === tooLargeCode) throw tooLarge();
+  const isUnknownResult = error instanceof SdkError && error.code === SdkErrorCode.UnsupportedResultType;
+  if (isUnknownResult) throw unsupported("It answered with a question or a task instead of a result.");
+  if (error instanceof UrlElicitationRequiredError || error instanceof MissingRequiredClientCapabilityError) {
+    throw unsupported(error.message);
+  }
+  if (error instanceof ProtocolError && error.code !== brokenOffCode) throw refused(error.message, code);
+  throw error;
+}
+
+function codeOf(error: unknown): number | undefined {
+  return error instanceof ProtocolError ? error.code : undefined;
+}
+
+/** What a succeeded result says: the output, and the metadata beside it. */
+export interface AnswerParts {
+  output: JsonValue;
+  metadata: { mcp: JsonObject };
+}
+
+/**
+ * The parts of a tool's answer, unchanged but for hidden characters: its structure with the content beside it, or its content.
+ * The output and what is beside it are each at most so many bytes.
+ */
+export function partsOf(answer: ToolAnswer, isStructureDeclared: boolean, maxBytes: number): AnswerParts {
+  const { content, structuredContent, isError, _meta } = answer;
+  if (isError === true) throw refused(textsOf(content).join("\n"));
+  if (structuredContent === undefined && isStructureDeclared) {
+    throw new ToolError("invalid_tool_result", "The MCP server did not answer with the output that it declares.");
+  }
+  const meta = metaOf(_meta);
+  const beside = { ...(structuredContent !== undefined && { content }), ...(meta && { _meta: meta }) };
+  return {
+    output: plainAnswer(structuredContent === undefined ? { content } : structuredContent, maxBytes),
+    metadata: { mcp: plainAnswer(beside, maxBytes) as JsonObject },
+  };
+}
+
+function textsOf(content: ToolAnswer["content"]): string[] {
+  return content.flatMap(({ type, text }) => (type === "text" && typeof text === "string" ? [text] : []));
+}
+
+function metaOf(meta: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
+  const own = Object.entries(meta ?? {}).filter(([key]) => !isOfProtocol(key));
+  return own.length === 0 ? undefined : Object.fromEntries(own);
+}
+
+/** Whether a key of `_meta` is the protocol's: those are about the connection to the server, and not about its answer. */
+function isOfProtocol(key: string): boolean {
+  const labels = key.slice(0, Math.max(0, key.indexOf("/"))).split(".");
+  return labels.includes("modelcontextprotocol") || labels.includes("mcp");
+}
+
+/**
+ * What a server answered, within so many bytes. It is read by models and shown to people, so hidden text is removed from it;
+ * base64 has no such characters, and stays as it is.
+ */
+export function plainAnswer(answer: unknown, maxBytes: number): JsonValue {
+  if (Buffer.byteLength(JSON.stringify(answer)) > maxBytes) throw tooLarge();
+  try {
+    return plainJson(answer as JsonValue);
+  } catch (error) {
+    if (!(error instanceof HiddenTextError)) throw error;
+    throw new ToolError(
+      "invalid_tool_result",
+      "The MCP server answered with names that only differ in hidden characters.",
+    );
+  }
+}
+
+function refused(text: string, code = "mcp_tool_error"): ToolError {
+  const silence = code === "mcp_tool_error" ? "The tool failed and did not say why." : "The server did not say why.";
+  return new ToolError(code, plainText(text, maxErrorText) || silence);
+}
+
+function unsupported(words: string): ToolError {
+  const said = plainText(words, maxErrorText / 2);
+  return new ToolError("mcp_unsupported", `The MCP server asks for something that the host does not carry. ${said}`, {
+    retryable: false,
+  });
+}
+
+function tooLarge(): ToolError {
+  return new ToolError(
+    "output_too_large",
+    "The tool's output is larger than the host takes; it may have had an effect.",
+    { retryable: false },
+  );
+}

@@ -13,6 +13,7 @@ import { z } from "zod";
 import { version } from "../base/index.ts";
 import type { Channel } from "./channel.ts";
 import { AnswerTooLargeError, brokenOffCode } from "./http-channel.ts";
+import { createServerLists, type ListKind } from "./server-lists.ts";
 
 /** Who waits for an answer, and how long. */
 export interface RequestLimits {
@@ -36,25 +37,33 @@ const ToolAnswerSchema = z.looseObject({
 /** What a server answers to a call, with everything that it says. */
 export type ToolAnswer = z.infer<typeof ToolAnswerSchema>;
 
+const ResourceAnswerSchema = z.looseObject({ contents: z.array(z.looseObject({ uri: z.string() })) });
+const PromptAnswerSchema = z.looseObject({
+  description: z.string().optional(),
+  messages: z.array(z.looseObject({ role: z.string(), content: z.looseObject({ type: z.string() }) })),
+});
+
+type ResourceAnswer = z.infer<typeof ResourceAnswerSchema>;
+type PromptAnswer = z.infer<typeof PromptAnswerSchema>;
+
 /** A connection to a server. */
 export interface McpConnection {
-  /** The server's list of tools, a few seconds old at most. It is the same array until the list is read again. */
-  list(): Promise<readonly unknown[]>;
+  /** A list of the server's, of its tools unless said otherwise; a few seconds old at most, and the same array until then. */
+  list(kind?: ListKind): Promise<readonly unknown[]>;
   /**
    * Calls a tool as it was listed. Rejects when the server refuses, when there is no answer in time, and when the caller
    * leaves. Many callers share a connection, so whatever becomes of one call leaves it open.
    */
   call(tool: Tool, args: JsonObject, options: RequestLimits & ProgressListener): Promise<ToolAnswer>;
+  /** Reads a resource. Rejects as `call` does. */
+  readResource(uri: string, limits: RequestLimits): Promise<ResourceAnswer>;
+  /** Fills a prompt in. Rejects as `call` does. */
+  usePrompt(name: string, args: Readonly<Record<string, string>>, limits: RequestLimits): Promise<PromptAnswer>;
   /** Waits for the running calls, unless the host is closing, and then closes. */
   close(): Promise<void>;
 }
 
 const connectMs = 30_000;
-const listMs = 5_000;
-const freshMs = 5_000;
-const maxPages = 64;
-const maxEntries = 1024;
-const maxListLength = 8_388_608;
 
 /** How to reach a server. */
 export interface McpRoute {
@@ -88,7 +97,7 @@ async function connect(
   onLost: (error: unknown) => void,
 ): Promise<McpConnection> {
   const channel = await openChannel();
-  const client = new WholeAnswerClient(
+  const client: Client = new WholeAnswerClient(
     { name: "turnpike", version },
     // It declares no capabilities: the host has nobody who answers a server's questions in the middle of a call.
     { versionNegotiation: { mode }, inputRequired: { autoFulfill: false } },
@@ -107,36 +116,43 @@ async function connect(
   client.onclose = () => onLost(new SdkError(SdkErrorCode.ConnectionClosed, "The server is gone."));
 
   const running = new Set<Promise<unknown>>();
-  let listing: { entries: Promise<readonly unknown[]>; until: number } | undefined;
-  client.setNotificationHandler("notifications/tools/list_changed", () => (listing = undefined));
+  const lists = createServerLists(client);
+  const finish = async <Answer>(answer: Promise<Answer>): Promise<Answer> => {
+    running.add(answer);
+    try {
+      return await answer;
+    } catch (error) {
+      // The failure may be of this call or of the whole server. The next caller reads the list again, and finds out. The
+      // error cannot tell: it says "connection closed" also for a caller who hung up.
+      if (!isOfThisCall(error)) lists.forget("tools");
+      throw error;
+    } finally {
+      running.delete(answer);
+    }
+  };
   return {
-    async list() {
-      if (listing === undefined || performance.now() > listing.until) {
-        listing = { entries: listTools(client), until: performance.now() + freshMs };
-      }
+    async list(kind = "tools") {
       try {
-        return await listing.entries;
+        return await lists.read(kind);
       } catch (error) {
-        onLost(error);
+        if (kind === "tools") onLost(error);
         throw error;
       }
     },
-    async call(tool, args, { signal: caller, timeoutMs: timeout, onProgress }) {
+    call(tool, args, { signal: caller, timeoutMs: timeout, onProgress }) {
       // The output is not validated against the server's own schema, which is only data for callers.
       const { outputSchema: _shown, ...toolDefinition } = tool;
       const options = { toolDefinition, signal: caller, timeout, ...(onProgress && { onprogress: onProgress }) };
-      const answer = client.callTool({ name: tool.name, arguments: args }, options) as Promise<ToolAnswer>;
-      running.add(answer);
-      try {
-        return await answer;
-      } catch (error) {
-        // The failure may be of this call or of the whole server. The next caller reads the list again, and finds out. The
-        // error cannot tell: it says "connection closed" also for a caller who hung up.
-        if (!isOfThisCall(error)) listing = undefined;
-        throw error;
-      } finally {
-        running.delete(answer);
-      }
+      return finish(client.callTool({ name: tool.name, arguments: args }, options) as Promise<ToolAnswer>);
+    },
+    // Not by the client's own methods: they keep an answer for others, and drop what they do not know of it.
+    readResource(uri, { signal: caller, timeoutMs: timeout }) {
+      const request = { method: "resources/read", params: { uri } };
+      return finish(client.request(request, ResourceAnswerSchema, { signal: caller, timeout }));
+    },
+    usePrompt(name, args, { signal: caller, timeoutMs: timeout }) {
+      const request = { method: "prompts/get", params: { name, arguments: args } };
+      return finish(client.request(request, PromptAnswerSchema, { signal: caller, timeout }));
     },
     async close() {
       await endOf(running, signal);
@@ -165,26 +181,4 @@ function isOfThisCall(error: unknown): boolean {
 async function endOf(running: ReadonlySet<Promise<unknown>>, signal: AbortSignal): Promise<void> {
   const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
   while (running.size > 0 && !signal.aborted) await Promise.race([stopped, Promise.allSettled(running)]);
-}
-
-const PageSchema = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
-
-async function listTools(client: Client): Promise<readonly unknown[]> {
-  if (client.getServerCapabilities()?.tools === undefined) return [];
-  const signal = AbortSignal.timeout(listMs);
-  const entries: unknown[] = [];
-  let [pages, length] = [0, 0];
-  let cursor: string | undefined;
-  do {
-    if (pages === maxPages) throw new RangeError(`A list of tools has at most ${maxPages} pages.`);
-    const params = cursor === undefined ? {} : { cursor };
-    const page = await client.request({ method: "tools/list", params }, PageSchema, { signal });
-    pages += 1;
-    length += JSON.stringify(page.tools).length;
-    if (length > maxListLength) throw new RangeError(`A list of tools has at most ${maxListLength} characters.`);
-    for (const entry of page.tools) entries.push(entry);
-    if (entries.length > maxEntries) throw new RangeError(`A list of tools has at most ${maxEntries} entries.`);
-    cursor = page.nextCursor;
-  } while (cursor !== undefined);
-  return entries;
 }

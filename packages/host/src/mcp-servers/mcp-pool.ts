@@ -7,8 +7,11 @@ import { impossibleUsers } from "./isolation.ts";
 import { createReconnectingClient, type ReconnectingClient } from "./reconnecting-client.ts";
 import type { McpConfig, McpServerConfig } from "./mcp-config.ts";
 import { openMcpConnection, type McpConnection, type McpRoute } from "./mcp-connection.ts";
-import { createMcpProvider, type LeftOut } from "./mcp-provider.ts";
+import { createMcpProvider } from "./mcp-provider.ts";
+import { createMcpResources } from "./mcp-resources.ts";
 import { readTool } from "./mcp-tool.ts";
+import type { LeftOutEntry } from "./read-offer.ts";
+import type { ListKind } from "./server-lists.ts";
 import type { ServerOffer } from "./server-offer.ts";
 import type { StandardErrorLine } from "./standard-error.ts";
 import { openStdioChannel } from "./stdio-channel.ts";
@@ -58,17 +61,28 @@ export function createMcpPool(
         "tools of an MCP server left out",
       ),
     );
+    const about = { server: name, config: server, client, isOfferedTo };
     return {
+      name,
       client,
       isOfferedTo,
-      provider: createMcpProvider({ server: name, config: server, client, isOfferedTo, onList }),
+      provider: createMcpProvider({ ...about, onList }),
+      resources: createMcpResources({ ...about, onList: reportLists(name, log) }),
     };
   });
   const byNamespace = new Map(servers.map((server) => [server.provider.id, server]));
   return {
     providers: servers.map(({ provider }) => provider),
-    resources: [],
-    offers: () => Promise.resolve([]),
+    resources: servers.map(({ resources }) => resources.provider),
+    async offers(context, signal) {
+      const offers = servers.map(({ name, resources }) =>
+        resources.offer(context).catch((error: unknown) => {
+          log.warn({ server: name, ...foreignErrorFacts(error) }, "MCP server does not list its resources and prompts");
+          return undefined;
+        }),
+      );
+      return (await unlessAborted(Promise.all(offers), signal)).filter((offer) => offer !== undefined);
+    },
     isHidden: (namespace, context) => byNamespace.get(namespace)?.isOfferedTo(context) === false,
     close: async () => void (await Promise.all(servers.map(({ client }) => client.close()))),
   };
@@ -157,8 +171,40 @@ function headersOf(
   return Object.fromEntries(headers) as Record<string, string>;
 }
 
+/** Logs what is not used of the lists of a server's resources and prompts, when it changed. */
+function reportLists(server: string, log: Log): (kind: ListKind, leftOut: readonly LeftOutEntry[]) => void {
+  const reports = new Map<ListKind, (leftOut: readonly LeftOutEntry[]) => void>();
+  return (kind, leftOut) => {
+    const report =
+      reports.get(kind) ??
+      reportChanges<LeftOutEntry>((entries) =>
+        log.warn(
+          { server, list: kind, count: entries.length, leftOut: entries.slice(0, maxNamed) },
+          "entries of an MCP server's list left out",
+        ),
+      );
+    reports.set(kind, report);
+    report(leftOut);
+  };
+}
+
+/** The result, or the reason of the signal when that comes first. Whoever shares the work goes on. */
+async function unlessAborted<Result>(result: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  let leave = (): void => {};
+  const aborted = new Promise<never>((_resolve, reject) => {
+    leave = () => reject(signal.reason as Error);
+    if (signal.aborted) leave();
+    signal.addEventListener("abort", leave, { once: true });
+  });
+  try {
+    return await Promise.race([result, aborted]);
+  } finally {
+    signal.removeEventListener("abort", leave);
+  }
+}
+
 /** Reports what is not used of a list, when that is not what was reported the last time. */
-function reportChanges(report: (leftOut: readonly LeftOut[]) => void): (leftOut: readonly LeftOut[]) => void {
+function reportChanges<Entry>(report: (leftOut: readonly Entry[]) => void): (leftOut: readonly Entry[]) => void {
   let last = "[]";
   return (leftOut) => {
     const current = JSON.stringify(leftOut);

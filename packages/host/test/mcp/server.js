@@ -5,7 +5,7 @@ import { appendFileSync, existsSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { createMcpHandler, inputRequired, Server } from "@modelcontextprotocol/server";
+import { createMcpHandler, inputRequired, ResourceNotFoundError, Server } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 
 const { values: flags } = parseArgs({
@@ -30,6 +30,10 @@ const { values: flags } = parseArgs({
     stubborn: { type: "boolean" },
     /** Has the tools that one caller could disturb another with. */
     shared: { type: "boolean" },
+    /** Has resources, templates and prompts, some of which nobody should have. */
+    offers: { type: "boolean" },
+    /** Has this many resources more, on pages of 100. */
+    resources: { type: "string", default: "0" },
     /** Refuses the handshake of 2025. */
     modern: { type: "boolean" },
   },
@@ -228,6 +232,15 @@ const sharedTools = {
       return text("spoiled");
     },
   },
+  publish: {
+    description: "Has one note more.",
+    inputSchema: object(),
+    run: async (_args, server) => {
+      hasNewNote = true;
+      await server.sendResourceListChanged();
+      return text("published");
+    },
+  },
   /** What it does is done below, where HTTP is spoken. */
   garble: { description: "Breaks its own answer.", inputSchema: object({ how: string }), run: () => text("whole") },
 };
@@ -285,8 +298,73 @@ function list(cursor) {
   return { tools: flags.odd ? [...known, ...odd] : known };
 }
 
+const hidden = "\u202e\u200b\u{e0041}\u{e0101}";
+let hasNewNote = false;
+
+const offers = {
+  resources: () => [
+    { uri: "note://1", name: `o${hidden}ne`, title: "One", description: `The ${hidden}first.`, mimeType: "text/plain" },
+    { uri: "note://image", name: "image", mimeType: "image/png", annotations: { priority: 1 } },
+    { uri: "note://broken", name: "broken" },
+    { uri: "note://gone", name: "gone" },
+    { uri: "note://hang", name: "hang" },
+    { uri: "note://1", name: "twice" },
+    { uri: `note://${hidden}2`, name: "hidden" },
+    { uri: `note://${"x".repeat(300)}`, name: "long" },
+    { uri: "note://large", name: "large", description: "x".repeat(17_000) },
+    ...(hasNewNote ? [{ uri: "note://new", name: "new" }] : []),
+    ...Array.from({ length: Number(flags.resources) }, (_, i) => ({ uri: `many://${i}`, name: `${i}` })),
+  ],
+  templates: [
+    { uriTemplate: "page://{book}/{page}", name: "page", description: `A ${hidden}page.` },
+    { uriTemplate: `page://${hidden}{+path}`, name: "hidden" },
+  ],
+  prompts: [
+    {
+      name: "greet",
+      description: `Gr${hidden}eets.`,
+      arguments: [{ name: "who", description: `Wh${hidden}om.`, required: true }],
+    },
+    { name: `gr${hidden}eet`, description: "Another one." },
+    { name: "trap", arguments: [{ name: `wh${hidden}o` }] },
+  ],
+};
+
+const contents = {
+  "note://1": [{ uri: "note://1", mimeType: "text/plain", text: `Wo${hidden}rds.`, _meta: { a: 1 } }],
+  "note://image": [{ uri: "note://image", mimeType: "image/png", blob: "AAEC+vv8" }],
+};
+
+function addOffers(server) {
+  server.setRequestHandler("resources/list", ({ params }) => {
+    note("list resources");
+    const [all, start] = [offers.resources(), Number(params?.cursor ?? 0)];
+    const isMore = start + 100 < all.length;
+    return { resources: all.slice(start, start + 100), ...(isMore && { nextCursor: `${start + 100}` }) };
+  });
+  server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: offers.templates }));
+  server.setRequestHandler("prompts/list", () => ({ prompts: offers.prompts }));
+  server.setRequestHandler("resources/read", async ({ params: { uri } }, { mcpReq }) => {
+    note(`read ${uri}`);
+    mcpReq.signal.addEventListener("abort", () => note(`cancelled ${uri}`));
+    if (uri === "note://hang") await new Promise(() => {});
+    if (uri === "note://broken") throw new Error(`Out of ${hidden}paper.`);
+    if (uri === "note://gone") throw new ResourceNotFoundError(uri, "It is gone.");
+    return { contents: contents[uri] ?? [{ uri, text: `This is ${uri}.` }] };
+  });
+  server.setRequestHandler("prompts/get", ({ params: { arguments: { who } = {} } }) => {
+    note("use greet");
+    if (who === undefined) throw new Error("Whom?");
+    const messages = [{ role: "user", content: { type: "text", text: `He${hidden}llo, ${who}!` } }];
+    return { description: `A gr${hidden}eeting.`, messages };
+  });
+}
+
 function createTestServer() {
-  const server = new Server({ name: "test", version: "1" }, { capabilities: { tools: { listChanged: true } } });
+  const listed = { listChanged: true };
+  const capabilities = { tools: listed, ...(flags.offers && { resources: listed, prompts: listed }) };
+  const server = new Server({ name: "test", version: "1" }, { capabilities });
+  if (flags.offers) addOffers(server);
   server.setRequestHandler("tools/list", ({ params }) => {
     if (flags.garbage) process.stdout.write('garbage\n{"jsonrpc":"1.0"}\n[]\n');
     return list(params?.cursor);

@@ -99,6 +99,7 @@ export function mcpWorld(
     grants,
     audit: memoryAudit(),
     toolProviders: pool.providers,
+    resources: pool.resources,
     onPortError: (_error, failure) => failures.push(failure),
     ...options.ports,
   });

@@ -113,6 +113,7 @@ const rows = [
   { code: "replay_unavailable", status: 503, families: ["host"] },
   { code: "output_too_large", families: ["host", "tool"] },
   { code: "mcp_tool_error", families: ["host", "tool"] },
+  { code: "mcp_server_error", families: ["host", "tool"] },
   { code: "mcp_unsupported", families: ["host", "tool"] },
 ];
 

@@ -364,6 +364,11 @@ export const errorCodes = {
     retry: false,
   },
   mcp_tool_error: { families: ["host", "tool"], meaning: "The MCP server says that its tool failed.", retry: false },
+  mcp_server_error: {
+    families: ["host", "tool"],
+    meaning: "The MCP server refused to read a resource or to use a prompt.",
+    retry: false,
+  },
   mcp_unsupported: {
     families: ["host", "tool"],
     meaning: "The MCP server asks for something that the host does not carry; it may have had an effect.",

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createTurnExecutor, type RuntimePlugin } from "turnpike/runtime";
 import { describe, expect, test } from "vitest";
@@ -209,6 +209,18 @@ test("without a rule a grant for one tool is for all of its calls, and for no ot
   expect(await names()).toEqual(["mcp.test.echo"]);
   expect(await call("mcp.test.echo", { words: "a" })).toMatchObject({ status: "succeeded" });
   expect(gist(await call("mcp.test.issue", { org: "acme" }))).toBe("denied tool_unavailable");
+});
+
+test("arguments that a tool's schema refuses reach neither a decision nor the server", async () => {
+  const made = join(temporaryFolder(), "calls");
+  const held = [grantOf("elsewhere", [capability("mcp.test/echo/elsewhere", ["call"])])];
+  const { call } = mcpWorld({ test: { command: testServer("--calls", made) } }, { held });
+  expect(gist(await call("mcp.test.echo", { words: "a" }))).toBe("denied no_matching_grant");
+  expect(await call("mcp.test.echo", {})).toMatchObject({
+    status: "failed",
+    error: { code: "invalid_tool_arguments", message: "/words: expected a value" },
+  });
+  expect(existsSync(made)).toBe(false);
 });
 
 test("a server that changes its tools in a turn changes nothing in it: what is not the same any more fails", async () => {

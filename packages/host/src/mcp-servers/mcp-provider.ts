@@ -1,6 +1,7 @@
-import type { DiscoveryContext } from "turnpike/contracts";
+import type { DiscoveryContext, JsonObject } from "turnpike/contracts";
 import { ToolError, type ToolHandler, type ToolProgress, type ToolProvider } from "turnpike/kernel";
-import { misnamedArgument, placesBy, type Rule } from "./argument-rules.ts";
+import { misnamedArgument, placesBy, type Places, type Rule } from "./argument-rules.ts";
+import { checkArguments } from "./check-arguments.ts";
 import type { ReconnectingClient } from "./reconnecting-client.ts";
 import type { McpServerConfig } from "./mcp-config.ts";
 import type { McpConnection } from "./mcp-connection.ts";
@@ -47,8 +48,11 @@ export function createMcpProvider(options: McpProviderOptions): ToolProvider {
     const placesOf = placesBy(rules.get(listed.name));
     return {
       descriptor,
-      // The server checks its arguments itself. Only those that decide about the places of a call are read here.
-      parse: (args) => args,
+      parse(args) {
+        // What its rule cannot bind is denied for that, whatever the schema says of it.
+        if (isBound(placesOf, args)) checkArguments(descriptor.inputSchema, args);
+        return args;
+      },
       requirement: (_context, args) =>
         placesOf(args).map((place) => ({ action, resource: { ...resource, path: [listed.name, ...place] } })),
       async invoke(_context, { id: callId, tool: name, arguments: args }, signal, reportProgress) {
@@ -110,6 +114,14 @@ function withRule(reading: ToolReading, rules: ReadonlyMap<string, Rule>): ToolR
     name: listed.name,
     why: `its rule names the optional argument ${misnamed}, which it does not have`,
   };
+}
+
+function isBound(placesOf: Places, args: JsonObject): boolean {
+  try {
+    return placesOf(args).length > 0;
+  } catch {
+    return false;
+  }
 }
 
 function plainProgress({ message, ...progress }: ToolProgress): ToolProgress {

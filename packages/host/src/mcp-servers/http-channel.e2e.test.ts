@@ -92,6 +92,8 @@ describe("a stream is ended with an error for its request", () => {
     { name: "when a message is too large", stream: event(answer({ words: "x".repeat(10_000) })) },
     { name: "when a message never ends", stream: `data: ${"x".repeat(10_001)}` },
     { name: "when a message has too many parts", stream: event(answer({ parts: Array<number>(100).fill(0) })) },
+    { name: "when a message closes in comments what it opens", stream: "data: [[[[[[\n: ]]]]]]\ndata: [[[[[[\n\n" },
+    { name: "when a message comes behind one that closes too much", stream: "data: ]]]]]]\n\ndata: [[[[[[[[[[[\n\n" },
     { name: "when a message is too deep", stream: event(answer({ deep: [[[[[[[[[[]]]]]]]]]] })) },
   ]) {
     test(row.name, async () => {

@@ -9,16 +9,19 @@ import { gist, mcpWorld, startHttpServer, testServer, type McpWorld } from "../.
 const hidden = "\u202e\u200b\u{e0041}\u{e0101}\u0007";
 const base64 = Buffer.from([0, 1, 2, 250, 251, 252]).toString("base64");
 
+const revisionFlags: Readonly<Record<string, string[]>> = { "stdio, newer": ["--modern"], "HTTP, older": ["--older"] };
+
 interface World extends McpWorld {
   noted(): string[];
 }
 
-for (const kind of ["stdio, older", "stdio, newer", "HTTP, newer"] as const) {
+for (const kind of ["stdio, older", "stdio, newer", "HTTP, older", "HTTP, newer"] as const) {
   const worldOf = async (settings: object = {}): Promise<World> => {
     const notes = join(temporaryFolder(), "calls");
-    const flags = ["--shared", "--calls", notes, ...(kind === "stdio, newer" ? ["--modern"] : [])];
-    const server =
-      kind === "HTTP, newer" ? { url: (await startHttpServer(...flags)).url } : { command: testServer(...flags) };
+    const flags = ["--shared", "--calls", notes, ...(revisionFlags[kind] ?? [])];
+    const server = kind.startsWith("HTTP")
+      ? { url: (await startHttpServer(...flags)).url }
+      : { command: testServer(...flags) };
     const world = mcpWorld({ test: { ...server, ...settings } });
     return { ...world, noted: () => readFileSync(notes, "utf8").trimEnd().split("\n") };
   };
@@ -139,7 +142,7 @@ for (const kind of ["stdio, older", "stdio, newer", "HTTP, newer"] as const) {
       const result = await call("mcp.test.question", { kind: question });
       const older = { code: "mcp_tool_error", message: expect.stringContaining("did not declare") as string };
       const newer = { code: "mcp_unsupported", message: expect.stringContaining("does not carry") as string };
-      expect(result).toMatchObject({ status: "failed", error: kind === "stdio, older" ? older : newer });
+      expect(result).toMatchObject({ status: "failed", error: kind.endsWith("older") ? older : newer });
       expect(await call("mcp.test.echo", { words: "still here" })).toMatchObject({ status: "succeeded" });
     });
   }

@@ -34,6 +34,8 @@ const { values: flags } = parseArgs({
     offers: { type: "boolean" },
     /** Has this many resources more, on pages of 100. */
     resources: { type: "string", default: "0" },
+    /** Does not know the handshake of 2026, over HTTP. */
+    older: { type: "boolean" },
     /** Refuses the handshake of 2025. */
     modern: { type: "boolean" },
   },
@@ -416,6 +418,7 @@ if (flags.http) {
     const body = chunks.length > 0 ? Buffer.concat(chunks) : undefined;
     const garble = /"name":"garble".*"how":"(\w+)"/.exec(body?.toString() ?? "");
     if (garble) return garbled[garble[1]](outgoing, JSON.parse(body.toString()));
+    if (flags.older && body?.includes('"server/discover"')) return outgoing.writeHead(404).end();
     const leaving = new AbortController();
     outgoing.once("close", () => leaving.abort());
     const request = new Request(`http://${incoming.headers.host}${incoming.url}`, {

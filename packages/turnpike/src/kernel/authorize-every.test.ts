@@ -270,7 +270,15 @@ for (const isLedger of [true, false]) {
           isLedger,
         );
         const result = await read(["one", "two"]);
-        expect(result).toMatchObject({ status: "denied", error: { code: "approval_required" } });
+        expect(result).toMatchObject({
+          status: "denied",
+          error: {
+            code: "approval_required",
+            message:
+              "The act needs a person's yes under more than one grant, and nobody was asked: one grant has to cover all that needs it.",
+            retryable: false,
+          },
+        });
         expect(result).not.toHaveProperty("error.details");
         expect(permits.asked).toEqual([]);
         expect(tool.calls).toEqual([]);

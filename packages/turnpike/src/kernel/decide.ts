@@ -27,6 +27,8 @@ export type Decision = { findings: ReadonlyMap<CompiledGrant, Finding>; policy?:
 interface Lack {
   lacks?: MissingApproval;
   details?: JsonObject;
+  /** Of an act that needs several things: no single grant carries all that need a yes, so nobody can give it. */
+  isDivided?: true;
 }
 
 /** The yes that a denied act lacks: the grant that would carry it then, and the question if somebody was asked already. */

@@ -22,10 +22,14 @@ export function errorObject(
 }
 
 /** The error object of an act that a decision denied. */
-export function denialError({ reason, details }: Decision & { kind: "deny" }): ErrorObject {
+export function denialError({ reason, details, isDivided }: Decision & { kind: "deny" }): ErrorObject {
+  if (isDivided === true) return { ...errorObject(reason, dividedApproval), retryable: false };
   const isUnasked = reason === "approval_required" && details !== undefined && details["escalationId"] === undefined;
   return errorObject(reason, isUnasked ? tooManyQuestions : undefined, details);
 }
+
+const dividedApproval =
+  "The act needs a person's yes under more than one grant, and nobody was asked: one grant has to cover all that needs it.";
 
 const tooManyQuestions =
   "The act needs a person's yes, and nobody was asked: the actor has as many open questions as it may have.";

@@ -78,7 +78,9 @@ async function planWithout(
 
   const { lacks: _each, ...denial } = first.decision;
   let lacks: (typeof first.decision)["lacks"];
-  for (const grant of carriersOf(waiting)) {
+  const carriers = carriersOf(waiting);
+  if (carriers.length === 0) return { ...first, decision: { ...denial, isDivided: true } };
+  for (const grant of carriers) {
     if (grant.maxUses !== undefined && gone.has(nameOf(grant))) continue;
     const said = await approver.approve(grant);
     if (said.kind === "permitted" && !gone.has(nameOf(grant, said.permit))) {

@@ -152,6 +152,17 @@ export interface Schema {
     due_at: string;
     attempts: Generated<number>;
   };
+  /** The tools of MCP servers as somebody accepted them. */
+  mcp_pins: {
+    server: string;
+    tool: string;
+    /** Of the definition. */
+    hash: string;
+    /** Canonical JSON of what the server said. */
+    definition: string;
+    pinned_at: string;
+    pinned_by: string;
+  };
   files: {
     id: GeneratedAlways<number>;
     namespace_id: string;

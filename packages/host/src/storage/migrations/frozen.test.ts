@@ -23,6 +23,7 @@ const frozen = {
     "0013-permits 8bc0ce284a6ccd30",
     "0014-turn-questions e8b1ce84f1c41cf3",
     "0015-outbox 326f07d539e973b1",
+    "0016-mcp-pins 067c7aa817464053",
   ],
   postgres: [
     "0001-kernel-stores ed0a4198b2c7b8da",
@@ -40,6 +41,7 @@ const frozen = {
     "0013-permits 8bc0ce284a6ccd30",
     "0014-turn-questions e8b1ce84f1c41cf3",
     "0015-outbox 43e2c2621f6c7f06",
+    "0016-mcp-pins 067c7aa817464053",
   ],
 };
 

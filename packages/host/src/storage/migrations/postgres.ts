@@ -233,5 +233,13 @@ export const postgresMigrations: readonly Migration[] = [
          where status = 'pending' and expires_at <= to_char(now() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
     ],
   },
+  {
+    name: "0016-mcp-pins",
+    // The servers are the host's and belong to no tenant.
+    statements: [
+      `create table mcp_pins (server text not null, tool text not null, hash text not null, definition text not null,
+         pinned_at text not null, pinned_by text not null, primary key (server, tool))`,
+    ],
+  },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.
 ];

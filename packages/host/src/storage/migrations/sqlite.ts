@@ -243,5 +243,13 @@ export const sqliteMigrations: readonly Migration[] = [
          where status = 'pending' and expires_at <= strftime('%Y-%m-%dT%H:%M:%fZ', 'now')`,
     ],
   },
+  {
+    name: "0016-mcp-pins",
+    // The servers are the host's and belong to no tenant.
+    statements: [
+      `create table mcp_pins (server text not null, tool text not null, hash text not null, definition text not null,
+         pinned_at text not null, pinned_by text not null, primary key (server, tool))`,
+    ],
+  },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.
 ];

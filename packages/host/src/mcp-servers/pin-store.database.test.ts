@@ -1,0 +1,93 @@
+import { describe, expect, test } from "vitest";
+import { databaseKinds, openPair, sharedDatabase } from "../../test/databases.ts";
+import { createRevisions } from "../storage/revisions.ts";
+import type { Database } from "../storage/database.ts";
+import { createPinStore, type PinStore, type ToolDefinition } from "./pin-store.ts";
+
+function openPins(database: Database): PinStore {
+  return createPinStore(database, createRevisions(database));
+}
+
+function definitions(...names: readonly string[]): ToolDefinition[] {
+  return names.map((name) => {
+    const [tool = "", version = "1"] = name.split("@");
+    return { tool, hash: `hash-${version}`, definition: JSON.stringify({ name: tool, version }) };
+  });
+}
+
+async function pinned(pins: PinStore, server: string): Promise<string[]> {
+  return (await pins.list(server)).map(({ tool, hash, by }) => `${tool} ${hash} ${by}`);
+}
+
+describe.each(databaseKinds)("pins on %s", (kind) => {
+  const open = sharedDatabase(kind);
+
+  test("nothing is pinned of a server at first", async () => {
+    const pins = openPins(await open());
+    expect(await pins.list("unknown")).toEqual([]);
+    expect(await pins.hashes("unknown")).toEqual(new Map());
+  });
+
+  test("the first list of a server is pinned, and no later one", async () => {
+    const pins = openPins(await open());
+    expect(await pins.pinFirst("first", definitions("echo", "sum"), "service:host")).toBe(true);
+    expect(await pins.pinFirst("first", definitions("echo@2", "more"), "service:host")).toBe(false);
+    expect(await pinned(pins, "first")).toEqual(["echo hash-1 service:host", "sum hash-1 service:host"]);
+  });
+
+  test("a first list without tools pins nothing, so that the next one is the first", async () => {
+    const pins = openPins(await open());
+    expect(await pins.pinFirst("empty", [], "service:host")).toBe(false);
+    expect(await pins.pinFirst("empty", definitions("echo"), "service:host")).toBe(true);
+  });
+
+  test("accepting pins what is new and replaces what changed, and leaves the rest and other servers alone", async () => {
+    const pins = openPins(await open());
+    for (const server of ["mine", "theirs"]) await pins.pinFirst(server, definitions("echo", "sum"), "service:host");
+    await pins.pin("mine", definitions("echo@2", "more"), "human:oona");
+    expect(await pinned(pins, "mine")).toEqual([
+      "echo hash-2 human:oona",
+      "more hash-1 human:oona",
+      "sum hash-1 service:host",
+    ]);
+    expect(await pinned(pins, "theirs")).toEqual(["echo hash-1 service:host", "sum hash-1 service:host"]);
+    expect(await pins.hashes("mine")).toEqual(
+      new Map([
+        ["echo", "hash-2"],
+        ["more", "hash-1"],
+        ["sum", "hash-1"],
+      ]),
+    );
+  });
+
+  test("a definition is kept as it was said, whatever is hidden in it, with when it was pinned", async () => {
+    const pins = openPins(await open());
+    const definition = JSON.stringify({ name: "odd", description: "a\u0000b\u202e\ud800 \u{e0041}" });
+    await pins.pinFirst("odd", [{ tool: "odd", hash: "h", definition }], "human:\0");
+    expect(await pins.list("odd")).toEqual([
+      {
+        tool: "odd",
+        hash: "h",
+        definition,
+        pinnedAt: expect.stringMatching(/^\d{4}-.*Z$/) as string,
+        by: expect.stringMatching(/^sha256:/) as string,
+      },
+    ]);
+  });
+});
+
+test("of two hosts that list a server first at once one pins its list, whole", async () => {
+  const [one, other] = await openPair();
+  for (let round = 0; round < 10; round += 1) {
+    const server = `race-${round}`;
+    const [first, second] = [openPins(one), openPins(other)];
+    const wins = await Promise.all([
+      first.pinFirst(server, definitions("a@1", "b@1"), "one"),
+      second.pinFirst(server, definitions("a@2", "c@2"), "other"),
+    ]);
+    const kept = await pinned(first, server);
+    expect(kept).toEqual(wins[0] ? ["a hash-1 one", "b hash-1 one"] : ["a hash-2 other", "c hash-2 other"]);
+    expect(wins.filter(Boolean)).toHaveLength(1);
+    expect(await pinned(second, server)).toEqual(kept);
+  }
+});

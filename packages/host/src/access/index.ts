@@ -6,7 +6,7 @@ export { createJwtVerifier } from "./jwt.ts";
 export { readKeySet } from "./key-set.ts";
 export { callOfKeptCaller, keptCaller } from "./kept-caller.ts";
 export { limitSenders } from "./limit-senders.ts";
-export { isAdminOfAll, type Operator } from "./operator.ts";
+export { createOperator, isAdminOfAll, type Operator } from "./operator.ts";
 export { createRateLimit } from "./rate-limit.ts";
 export type { RequestHeaders } from "./request-headers.ts";
 export { openRecord, recordOf, type RequestRecord } from "./request-record.ts";

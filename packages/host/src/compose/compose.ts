@@ -18,7 +18,7 @@ import { type Database, heartbeat, openDatabase } from "../storage/index.ts";
 import { createHostKernel } from "./kernel.ts";
 import { createTurnEngine, openTurnSlots, type Runtimes, turnLimitsOf } from "../turns/index.ts";
 import { createMetrics, errorFacts, foreignErrorFacts, type Log, type Metrics, queryLog } from "../observe/index.ts";
-import { createMcpPool, type McpPool, serversAsOwnUser } from "../mcp-servers/index.ts";
+import { prepareMcpPool, serversAsOwnUser } from "../mcp-servers/index.ts";
 import { createNotices, createSender, openOutbox, openWebhooks, type Webhook } from "../notify/index.ts";
 import { mcpProtocol } from "../protocols/mcp/index.ts";
 import { metricsPage, openPages } from "../protocols/pages/index.ts";
@@ -35,6 +35,7 @@ import {
   retentionLocks,
   tenantDeletion,
 } from "../retention/index.ts";
+import { recordFirstPins } from "./first-pins.ts";
 import { createPipeline, createRuns } from "./pipeline.ts";
 import { openStores, type Stores } from "./stores.ts";
 import { version } from "../base/index.ts";
@@ -65,10 +66,10 @@ const hourMs = 60 * minuteMs;
 export async function startHost(config: Config, options: HostOptions): Promise<Host> {
   const webhooks = openWebhooks(config.notify, options.env ?? process.env);
   const metrics = createMetrics();
-  const pool = createMcpPool(config.mcp, options.log);
+  const openPool = prepareMcpPool(config.mcp, options.log);
   const database = await openDatabase(config.database, queryLog(metrics));
   try {
-    return await wire(config, options, { database, metrics, pool, webhooks });
+    return await wire(config, options, { database, metrics, openPool, webhooks });
   } catch (error) {
     await database.close();
     throw error;
@@ -79,7 +80,7 @@ export async function startHost(config: Config, options: HostOptions): Promise<H
 interface Parts {
   database: Database;
   metrics: Metrics;
-  pool: McpPool;
+  openPool: ReturnType<typeof prepareMcpPool>;
   webhooks: readonly Webhook[];
 }
 
@@ -87,7 +88,7 @@ interface Parts {
 async function wire(
   config: Config,
   { log, runtime, runtimeOfVerifiedSenders = runtime, tools = [], isNewOperatorTokenWanted = false }: HostOptions,
-  { database, metrics, pool, webhooks }: Parts,
+  { database, metrics, openPool, webhooks }: Parts,
 ): Promise<Host> {
   const { openEscalations, unreadMessages } = config.limits;
   const { expireHours, permitMinutes, refusalMinutes, approvals } = config.escalations;
@@ -112,6 +113,9 @@ async function wire(
     unreadMessages,
     ...notices,
   });
+  const onAuditError = (error: unknown): void =>
+    log.error(errorFacts(error), "operator's change not kept on the trail");
+  const pool = openPool({ store: stores.mcpPins, pinFirst: recordFirstPins({ stores, log, onAuditError }) });
   const access = createAccessGuard({ settings: stores.settings, clock });
   const { kernel, toolNamespaces } = createHostKernel({
     stores,
@@ -185,7 +189,7 @@ async function wire(
     audit: stores.audit,
     rateLimit,
     clock,
-    onAuditError: (error: unknown) => log.error(errorFacts(error), "operator's change not kept on the trail"),
+    onAuditError,
   };
   const { auditDays, auditFolder, endedGrantsDays } = config.retention;
   const folder = exportFolder(config.database, auditFolder);

@@ -12,6 +12,7 @@ import { createFileStore, type FileStore } from "../files/index.ts";
 import { createGrantStore, findGrant, type GrantStore, insertGrant } from "../grants/index.ts";
 import { createNamespaceSettingsStore, type NamespaceSettingsStore } from "../tool-namespaces/index.ts";
 import { createDeletedTenants, type DeletedTenants } from "../retention/index.ts";
+import { createPinStore, type PinStore } from "../mcp-servers/index.ts";
 import { createMessageStore, type MessageStore } from "../messages/index.ts";
 import { createTurnJournal, type TurnJournalStore } from "../turns/index.ts";
 import {
@@ -39,6 +40,7 @@ export interface Stores {
   permits: PermitStore;
   messages: MessageStore;
   tenants: DeletedTenants;
+  mcpPins: PinStore;
 }
 
 /** The limits of the stores. */
@@ -108,6 +110,7 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
     replay: createReplayStore(database, {}, ledger),
     turns,
     tenants: createDeletedTenants(database, cache, revisions),
+    mcpPins: createPinStore(database, revisions),
     files: createFileStore(database),
     messages: createMessageStore(database, { maxUnacknowledged: unreadMessages }),
     escalations,

@@ -1,6 +1,8 @@
 export { openHttpChannel } from "./http-channel.ts";
 export { impossibleUsers, serversAsOwnUser } from "./isolation.ts";
 export { type McpConfig, McpConfigSchema, withoutMcpSecrets } from "./mcp-config.ts";
-export { createMcpPool, listServerTools, type McpPool } from "./mcp-pool.ts";
+export { listServerTools, type McpPool, prepareMcpPool } from "./mcp-pool.ts";
+export { createPinStore, type PinStore, type ToolDefinition } from "./pin-store.ts";
 export { suggestRules } from "./rule-suggestions.ts";
 export { fromOfferSegment, offerSegment, type ServerOffer } from "./server-offer.ts";
+export type { McpReviews, ReviewedTool, ServerReview } from "./tool-review.ts";

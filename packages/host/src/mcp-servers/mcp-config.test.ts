@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { temporaryFolder } from "../../test/databases.ts";
 import { ConfigError } from "../base/config.ts";
 import { loadConfig, withoutSecrets, type Config } from "../compose/config.ts";
-import { createMcpPool } from "./mcp-pool.ts";
+import { prepareMcpPool } from "./mcp-pool.ts";
 import { silentLog } from "../../test/mcp/servers.ts";
 
 function load(servers: unknown, sources: Partial<Parameters<typeof loadConfig>[0]> = {}): Config {
@@ -236,7 +236,7 @@ test("what may be shown has neither the values of variables nor the query of an 
 test("a header whose variable is not set stops the host before it starts", () => {
   const { mcp } = load({ wiki: { url: "https://wiki.example.com", headersEnv: { authorization: "WIKI_TOKEN" } } });
   for (const env of [{}, { WIKI_TOKEN: "" }]) {
-    expect(() => createMcpPool(mcp, silentLog(), env)).toThrow(
+    expect(() => prepareMcpPool(mcp, silentLog(), env)).toThrow(
       new ConfigError("mcp.servers.wiki.headersEnv.authorization: the variable WIKI_TOKEN is not set."),
     );
   }
@@ -246,8 +246,8 @@ test("a user that no program can be started as stops the host before it starts",
   const { mcp } = load({ notes: { command: ["notes"], uid: 2000, gid: 2000 } });
   const getuid = vi.spyOn(process, "getuid").mockReturnValue(1000);
   onTestFinished(() => getuid.mockRestore());
-  expect(() => createMcpPool(mcp, silentLog())).toThrow(ConfigError);
-  expect(() => createMcpPool(mcp, silentLog())).toThrow(
+  expect(() => prepareMcpPool(mcp, silentLog())).toThrow(ConfigError);
+  expect(() => prepareMcpPool(mcp, silentLog())).toThrow(
     "mcp.servers.notes.uid: a server cannot be started as user 2000",
   );
 });

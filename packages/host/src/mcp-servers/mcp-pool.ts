@@ -10,11 +10,14 @@ import { openMcpConnection, type McpConnection, type McpRoute } from "./mcp-conn
 import { createMcpProvider } from "./mcp-provider.ts";
 import { createMcpResources } from "./mcp-resources.ts";
 import { readTool } from "./mcp-tool.ts";
+import type { PinStore } from "./pin-store.ts";
 import type { LeftOutEntry } from "./read-offer.ts";
 import type { ListKind } from "./server-lists.ts";
 import type { ServerOffer } from "./server-offer.ts";
 import type { StandardErrorLine } from "./standard-error.ts";
 import { openStdioChannel } from "./stdio-channel.ts";
+import { createToolPins, type ToolPinsOptions } from "./tool-pins.ts";
+import { createReviews, type McpReviews } from "./tool-review.ts";
 
 /** The MCP servers of a host: one provider and one connection each, shared by everybody it is offered to. */
 export interface McpPool {
@@ -28,8 +31,16 @@ export interface McpPool {
   offers(context: DiscoveryContext, signal: AbortSignal): Promise<readonly ServerOffer[]>;
   /** True for the namespace of a server that is not offered to this context. */
   isHidden(namespace: string, context: DiscoveryContext): boolean;
+  /** What operators see of the tools, and how they accept those that changed. */
+  reviews: McpReviews;
   /** Ends every connection and every process. */
   close(): Promise<void>;
+}
+
+/** Where the definitions of tools are pinned. */
+export interface McpPinning {
+  store: PinStore;
+  pinFirst: ToolPinsOptions["pinFirst"];
 }
 
 /** How much larger than its output an answer may be on the wire, because of escapes and the envelope. */
@@ -43,17 +54,32 @@ const spareMs = 30_000;
 const maxNamed = 20;
 
 /**
- * Prepares the servers; each is started when it is first needed. Throws `ConfigError` for a variable that is not set and
- * for a user that no program can be started as here.
+ * Checks the configuration of the servers, and returns what makes a pool of them once there is a store of pins. Throws
+ * `ConfigError` for a variable that is not set and for a user that no program can be started as here.
  */
-export function createMcpPool(
+export function prepareMcpPool(
   config: McpConfig | undefined,
   log: Log,
   env: Readonly<Record<string, string | undefined>> = process.env,
-): McpPool {
+): (pinning: McpPinning) => McpPool {
   refuseImpossibleUsers(config ?? { servers: {} });
   const servers = Object.entries(config?.servers ?? {}).map(([name, server]) => {
-    const client = clientFor(name, routeTo(name, server, env, log), log);
+    return { name, server, route: routeTo(name, server, env, log) };
+  });
+  return (pinning) => createMcpPool(servers, pinning, log);
+}
+
+interface PreparedServer {
+  name: string;
+  server: McpServerConfig;
+  route: McpRoute;
+}
+
+/** Each server is started when it is first needed. */
+function createMcpPool(prepared: readonly PreparedServer[], { store, pinFirst }: McpPinning, log: Log): McpPool {
+  const pins = createToolPins({ store, pinFirst, log });
+  const servers = prepared.map(({ name, server, route }) => {
+    const client = clientFor(name, route, log);
     const isOfferedTo = (context: DiscoveryContext): boolean => isOffered(server, context);
     const onList = reportChanges((leftOut) =>
       log.warn(
@@ -66,7 +92,7 @@ export function createMcpPool(
       name,
       client,
       isOfferedTo,
-      provider: createMcpProvider({ ...about, onList }),
+      provider: createMcpProvider({ ...about, pins, onList }),
       resources: createMcpResources({ ...about, onList: reportLists(name, log) }),
     };
   });
@@ -83,6 +109,7 @@ export function createMcpPool(
       );
       return (await unlessAborted(Promise.all(offers), signal)).filter((offer) => offer !== undefined);
     },
+    reviews: createReviews(new Map(servers.map(({ name, provider }) => [name, provider.look])), store, pins),
     isHidden: (namespace, context) => byNamespace.get(namespace)?.isOfferedTo(context) === false,
     close: async () => void (await Promise.all(servers.map(({ client }) => client.close()))),
   };

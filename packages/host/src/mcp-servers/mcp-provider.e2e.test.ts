@@ -227,7 +227,7 @@ test("a server that changes its tools in a turn changes nothing in it: what is n
   const made = join(temporaryFolder(), "calls");
   const mayRun = grantOf("run", [capability("service.execution/agent/assistant", ["invoke"])]);
   const held = [grantOf("test", [capability("mcp.test", ["call"])]), mayRun];
-  const { kernel, names } = mcpWorld({ test: { command: testServer("--calls", made) } }, { held });
+  const { kernel, names, pool } = mcpWorld({ test: { command: testServer("--calls", made) } }, { held });
   const results: unknown[] = [];
   const runtime: RuntimePlugin = {
     manifest: { id: "caller", version: "1" },
@@ -265,5 +265,10 @@ test("a server that changes its tools in a turn changes nothing in it: what is n
     content("opened in undefined/undefined"),
   ]);
   expect(readFileSync(made, "utf8")).toBe("change\nissue\n");
-  expect(await names()).toEqual(all.filter((name) => name !== "mcp.test.sum"));
+  const rest = all.filter((name) => name !== "mcp.test.sum");
+  expect(await names()).toEqual(rest.filter((name) => name !== "mcp.test.echo"));
+  const review = await pool.reviews.find("test");
+  const changed = review?.tools.flatMap(({ tool, now: current }) => (current ? [{ tool, hash: current.hash }] : []));
+  expect(await pool.reviews.accept("test", changed ?? [], "human:oona")).toBe(true);
+  expect(await names()).toEqual(rest);
 });

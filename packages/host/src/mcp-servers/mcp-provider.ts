@@ -8,6 +8,7 @@ import type { McpConnection } from "./mcp-connection.ts";
 import { isSameTool, readTool, type McpTool, type ToolReading } from "./mcp-tool.ts";
 import { plainText } from "./plain-text.ts";
 import { partsOf, toToolError, toUnavailable } from "./server-answer.ts";
+import type { ToolPins } from "./tool-pins.ts";
 
 /** A listed tool, or a rule of the configuration, that is not used, and why. */
 export interface LeftOut {
@@ -21,6 +22,8 @@ export interface McpProviderOptions {
   config: McpServerConfig;
   client: ReconnectingClient<McpConnection>;
   isOfferedTo(context: DiscoveryContext): boolean;
+  /** What decides which of the listed tools are offered and called. */
+  pins: ToolPins;
   /** Called for each list that was read, with what is not used of it. */
   onList(leftOut: readonly LeftOut[]): void;
 }
@@ -30,16 +33,30 @@ const maxProgressText = 4096;
 const maxTools = 128;
 
 /** The tools of one MCP server, in a tool namespace of its own. */
-export function createMcpProvider(options: McpProviderOptions): ToolProvider {
+export interface McpProvider extends ToolProvider {
+  /** The tools that the server lists now, whether or not they are pinned. They are not pinned by this. */
+  look(): Promise<ReadonlyMap<string, McpTool>>;
+}
+
+/** Makes the provider of one MCP server. */
+export function createMcpProvider(options: McpProviderOptions): McpProvider {
   const namespace = `mcp.${options.server}`;
   const rules = new Map(Object.entries(options.config.rules ?? {}));
-  let known: { entries: readonly unknown[]; tools: ReadonlyMap<string, McpTool> } | undefined;
+  const compared = new WeakMap<readonly unknown[], { version: number; tools: Promise<ReadonlyMap<string, McpTool>> }>();
 
-  /** The tools that the server has now. Rejects when the server does not answer. */
+  /**
+   * The tools that the server has now, and that are as they were pinned. They are compared once for each list that is read, and
+   * again when pins changed. Rejects when the server does not answer, and when the pins cannot be read.
+   */
   const toolsOf = async (connection: McpConnection): Promise<ReadonlyMap<string, McpTool>> => {
     const entries = await connection.list();
-    if (known?.entries !== entries) known = { entries, tools: readList(options, entries) };
-    return known.tools;
+    const { version } = options.pins;
+    const known = compared.get(entries);
+    if (known?.version === version) return known.tools;
+    const tools = options.pins.usable({ server: options.server, connection: "" }, readList(options, entries));
+    compared.set(entries, { version, tools });
+    tools.catch(() => compared.delete(entries));
+    return tools;
   };
 
   const handlerFor = (tool: McpTool): ToolHandler => {
@@ -79,6 +96,7 @@ export function createMcpProvider(options: McpProviderOptions): ToolProvider {
       const tools = await toolsOf(await options.client.connection());
       return [...tools.values()].map(handlerFor);
     },
+    look: async () => readList(options, await (await options.client.connection()).list()),
   };
 }
 

@@ -196,7 +196,12 @@ test("an output schema is passed on when it is an object's", () => {
 
 describe("a tool is the same", () => {
   for (const row of [
-    { name: "with other words for it", changes: { description: "Reads." }, isSame: true },
+    { name: "but not with other words for it", changes: { description: "Reads." }, isSame: false },
+    { name: "but not with a hidden character", changes: { description: "Reads a page.\u200b" }, isSame: false },
+    { name: "but not with another title", changes: { title: "Reader" }, isSame: false },
+    { name: "but not with another output", changes: { outputSchema: { type: "object" } }, isSame: false },
+    { name: "but not with another way to run", changes: { execution: { taskSupport: "optional" } }, isSame: false },
+    { name: "with what the host does not use of it", changes: { _meta: { at: 1 }, icons: [] }, isSame: true },
     {
       name: "with the keys in another order",
       changes: { inputSchema: { properties: {}, type: "object" } },

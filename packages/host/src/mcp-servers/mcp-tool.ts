@@ -7,13 +7,17 @@ import {
   type ToolDescriptor,
 } from "turnpike/contracts";
 import { z } from "zod";
-import { canonicalJson } from "../base/index.ts";
+import { canonicalJson, sha256 } from "../base/index.ts";
 import { HiddenTextError, plainSchema, plainText } from "./plain-text.ts";
 
 /** A tool of an MCP server: as the server listed it, and as the kernel knows it. */
 export interface McpTool {
   listed: Tool;
   descriptor: ToolDescriptor;
+  /** Canonical JSON of what the host uses of the listed tool, with whatever is hidden in it. */
+  definition: string;
+  /** Of the definition: tools with the same hash are the same. */
+  hash: string;
 }
 
 /** The result of reading one entry of a server's list. */
@@ -53,7 +57,14 @@ export function readTool(server: string, entry: unknown): ToolReading {
   if (description === undefined) return leftOut(entry, "its schema has hidden characters in a name or value");
   const checked = ToolDescriptorSchema.safeParse(description);
   if (!checked.success) return leftOut(entry, describeIssues(checked.error.issues));
-  return { ok: true, tool: { listed: entry as Tool, descriptor: Object.freeze(checked.data) } };
+  const definition = definitionOf(entry as Tool);
+  const hash = sha256(definition);
+  return { ok: true, tool: { listed: entry as Tool, descriptor: Object.freeze(checked.data), definition, hash } };
+}
+
+/** What the host shows or uses of a tool, as the server said it. */
+function definitionOf({ name, title, description, inputSchema, outputSchema, annotations, execution }: Tool): string {
+  return canonicalJson({ name, title, description, inputSchema, outputSchema, annotations, execution });
 }
 
 /** Names as MCP recommends them, which can also be one segment of a path. JSON here never has the key `__proto__`. */
@@ -101,9 +112,7 @@ function effectOf(hints: Listed["annotations"]): Pick<ToolDescriptor, "readWrite
   return { readWrite: "write", annotations: { destructive: isDestructive !== false, idempotent } };
 }
 
-/** Whether a tool is still the one that was listed: it has the same effect and the same input. */
-export function isSameTool({ descriptor: one }: McpTool, { descriptor: other }: McpTool): boolean {
-  const essence = ({ name, readWrite, annotations, inputSchema }: ToolDescriptor): string =>
-    canonicalJson([name, readWrite, annotations, inputSchema]);
-  return one === other || essence(one) === essence(other);
+/** Whether a tool is still the one that was listed, in everything that is pinned of it. */
+export function isSameTool(one: McpTool, other: McpTool): boolean {
+  return one.hash === other.hash;
 }

@@ -8,7 +8,9 @@ import { memoryAudit, memoryGrants, type MemoryGrants } from "turnpike/testing";
 import { onTestFinished } from "vitest";
 import type { Log } from "../../src/observe/log.ts";
 import { McpConfigSchema } from "../../src/mcp-servers/mcp-config.ts";
-import { createMcpPool, type McpPool } from "../../src/mcp-servers/mcp-pool.ts";
+import { type McpPool, prepareMcpPool } from "../../src/mcp-servers/mcp-pool.ts";
+import { memoryPins } from "./pins.ts";
+import type { PinStore } from "../../src/mcp-servers/pin-store.ts";
 import { context, grant, now } from "../records.ts";
 
 export { alice, assistant, now } from "../records.ts";
@@ -87,13 +89,20 @@ let calls = 0;
 /** Servers as in the configuration file, with everything on them granted unless other grants are given. */
 export function mcpWorld(
   servers: Record<string, unknown>,
-  options: { held?: readonly Grant[]; env?: Record<string, string>; ports?: Partial<KernelOptions> } = {},
+  options: {
+    held?: readonly Grant[];
+    env?: Record<string, string>;
+    ports?: Partial<KernelOptions>;
+    pins?: PinStore;
+  } = {},
 ): McpWorld {
   const logged: Logged[] = [];
   const failures: PortFailure[] = [];
   const everything = Object.keys(servers).map((name) => grantOf(name, [capability(`mcp.${name}`, ["call"])]));
   const grants = memoryGrants(options.held ?? everything);
-  const pool = createMcpPool(McpConfigSchema.parse({ servers }), silentLog(logged), options.env ?? {});
+  const pins = options.pins ?? memoryPins();
+  const openPool = prepareMcpPool(McpConfigSchema.parse({ servers }), silentLog(logged), options.env ?? {});
+  const pool = openPool({ store: pins, pinFirst: (server, tools) => pins.pinFirst(server, tools, "service:host") });
   onTestFinished(() => pool.close());
   const kernel = createKernel({
     grants,

@@ -17,6 +17,8 @@ export interface AdminRow {
   status?: 200 | 201;
   /** How the trail calls the change; absent when nothing changes. */
   action?: string;
+  /** The tenant on whose trail the change is; the one of the input unless given. */
+  trail?: string;
   input(office: Place, tenant: string): Input | Promise<Input>;
 }
 
@@ -226,15 +228,36 @@ export const adminRows: Readonly<Record<AdminRouteName, AdminRow>> = {
     action: "namespaces.update",
     input: (_office, namespaceId) => ({ namespaceId, actor: assistant, update: { enable: ["files"] } }),
   },
+  listMcpServers: { method: "GET", path: "/admin/v1/mcp/servers", input: () => ({}) },
+  reviewMcpServer: {
+    method: "GET",
+    path: "/admin/v1/mcp/servers/{server}/review",
+    input: () => ({ server: "notes" }),
+  },
+  acceptMcpTools: {
+    method: "POST",
+    path: "/admin/v1/mcp/servers/{server}/accept",
+    status: 200,
+    action: "mcp.accept",
+    trail: "operators",
+    async input({ stores }) {
+      // Something else was accepted before, so that there is something to accept.
+      await stores.mcpPins.pin("notes", [{ tool: "echo", hash: "0".repeat(64), definition: "{}" }], "human:oona");
+      return { server: "notes", tools: [{ tool: "echo", hash: echoHash }] };
+    },
+  },
 };
+
+/** The hash of the tool `echo` of the test server. */
+const echoHash = "023f657e86b9cea74f9c7905bf15ff1d62de902d02f80f653bbec02b13be8355";
 
 /** An escalation that waits now. */
 function ask({ stores, time }: Place, namespaceId: string) {
   return askIn(stores, namespaceId, escalation({ requestedAt: time.now }));
 }
 
-/** The path of a row with what belongs there, and what is left for the query. */
-export function placesOf(row: AdminRow, input: Readonly<Record<string, string>>) {
-  const path = row.path.replaceAll(/\{(\w+)\}/g, (_, key: string) => encodeURIComponent(input[key] ?? ""));
+/** The path of a row with what belongs there, and what is left for the query or the body. */
+export function placesOf<Value>(row: AdminRow, input: Readonly<Record<string, Value>>) {
+  const path = row.path.replaceAll(/\{(\w+)\}/g, (_, key: string) => encodeURIComponent(String(input[key] ?? "")));
   return { path, query: Object.fromEntries(Object.entries(input).filter(([key]) => !row.path.includes(`{${key}}`))) };
 }

@@ -17,6 +17,9 @@ import { openSigningKey } from "../src/audit/signing-key.ts";
 import { createFront } from "../src/front/front.ts";
 import { asFetch } from "./fetch-front.ts";
 import { serveProtocol } from "../src/front/protocol.ts";
+import { readTool, type McpTool } from "../src/mcp-servers/mcp-tool.ts";
+import { createToolPins } from "../src/mcp-servers/tool-pins.ts";
+import { createReviews, type McpReviews } from "../src/mcp-servers/tool-review.ts";
 import { createMetrics } from "../src/observe/metrics.ts";
 import { adminProtocol } from "../src/protocols/admin/admin-protocol.ts";
 import type { Database } from "../src/storage/database.ts";
@@ -56,6 +59,8 @@ export interface OfficeOptions {
   approvals?: number;
   /** The checkpoints of an office that was there before. */
   checkpointFile?: string;
+  /** What the MCP server `notes` lists; the test server's `echo` unless given. Throws when the server does not answer. */
+  mcpTools?: () => readonly unknown[];
 }
 
 export interface Office {
@@ -131,6 +136,7 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
         checkpoints,
         kernel,
         toolNamespaces: ["files", "messages", "service"],
+        mcp: reviewsOf(stores, options.mcpTools),
         clock,
         // Only when the test says so: what it looks at must not go meanwhile.
         removeDeletedTenants() {},
@@ -184,6 +190,23 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
       return (path, body) => request(token, "POST", path, body);
     },
   };
+}
+
+const echo = {
+  name: "echo",
+  description: "Says it again.",
+  inputSchema: { type: "object", properties: { words: { type: "string" } }, required: ["words"] },
+  annotations: { readOnlyHint: true },
+};
+
+/** The reviews of one MCP server. */
+function reviewsOf({ mcpPins }: Stores, mcpTools: () => readonly unknown[] = () => [echo]): McpReviews {
+  const look = async (): Promise<Map<string, McpTool>> => {
+    const readings = mcpTools().map((entry) => readTool("notes", entry));
+    return new Map(readings.flatMap((reading) => (reading.ok ? [[reading.tool.listed.name, reading.tool]] : [])));
+  };
+  const pins = createToolPins({ store: mcpPins, log: silent, pinFirst: () => Promise.resolve() });
+  return createReviews(new Map([["notes", look]]), mcpPins, pins);
 }
 
 /** A query string of these values. */

@@ -218,6 +218,7 @@ async function wire(
     checkpoints,
     kernel,
     toolNamespaces,
+    mcp: pool.reviews,
     clock,
     removeDeletedTenants,
     wakeTurns: engine.nudge,

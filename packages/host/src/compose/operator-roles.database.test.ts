@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { adminRows, placesOf, type AdminRow, type Input } from "../../test/admin-rows.ts";
 import { newTenant } from "../../test/databases.ts";
 import { ask, type Answer } from "../../test/host-calls.ts";
+import { testServer } from "../../test/mcp/servers.ts";
 import { queryText, type Refusal } from "../../test/office.ts";
 import { bobAs } from "../../test/operators.ts";
 import { createLog } from "../observe/index.ts";
@@ -51,6 +52,9 @@ const mayUse: Readonly<Record<AdminRouteName | "/metrics", Readonly<Record<Opera
   explainDenial: { admin: theirs, reviewer: no, auditor: theirs },
   readNamespaces: { admin: theirs, reviewer: no, auditor: theirs },
   changeNamespaces: { admin: theirs, reviewer: no, auditor: no },
+  listMcpServers: { admin: all, reviewer: no, auditor: all },
+  reviewMcpServer: { admin: all, reviewer: no, auditor: all },
+  acceptMcpTools: { admin: all, reviewer: no, auditor: no },
   "/metrics": { admin: all, reviewer: no, auditor: all },
 };
 
@@ -67,8 +71,10 @@ beforeAll(async () => {
     "limits.burst": "10000",
     "admin.tokenFile": "false",
   };
+  const file = join(folder, "config.json");
+  writeFileSync(file, JSON.stringify({ mcp: { servers: { notes: { command: testServer() } } } }));
   const runtimes = await openRuntimes({ kind: "none" }, {});
-  host = await startHost(loadConfig({ env: {}, flags }), { log: createLog({ level: "silent" }), ...runtimes });
+  host = await startHost(loadConfig({ file, env: {}, flags }), { log: createLog({ level: "silent" }), ...runtimes });
 });
 afterAll(async () => {
   await host.close();
@@ -82,8 +88,8 @@ async function tokenOf(role: OperatorRole, tenant?: string): Promise<string> {
 
 function send(token: string, name: AdminRouteName, row: AdminRow, input: Input): Promise<Answer> {
   const { request }: AdminRoute = adminRoutes[name];
-  if (request !== undefined) return ask(host.url, row.path, { token, body: input });
   const { path, query } = placesOf(row, input as Record<string, string>);
+  if (request !== undefined) return ask(host.url, path, { token, body: query });
   return ask(host.url, `${path}?${queryText(query)}`, { token, method: row.method });
 }
 

@@ -36,8 +36,9 @@ export function createAdminClient({ url: host, token, fetch: send = fetch }: Adm
     async request<Name extends AdminRouteName>(name: Name, input: Readonly<Record<string, unknown>>) {
       const { method, path, request, response: schema }: AdminRoute = adminRoutes[name];
       const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-      const url = request === undefined ? urlOf(path, host, input) : new URL(path, host);
-      const body = request === undefined ? {} : { body: JSON.stringify(input) };
+      const { url, rest } = placesOf(path, host, input);
+      if (request === undefined) addQuery(url, rest);
+      const body = request === undefined ? {} : { body: JSON.stringify(rest) };
       const answer = await read(host, send(url, { method, headers, ...body }));
       const checked = schema.safeParse(answer);
       if (checked.success) return checked.data as AdminOutput<Name>;
@@ -47,18 +48,24 @@ export function createAdminClient({ url: host, token, fetch: send = fetch }: Adm
   };
 }
 
-/** The URL of an operation without a body: what its path does not name is in the query. */
-function urlOf(path: string, host: string, input: Readonly<Record<string, unknown>>): URL {
-  const inPath = new Set<string>();
+/** The URL of an operation, and the part of its input that the path does not name. */
+function placesOf(
+  path: string,
+  host: string,
+  input: Readonly<Record<string, unknown>>,
+): { url: URL; rest: Record<string, unknown> } {
+  const rest = { ...input };
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-    inPath.add(name);
+    delete rest[name];
     return segmentOf(name, String(input[name]));
   });
-  const url = new URL(filled, host);
-  for (const [key, value] of Object.entries(input)) {
-    if (value !== undefined && !inPath.has(key)) url.searchParams.set(key, String(value));
+  return { url: new URL(filled, host), rest };
+}
+
+function addQuery(url: URL, values: Readonly<Record<string, unknown>>): void {
+  for (const [key, value] of Object.entries(values)) {
+    if (value !== undefined) url.searchParams.set(key, String(value));
   }
-  return url;
 }
 
 /** Half of a surrogate pair has no encoding, and URLs leave out segments of dots however they are encoded. */

@@ -41,6 +41,7 @@ import {
   TurnStatusesSchema,
   TurnWithEventsSchema,
 } from "./admin-schemas.ts";
+import { AcceptedToolsSchema, McpReviewSchema, McpServerSchema, serverName } from "./mcp-schemas.ts";
 
 /**
  * Which tenants a route is about: the one that `namespaceId` of its input names; that one, or all when none is named; the one
@@ -62,7 +63,7 @@ export interface AdminRoute extends RouteAccess {
   summary: string;
   /** 201 when something is made; 200 otherwise. */
   status?: 201;
-  /** What path and query string may hold, when there is no body. */
+  /** What path and query string may hold; beside a body, what the path may hold. */
   query?: z.ZodObject;
   /** The body of a POST. */
   request?: z.ZodType;
@@ -389,19 +390,45 @@ export const adminRoutes = {
     }),
     response: SettingsSchema,
   },
+  listMcpServers: {
+    method: "GET",
+    path: "/admin/v1/mcp/servers",
+    roles: readers,
+    about: "host",
+    summary: "Lists the configured MCP servers with their tools, and whether each is what was accepted.",
+    query: z.strictObject({}),
+    response: z.strictObject({ servers: z.array(McpServerSchema) }),
+  },
+  reviewMcpServer: {
+    method: "GET",
+    path: "/admin/v1/mcp/servers/{server}/review",
+    roles: readers,
+    about: "host",
+    summary: "Shows the tools of an MCP server that are withdrawn, and how each differs from what was accepted.",
+    query: z.strictObject(serverName),
+    response: McpReviewSchema,
+  },
+  acceptMcpTools: {
+    method: "POST",
+    path: "/admin/v1/mcp/servers/{server}/accept",
+    roles: admins,
+    about: "host",
+    summary: "Accepts tools of an MCP server with exactly the definitions that were shown; all of them, or none.",
+    query: z.strictObject(serverName),
+    request: AcceptedToolsSchema,
+    response: z.strictObject({ ...serverName, accepted: z.array(z.string()) }),
+  },
 } as const satisfies Record<string, AdminRoute>;
 
 /** The operation that a route carries out. */
 export type AdminRouteName = keyof typeof adminRoutes;
 
-/** The input of an operation: its parsed body or query. */
-export type AdminInput<Name extends AdminRouteName> = (typeof adminRoutes)[Name] extends {
-  request: infer Body extends z.ZodType;
-}
-  ? z.output<Body>
-  : (typeof adminRoutes)[Name] extends { query: infer Query extends z.ZodType }
-    ? z.output<Query>
-    : never;
+type Body<Route> = Route extends { request: infer Schema extends z.ZodType } ? z.output<Schema> : unknown;
+type Query<Route> = Route extends { query: infer Schema extends z.ZodType } ? z.output<Schema> : unknown;
+
+/** The input of an operation: its parsed body, path and query. */
+export type AdminInput<Name extends AdminRouteName> = Body<(typeof adminRoutes)[Name]> &
+  Query<(typeof adminRoutes)[Name]>;
 
 /** The output of an operation. */
 export type AdminOutput<Name extends AdminRouteName> = z.infer<(typeof adminRoutes)[Name]["response"]>;

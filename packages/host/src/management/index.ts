@@ -9,6 +9,7 @@ export {
 } from "./admin-routes.ts";
 export { InstantSchema } from "./admin-schemas.ts";
 export type { AdminExplanation, GrantEntry, OperatedTurn, Settings } from "./admin-schemas.ts";
+export type { Difference, McpReview, McpServer } from "./mcp-schemas.ts";
 export {
   type CredentialAccess,
   CredentialAccessSchema,

@@ -9,6 +9,7 @@ import type { AdminOperations, AdminServices } from "./admin-services.ts";
 import { escalationOperations } from "./escalation-operations.ts";
 import { explainOperations } from "./explain-operations.ts";
 import { grantOperations } from "./grant-operations.ts";
+import { mcpOperations } from "./mcp-operations.ts";
 import { namespaceOperations } from "./namespace-operations.ts";
 import { inputWithin, requireRole } from "./operator-access.ts";
 import { requireLivingTenant, tenantOperations } from "./tenant-operations.ts";
@@ -32,6 +33,7 @@ export function adminProtocol(
     ...explainOperations(services),
     ...namespaceOperations(services),
     ...tenantOperations(services),
+    ...mcpOperations(services),
   };
   const rows = Object.entries<AdminRoute>(adminRoutes).map(([name, route]): ProtocolRoute<Operator> => {
     // The input was parsed with the schema of this very row.
@@ -68,8 +70,13 @@ const pageAccess: RouteAccess = { roles: ["admin", "auditor"], about: "host" };
 
 const onceOnly = { code: "custom", message: "expected one value", input: undefined } as const;
 
-async function readInput(route: AdminRoute, { request, path }: IncomingRequest): Promise<unknown> {
-  if (route.request !== undefined) return readBody(request.body, route.request);
+async function readInput(route: AdminRoute, incoming: IncomingRequest): Promise<unknown> {
+  if (route.request === undefined) return readQuery(route, incoming);
+  const body = await readBody(incoming.request.body, route.request);
+  return route.query === undefined ? body : { ...(body as object), ...readQuery(route, incoming) };
+}
+
+function readQuery(route: AdminRoute, { request, path }: IncomingRequest): object | undefined {
   const query = new URLSearchParams(queryOf(request.target));
   for (const [name, value] of Object.entries(pathParameters(route.path, path) ?? {})) query.append(name, value);
   const repeated = [...query.keys()].find((name) => query.getAll(name).length > 1);

@@ -5,6 +5,7 @@ import type { CredentialStore, Operator } from "../../access/index.ts";
 import type { EscalationStore } from "../../escalations/index.ts";
 import type { GrantStore } from "../../grants/index.ts";
 import type { HostUsageStore } from "../../ledger/index.ts";
+import type { McpReviews } from "../../mcp-servers/index.ts";
 import type { DeletedTenants } from "../../retention/index.ts";
 import type { NamespaceSettingsStore } from "../../tool-namespaces/index.ts";
 import type { TurnJournalStore } from "../../turns/index.ts";
@@ -29,6 +30,8 @@ export interface AdminServices {
   kernel: Kernel;
   /** The tool namespaces that this host can switch on. */
   toolNamespaces: readonly string[];
+  /** The tools of MCP servers, and accepting them. */
+  mcp: McpReviews;
   clock: () => Date;
   /** Goes on with removing what is left of deleted tenants, in the background. */
   removeDeletedTenants(): void;

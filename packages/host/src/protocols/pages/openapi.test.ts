@@ -80,6 +80,9 @@ test("the document has every route of the operators with its body, its answer an
     "post /admin/v1/explanations/denial: explainDenial, ExplainDenialBody -> 200 ExplainDenialAnswer",
     "get /admin/v1/namespaces: readNamespaces, nothing -> 200 ReadNamespacesAnswer",
     "post /admin/v1/namespaces: changeNamespaces, ChangeNamespacesBody -> 200 ChangeNamespacesAnswer",
+    "get /admin/v1/mcp/servers: listMcpServers, nothing -> 200 ListMcpServersAnswer",
+    "get /admin/v1/mcp/servers/{server}/review: reviewMcpServer, nothing -> 200 ReviewMcpServerAnswer",
+    "post /admin/v1/mcp/servers/{server}/accept: acceptMcpTools, AcceptMcpToolsBody -> 200 AcceptMcpToolsAnswer",
   ]);
 });
 

@@ -13,6 +13,7 @@ const commands = [
   "why",
   "mcp",
   "mcp suggest",
+  "mcp review",
   "turn",
   ..."start show list follow cancel".split(" ").map((verb) => `turn ${verb}`),
   ..."create operator list revoke rotate".split(" ").map((verb) => `credential ${verb}`),

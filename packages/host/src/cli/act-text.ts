@@ -100,6 +100,17 @@ function flatten(name: string, value: JsonValue): Argument[] {
   return parts.flatMap(([partName, part]) => flatten(partName, part));
 }
 
+/** The place of a value: names with dots between them, and in quotes what could be taken for something else. */
+export function placeText(path: readonly string[]): string {
+  return path.map((step, place) => (place > 0 && isPlainName(step) ? `.${step}` : nameText(step))).join("");
+}
+
+/** A value on lines that fit, with nothing hidden in them. */
+export function linesOfValue(value: JsonValue, room: number): string[] {
+  const isScalar = typeof value !== "object" || value === null;
+  return linesOf(isScalar ? valueText(value) : JSON.stringify(value), room);
+}
+
 function isPlainName(name: string): boolean {
   return /^[\p{L}\p{N}_-]+$/u.test(name) && visibleText(name) === name;
 }

@@ -7,6 +7,8 @@ import { addEscalationCommands } from "./escalation-commands.ts";
 import { addFilesCommands } from "./files-commands.ts";
 import { addGrantCommands } from "./grant-commands.ts";
 import { addMcpCommand } from "./mcp-command.ts";
+import { addMcpReview } from "./mcp-review.ts";
+import { addMcpSuggest } from "./mcp-suggest.ts";
 import { addMessageCommands } from "./message-commands.ts";
 import { addNamespaceCommands } from "./namespace-commands.ts";
 import { jsonText } from "./table.ts";
@@ -95,7 +97,9 @@ export async function runCommand(args: readonly string[]): Promise<number> {
       if (findings.some(({ isOk }) => !isOk)) code = refusedCode;
     });
   for (const addCommands of clientCommands) addCommands(program, show);
-  addMcpCommand(program, () => (code = refusedCode));
+  const mcp = addMcpCommand(program, () => (code = refusedCode));
+  addMcpReview(mcp, show);
+  addMcpSuggest(mcp);
   program
     .command("openapi")
     .description("Print the API description.")

@@ -3,37 +3,42 @@ import type { Command } from "commander";
 import { ConfigError } from "../base/index.ts";
 import { defaultUrl } from "./connection.ts";
 import { readUrl } from "./flags.ts";
-import { addMcpSuggest } from "./mcp-suggest.ts";
 
 interface BridgeFlags {
   url: string;
   tokenFile?: string;
 }
 
-/** `mcp`: for clients that start a program and talk to it. Only the client reads standard output. `mcp suggest` is below it. */
-export function addMcpCommand(program: Command, onFailure: () => void): void {
-  const mcp = program.command("mcp");
-  addMcpSuggest(mcp);
-  mcp
-    .description(
-      "Join an MCP client on standard input and output to a host. The token is TURNPIKE_TOKEN's unless a file is given.",
-    )
-    .addHelpText("after", "\nExample:\n  turnpike mcp --url http://127.0.0.1:8787")
-    .option("--url <url>", "the host to talk to", (text) => readUrl("--url", text), defaultUrl)
-    .option("--token-file <file>", "file with the token of a credential")
-    .exitOverride()
-    .action(async ({ url, tokenFile }: BridgeFlags) => {
-      const token = tokenFrom(tokenFile);
-      const { runBridge } = await import("./mcp-bridge.ts");
-      const outcome = await runBridge({
-        url,
-        token,
-        input: process.stdin,
-        write: (line) => void process.stdout.write(`${line}\n`),
-        report: (problem) => void process.stderr.write(`${problem}\n`),
-      });
-      if (outcome === "some failed") onFailure();
-    });
+/**
+ * `mcp`: for clients that start a program and talk to it. Only the client reads standard output. Returns the command, below
+ * which those stand that are about MCP servers.
+ */
+export function addMcpCommand(program: Command, onFailure: () => void): Command {
+  return (
+    program
+      .command("mcp")
+      // Flags behind `review` and its like are theirs.
+      .enablePositionalOptions()
+      .description(
+        "Join an MCP client on standard input and output to a host. The token is TURNPIKE_TOKEN's unless a file is given.",
+      )
+      .addHelpText("after", "\nExample:\n  turnpike mcp --url http://127.0.0.1:8787")
+      .option("--url <url>", "the host to talk to", (text) => readUrl("--url", text), defaultUrl)
+      .option("--token-file <file>", "file with the token of a credential")
+      .exitOverride()
+      .action(async ({ url, tokenFile }: BridgeFlags) => {
+        const token = tokenFrom(tokenFile);
+        const { runBridge } = await import("./mcp-bridge.ts");
+        const outcome = await runBridge({
+          url,
+          token,
+          input: process.stdin,
+          write: (line) => void process.stdout.write(`${line}\n`),
+          report: (problem) => void process.stderr.write(`${problem}\n`),
+        });
+        if (outcome === "some failed") onFailure();
+      })
+  );
 }
 
 function tokenFrom(file: string | undefined): string {

@@ -2,6 +2,9 @@ import { describe, expect, test } from "vitest";
 import { databaseKinds, openPair, sharedDatabase } from "../../test/databases.ts";
 import { createRevisions } from "../storage/revisions.ts";
 import type { Database } from "../storage/database.ts";
+import { silentLog } from "../../test/mcp/servers.ts";
+import { readTool, type McpTool } from "./mcp-tool.ts";
+import { createToolPins, type ToolPins } from "./tool-pins.ts";
 import { createPinStore, type PinStore, type ToolDefinition } from "./pin-store.ts";
 
 function openPins(database: Database): PinStore {
@@ -90,4 +93,22 @@ test("of two hosts that list a server first at once one pins its list, whole", a
     expect(wins.filter(Boolean)).toHaveLength(1);
     expect(await pinned(second, server)).toEqual(kept);
   }
+});
+
+test("what is accepted through one host is used on another from its next list on", async () => {
+  const [one, other] = (await openPair()).map((database) => {
+    const store = openPins(database);
+    const pinFirst = (server: string, all: readonly ToolDefinition[]) => store.pinFirst(server, all, "service:host");
+    return createToolPins({ store, log: silentLog(), pinFirst });
+  }) as [ToolPins, ToolPins];
+  const origin = { server: "notes", connection: "" };
+  const tool = (description: string): ReadonlyMap<string, McpTool> => {
+    const reading = readTool("notes", { name: "echo", description, inputSchema: { type: "object" } });
+    return new Map(reading.ok ? [["echo", reading.tool]] : []);
+  };
+  expect((await one.usable(origin, tool("One."))).size).toBe(1);
+  expect((await other.usable(origin, tool("Two."))).size).toBe(0);
+  await one.accept("notes", [...tool("Two.").values()], "human:oona");
+  expect((await other.usable(origin, tool("Two."))).size).toBe(1);
+  expect((await other.usable(origin, tool("One."))).size).toBe(0);
 });

@@ -14,6 +14,8 @@ import { createRateLimiter } from "./rate-limiter.ts";
 export interface HttpServer {
   url: string;
   headers: Readonly<Record<string, string>>;
+  /** Sends the requests; the system's fetch unless given. */
+  fetch?: FetchLike;
 }
 
 /** Thrown for an answer that is larger than it may be. */
@@ -41,10 +43,10 @@ const streamFactor = 4;
 const maxMessagesPerSecond = 1000;
 
 /** Opens a channel to a remote server. Nothing is sent before the first message. */
-export function openHttpChannel({ url, headers }: HttpServer, limits: ExchangeLimits): Channel {
+export function openHttpChannel({ url, headers, fetch: send = fetch }: HttpServer, limits: ExchangeLimits): Channel {
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers: { ...headers } },
-    fetch: createBoundedFetch(limits),
+    fetch: createBoundedFetch(limits, send),
     // Streams are not resumed: an answer that breaks off fails its call.
     reconnectionOptions: {
       maxRetries: 0,
@@ -88,7 +90,7 @@ interface Sent {
  * A fetch that stays within the limits. Answers are returned whole, and streams message by message. It opens no stream of
  * messages that answer nothing.
  */
-function createBoundedFetch(limits: ExchangeLimits): FetchLike {
+function createBoundedFetch(limits: ExchangeLimits, send: FetchLike): FetchLike {
   const open = new Map<string | number, AbortController>();
   let isFlooding = false;
   const onFlood = (): void => {
@@ -109,7 +111,7 @@ function createBoundedFetch(limits: ExchangeLimits): FetchLike {
     const signals = [leaving.signal, AbortSignal.timeout(limits.timeoutMs), ...(init?.signal ? [init.signal] : [])];
     let isStreaming = false;
     try {
-      const response = await fetch(url, { ...init, signal: AbortSignal.any(signals) });
+      const response = await send(url, { ...init, signal: AbortSignal.any(signals) });
       const { status, statusText, headers } = response;
       isStreaming = response.ok && id !== undefined && isEventStream(headers) && response.body !== null;
       const body = isStreaming

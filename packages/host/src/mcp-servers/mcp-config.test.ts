@@ -151,6 +151,46 @@ describe("a mistake is named, with what is expected and without what was found",
       says: "wiki.shell: there is no such key.",
     },
     {
+      name: "a header from a program that needs one",
+      server: { command, headers: { a: { file: "key" } } },
+      says: "wiki.headers: found something, expected only together with a url",
+    },
+    {
+      name: "a header with no name",
+      server: { url, headers: { "a b": { file: "key" } } },
+      says: "wiki.headers: found something, expected names of headers",
+    },
+    {
+      name: "one header from two places",
+      server: { url, headersEnv: { Authorization: "KEY" }, headers: { authorization: { file: "key" } } },
+      says: "wiki.headers: found something, expected each header once",
+    },
+    {
+      name: "a header from a command and a file",
+      server: { url, headers: { a: { command: ["key"], file: "key" } } },
+      says: "wiki.headers.a: found something, expected either a command or a file",
+    },
+    {
+      name: "a header from nothing",
+      server: { url, headers: { a: {} } },
+      says: "wiki.headers.a: found something, expected either a command or a file",
+    },
+    {
+      name: "a header with a place that nobody knows",
+      server: { url, headers: { a: { file: "/keys/{user}" } } },
+      says: "wiki.headers.a.file: found something, expected no other braces than {owner} and {tenant}",
+    },
+    {
+      name: "a program that an owner could choose",
+      server: { url, headers: { a: { command: ["{tenant}"] } } },
+      says: "wiki.headers.a.command: found something, expected a program whose name has no braces",
+    },
+    ...[{ file: "/keys/{owner}" }, { command: ["key", "{owner}"] }].map((secret) => ({
+      name: "a key that owners of one name in two tenants would share",
+      server: { url, headers: { a: secret }, tenants: ["acme", "other"] },
+      says: "wiki.headers: found something, expected {tenant} beside {owner}, or one tenant alone in `tenants`",
+    })),
+    {
       name: "a header with a space in its name",
       server: { url, headersEnv: { "a b": "C" } },
       says: "wiki.headersEnv: found something, expected names of headers",
@@ -224,12 +264,14 @@ test("what may be shown has neither the values of variables nor the query of an 
   const config = load({
     notes: { command: ["notes", "--fast"], env: { KEY: "hidden", OTHER: "hidden" }, cwd: "/srv" },
     wiki: { url: "https://wiki.example.com/mcp?key=hidden", headersEnv: { authorization: "WIKI_TOKEN" } },
+    mail: { url: "https://mail.example.com", headers: { "x-key": { file: "/srv/keys/{tenant}/{owner}" } } },
   });
   const shown = withoutSecrets(config);
   expect(JSON.stringify(shown)).not.toContain("hidden");
   expect(shown.mcp?.servers).toMatchObject({
     notes: { command: ["notes", "--fast"], env: { KEY: "***", OTHER: "***" }, cwd: "/srv" },
     wiki: { url: "https://wiki.example.com/mcp?***", headersEnv: { authorization: "WIKI_TOKEN" } },
+    mail: { url: "https://mail.example.com", headers: { "x-key": { file: "/srv/keys/{tenant}/{owner}" } } },
   });
 });
 

@@ -7,6 +7,33 @@ const PrincipalTextSchema = z
   .string()
   .refine((text) => parsePrincipal(text) !== undefined, "expected kind:id, such as human:alice");
 
+/** Text in which `{owner}` and `{tenant}` stand for whose secret is wanted. */
+const TemplateSchema = z
+  .string()
+  .min(1)
+  .refine(
+    (text) => !/[{}]/.test(text.replaceAll(/\{(owner|tenant)\}/g, "")),
+    "expected no other braces than {owner} and {tenant}",
+  );
+
+const HeaderSecretSchema = z
+  .strictObject({
+    command: z
+      .array(TemplateSchema)
+      .min(1)
+      .refine(([program = ""]) => !program.includes("{"), "expected a program whose name has no braces")
+      .optional()
+      .describe("program and arguments that print the value"),
+    file: TemplateSchema.optional().describe("file that holds the value"),
+  })
+  .refine(
+    ({ command, file }) => (command === undefined) !== (file === undefined),
+    "expected either a command or a file",
+  );
+
+/** Where the value of a header comes from. */
+export type HeaderSecret = z.infer<typeof HeaderSecretSchema>;
+
 /** The number of a system user or group. Root is refused, because it would be no isolation. */
 const SystemIdSchema = z
   .int()
@@ -25,6 +52,10 @@ const McpServerSchema = z
       .record(z.string(), EnvironmentNameSchema)
       .optional()
       .describe("header to the environment variable that holds its value"),
+    headers: z
+      .record(z.string(), HeaderSecretSchema)
+      .optional()
+      .describe("header to the command or the file that gives its value, which may depend on the owner of a call"),
     insecure: z.boolean().optional().describe("talk HTTP without TLS beyond loopback"),
     tenants: z.array(IdentifierSchema).optional(),
     owners: z.array(PrincipalTextSchema).optional(),
@@ -61,6 +92,7 @@ const belongsTo = {
   uid: "command",
   gid: "command",
   headersEnv: "url",
+  headers: "url",
   insecure: "url",
 } as const;
 
@@ -78,17 +110,34 @@ function mistakeIn(server: McpServerConfig): { key: string; message: string } | 
   if ((server.uid === undefined) !== (server.gid === undefined)) {
     return { key: alone, message: "expected uid and gid together" };
   }
-  const header = Object.keys(server.headersEnv ?? {}).find((name) => !/^[\w-]+$/.test(name));
-  if (header !== undefined) return { key: "headersEnv", message: "expected names of headers" };
+  const inHeaders = headerMistake(server);
+  if (inHeaders !== undefined) return inHeaders;
   const message = server.url === undefined ? undefined : urlMistake(server.url, server.insecure === true);
   return message === undefined ? undefined : { key: "url", message };
+}
+
+function headerMistake({ headersEnv = {}, headers = {}, tenants }: McpServerConfig): ReturnType<typeof mistakeIn> {
+  for (const [key, named] of Object.entries({ headersEnv, headers })) {
+    if (!Object.keys(named).every((name) => /^[\w-]+$/.test(name)))
+      return { key, message: "expected names of headers" };
+  }
+  const names = [...Object.keys(headersEnv), ...Object.keys(headers)].map((name) => name.toLowerCase());
+  if (new Set(names).size < names.length) return { key: "headers", message: "expected each header once" };
+  // Owners of two tenants may have the same name, and one must not get the other's key.
+  const isShared = Object.values(headers).some((secret) => {
+    const text = JSON.stringify(secret);
+    return text.includes("{owner}") && !text.includes("{tenant}");
+  });
+  const message =
+    "expected {tenant} beside {owner}, or one tenant alone in `tenants`: names of owners are a tenant's own";
+  return isShared && tenants?.length !== 1 ? { key: "headers", message } : undefined;
 }
 
 /** Headers are sent with every request, so beyond this machine TLS is required, unless `insecure` is set. */
 function urlMistake(text: string, isInsecureWanted: boolean): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) return "expected an http or https URL";
-  if (url.username !== "" || url.password !== "") return "expected no credentials in a URL; use headersEnv";
+  if (url.username !== "" || url.password !== "") return "expected no credentials in a URL; use headersEnv or headers";
   if (url.protocol === "https:" || isLoopback(url.hostname) || isInsecureWanted) return undefined;
   return "expected https beyond this machine, or insecure: true";
 }

@@ -2,6 +2,7 @@ import { principalKey, type DiscoveryContext, type ToolDescriptor } from "turnpi
 import type { ResourceProvider, ToolProvider } from "turnpike/kernel";
 import { ConfigError } from "../base/index.ts";
 import { foreignErrorFacts, type Log } from "../observe/index.ts";
+import { createHeaderSecrets, fetchWith, HeaderSecretError, placesOf, type HeaderSecrets } from "./header-secrets.ts";
 import { openHttpChannel } from "./http-channel.ts";
 import { impossibleUsers } from "./isolation.ts";
 import { createReconnectingClient, type ReconnectingClient } from "./reconnecting-client.ts";
@@ -13,6 +14,7 @@ import { readTool } from "./mcp-tool.ts";
 import type { PinStore } from "./pin-store.ts";
 import type { LeftOutEntry } from "./read-offer.ts";
 import type { ListKind } from "./server-lists.ts";
+import { ownerClients, sharedClient, type ServerClients } from "./server-clients.ts";
 import type { ServerOffer } from "./server-offer.ts";
 import type { StandardErrorLine } from "./standard-error.ts";
 import { openStdioChannel } from "./stdio-channel.ts";
@@ -50,8 +52,8 @@ const json = { maxNodes: 100_000, maxDepth: 1000 };
 /** Calls and handshakes have limits of their own. This margin ends whatever goes on beyond them. */
 const spareMs = 30_000;
 
-/** How many unused tools are named in one line of the log. */
-const maxNamed = 20;
+/** How many unused tools are named in one line of the log, and how many different lines are remembered. */
+const [maxNamed, maxReported] = [20, 100];
 
 /**
  * Checks the configuration of the servers, and returns what makes a pool of them once there is a store of pins. Throws
@@ -64,7 +66,7 @@ export function prepareMcpPool(
 ): (pinning: McpPinning) => McpPool {
   refuseImpossibleUsers(config ?? { servers: {} });
   const servers = Object.entries(config?.servers ?? {}).map(([name, server]) => {
-    return { name, server, route: routeTo(name, server, env, log) };
+    return { name, server, routeFor: routeTo(name, server, env, log) };
   });
   return (pinning) => createMcpPool(servers, pinning, log);
 }
@@ -72,25 +74,28 @@ export function prepareMcpPool(
 interface PreparedServer {
   name: string;
   server: McpServerConfig;
-  route: McpRoute;
+  routeFor: RouteFor;
 }
+
+/** How to reach a server with the secrets of an owner, when it takes any. */
+type RouteFor = (secrets?: HeaderSecrets) => McpRoute;
 
 /** Each server is started when it is first needed. */
 function createMcpPool(prepared: readonly PreparedServer[], { store, pinFirst }: McpPinning, log: Log): McpPool {
   const pins = createToolPins({ store, pinFirst, log });
-  const servers = prepared.map(({ name, server, route }) => {
-    const client = clientFor(name, route, log);
+  const servers = prepared.map(({ name, server, routeFor }) => {
+    const clients = clientsOf(name, server, routeFor, log);
     const isOfferedTo = (context: DiscoveryContext): boolean => isOffered(server, context);
-    const onList = reportChanges((leftOut) =>
+    const onList = reportOnce((leftOut) =>
       log.warn(
         { server: name, count: leftOut.length, leftOut: leftOut.slice(0, maxNamed) },
         "tools of an MCP server left out",
       ),
     );
-    const about = { server: name, config: server, client, isOfferedTo };
+    const about = { server: name, config: server, clients, isOfferedTo };
     return {
       name,
-      client,
+      clients,
       isOfferedTo,
       provider: createMcpProvider({ ...about, pins, onList }),
       resources: createMcpResources({ ...about, onList: reportLists(name, log) }),
@@ -111,7 +116,7 @@ function createMcpPool(prepared: readonly PreparedServer[], { store, pinFirst }:
     },
     reviews: createReviews(new Map(servers.map(({ name, provider }) => [name, provider.look])), store, pins),
     isHidden: (namespace, context) => byNamespace.get(namespace)?.isOfferedTo(context) === false,
-    close: async () => void (await Promise.all(servers.map(({ client }) => client.close()))),
+    close: async () => void (await Promise.all(servers.map(({ clients }) => clients.close()))),
   };
 }
 
@@ -131,13 +136,15 @@ export async function listServerTools(
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): Promise<ToolDescriptor[]> {
   refuseImpossibleUsers({ servers: { [name]: server } });
-  const client = clientFor(name, routeTo(name, server, env, log), log);
+  const clients = clientsOf(name, server, routeTo(name, server, env, log), log);
   try {
-    const connection = await client.connection();
+    if (clients.shared === undefined)
+      throw new ConfigError(`mcp.servers.${name}.headers: the server is asked only for an owner, and here is none.`);
+    const connection = await clients.shared();
     const readings = (await connection.list()).map((entry) => readTool(name, entry));
     return readings.flatMap((reading) => (reading.ok ? [reading.tool.descriptor] : []));
   } finally {
-    await client.close();
+    await clients.close();
   }
 }
 
@@ -146,17 +153,37 @@ function isOffered({ tenants, owners }: McpServerConfig, { namespaceId, owner }:
   return tenants?.includes(namespaceId) !== false && owners?.includes(principalKey(owner)) !== false;
 }
 
-function clientFor(server: string, route: McpRoute, log: Log): ReconnectingClient<McpConnection> {
+/** One connection for everybody, unless headers depend on whom a call is for. */
+function clientsOf(name: string, { headers = {} }: McpServerConfig, routeFor: RouteFor, log: Log): ServerClients {
+  const places = Object.values(headers).map(placesOf);
+  const isOwners = places.some(({ owner }) => owner);
+  if (!isOwners && !places.some(({ tenant }) => tenant)) {
+    const secrets = places.length === 0 ? undefined : createHeaderSecrets(headers, undefined);
+    return sharedClient(clientFor({ server: name }, routeFor(secrets), log));
+  }
+  const whose = ({ namespaceId, owner }: DiscoveryContext): { tenant: string; owner?: string } => ({
+    tenant: namespaceId,
+    ...(isOwners && { owner: principalKey(owner) }),
+  });
+  return ownerClients({
+    keyOf: (context) => JSON.stringify(whose(context)),
+    open: (context) =>
+      clientFor({ server: name, ...whose(context) }, routeFor(createHeaderSecrets(headers, context)), log),
+  });
+}
+
+function clientFor(of: { server: string }, route: McpRoute, log: Log): ReconnectingClient<McpConnection> {
   return createReconnectingClient({
     open: (signal, onLost) => openMcpConnection(route, signal, onLost),
     clock: () => performance.now(),
     onFailure: (error, retryInMs) =>
-      log.warn({ server, ...foreignErrorFacts(error), ...codeOf(error), retryInMs }, "MCP server unavailable"),
+      log.warn({ ...of, ...foreignErrorFacts(error), ...detailOf(error), retryInMs }, "MCP server unavailable"),
   });
 }
 
-/** The code of an error. Unlike the message, it never quotes anything. */
-function codeOf(error: unknown): { code?: string } {
+/** What can be said of an error: its code, which unlike a message never quotes anything, or why a header has no value. */
+function detailOf(error: unknown): { code?: string; why?: string } {
+  if (error instanceof HeaderSecretError) return { why: error.message };
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   return typeof code === "string" ? { code } : {};
 }
@@ -166,7 +193,7 @@ function routeTo(
   server: McpServerConfig,
   env: Readonly<Record<string, string | undefined>>,
   log: Log,
-): McpRoute {
+): RouteFor {
   const { command, url, timeoutMs, uid, gid } = server;
   const maxBytes = server.maxOutputBytes * wireFactor;
   const onFlood = (): void => log.warn({ server: name }, "MCP server says more than is read, and is slowed down");
@@ -176,11 +203,18 @@ function routeTo(
     const onStandardError = (line: StandardErrorLine): void =>
       log.info({ server: name, ...line }, "MCP server on standard error");
     const limits = { maxBytes, json, onFlood, onStandardError };
-    return { negotiates: "when refused", openChannel: () => openStdioChannel(program, limits) };
+    return () => ({ negotiates: "when refused", openChannel: () => openStdioChannel(program, limits) });
   }
   const headers = headersOf(name, server, env);
   const limits = { maxBytes, json, timeoutMs: timeoutMs + spareMs, onFlood };
-  return { negotiates: "first", openChannel: async () => openHttpChannel({ url, headers }, limits) };
+  return (secrets) => ({
+    negotiates: "first",
+    async openChannel() {
+      // Without its secrets there is nothing to ask the server for.
+      await secrets?.read();
+      return openHttpChannel({ url, headers, ...(secrets && { fetch: fetchWith(secrets) }) }, limits);
+    },
+  });
 }
 
 function headersOf(
@@ -204,7 +238,7 @@ function reportLists(server: string, log: Log): (kind: ListKind, leftOut: readon
   return (kind, leftOut) => {
     const report =
       reports.get(kind) ??
-      reportChanges<LeftOutEntry>((entries) =>
+      reportOnce<LeftOutEntry>((entries) =>
         log.warn(
           { server, list: kind, count: entries.length, leftOut: entries.slice(0, maxNamed) },
           "entries of an MCP server's list left out",
@@ -230,12 +264,14 @@ async function unlessAborted<Result>(result: Promise<Result>, signal: AbortSigna
   }
 }
 
-/** Reports what is not used of a list, when that is not what was reported the last time. */
-function reportChanges<Entry>(report: (leftOut: readonly Entry[]) => void): (leftOut: readonly Entry[]) => void {
-  let last = "[]";
+/** Reports what is not used of a list, once: connections of several owners may take turns with different lists. */
+function reportOnce<Entry>(report: (leftOut: readonly Entry[]) => void): (leftOut: readonly Entry[]) => void {
+  const reported = new Set<string>();
   return (leftOut) => {
-    const current = JSON.stringify(leftOut);
-    if (current !== last) report(leftOut);
-    last = current;
+    const text = JSON.stringify(leftOut);
+    if (leftOut.length === 0 || reported.has(text)) return;
+    if (reported.size === maxReported) reported.clear();
+    reported.add(text);
+    report(leftOut);
   };
 }

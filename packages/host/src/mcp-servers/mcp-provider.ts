@@ -2,13 +2,14 @@ import type { DiscoveryContext, JsonObject } from "turnpike/contracts";
 import { ToolError, type ToolHandler, type ToolProgress, type ToolProvider } from "turnpike/kernel";
 import { misnamedArgument, placesBy, type Places, type Rule } from "./argument-rules.ts";
 import { checkArguments } from "./check-arguments.ts";
-import type { ReconnectingClient } from "./reconnecting-client.ts";
+import type { ServerClients } from "./server-clients.ts";
 import type { McpServerConfig } from "./mcp-config.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 import { isSameTool, readTool, type McpTool, type ToolReading } from "./mcp-tool.ts";
 import { plainText } from "./plain-text.ts";
 import { partsOf, toToolError, toUnavailable } from "./server-answer.ts";
 import type { ToolPins } from "./tool-pins.ts";
+import type { Look } from "./tool-review.ts";
 
 /** A listed tool, or a rule of the configuration, that is not used, and why. */
 export interface LeftOut {
@@ -20,7 +21,7 @@ export interface LeftOut {
 export interface McpProviderOptions {
   server: string;
   config: McpServerConfig;
-  client: ReconnectingClient<McpConnection>;
+  clients: ServerClients;
   isOfferedTo(context: DiscoveryContext): boolean;
   /** What decides which of the listed tools are offered and called. */
   pins: ToolPins;
@@ -34,13 +35,17 @@ const maxTools = 128;
 
 /** The tools of one MCP server, in a tool namespace of its own. */
 export interface McpProvider extends ToolProvider {
-  /** The tools that the server lists now, whether or not they are pinned. They are not pinned by this. */
-  look(): Promise<ReadonlyMap<string, McpTool>>;
+  /**
+   * The tools that the server lists now, whether or not they are pinned. They are not pinned by this. Undefined when every
+   * connection is an owner's.
+   */
+  look: Look;
 }
 
 /** Makes the provider of one MCP server. */
 export function createMcpProvider(options: McpProviderOptions): McpProvider {
   const namespace = `mcp.${options.server}`;
+  const { shared } = options.clients;
   const rules = new Map(Object.entries(options.config.rules ?? {}));
   const compared = new WeakMap<readonly unknown[], { version: number; tools: Promise<ReadonlyMap<string, McpTool>> }>();
 
@@ -48,12 +53,16 @@ export function createMcpProvider(options: McpProviderOptions): McpProvider {
    * The tools that the server has now, and that are as they were pinned. They are compared once for each list that is read, and
    * again when pins changed. Rejects when the server does not answer, and when the pins cannot be read.
    */
-  const toolsOf = async (connection: McpConnection): Promise<ReadonlyMap<string, McpTool>> => {
+  const toolsOf = async (
+    connection: McpConnection,
+    context: DiscoveryContext,
+  ): Promise<ReadonlyMap<string, McpTool>> => {
     const entries = await connection.list();
     const { version } = options.pins;
     const known = compared.get(entries);
     if (known?.version === version) return known.tools;
-    const tools = options.pins.usable({ server: options.server, connection: "" }, readList(options, entries));
+    const origin = { server: options.server, connection: options.clients.keyOf(context) };
+    const tools = options.pins.usable(origin, readList(options, entries));
     compared.set(entries, { version, tools });
     tools.catch(() => compared.delete(entries));
     return tools;
@@ -72,9 +81,9 @@ export function createMcpProvider(options: McpProviderOptions): McpProvider {
       },
       requirement: (_context, args) =>
         placesOf(args).map((place) => ({ action, resource: { ...resource, path: [listed.name, ...place] } })),
-      async invoke(_context, { id: callId, tool: name, arguments: args }, signal, reportProgress) {
-        const connection = await options.client.connection().catch(toUnavailable);
-        const now = (await toolsOf(connection).catch(toUnavailable)).get(listed.name);
+      async invoke(context, { id: callId, tool: name, arguments: args }, signal, reportProgress) {
+        const connection = await options.clients.connection(context).catch(toUnavailable);
+        const now = (await toolsOf(connection, context).catch(toUnavailable)).get(listed.name);
         if (now === undefined || !isSameTool(now, tool)) {
           throw new ToolError("tool_unavailable", "The MCP server does not have this tool as it was listed.");
         }
@@ -93,10 +102,10 @@ export function createMcpProvider(options: McpProviderOptions): McpProvider {
     namespaces: [namespace],
     async tools(context) {
       if (!options.isOfferedTo(context)) return [];
-      const tools = await toolsOf(await options.client.connection());
+      const tools = await toolsOf(await options.clients.connection(context), context);
       return [...tools.values()].map(handlerFor);
     },
-    look: async () => readList(options, await (await options.client.connection()).list()),
+    look: shared && (async () => readList(options, await (await shared()).list())),
   };
 }
 

@@ -12,8 +12,8 @@ import {
   type LeftOutEntry,
   type OfferReading,
 } from "./read-offer.ts";
-import type { ReconnectingClient } from "./reconnecting-client.ts";
 import { plainAnswer, toToolError } from "./server-answer.ts";
+import type { ServerClients } from "./server-clients.ts";
 import type { ListKind } from "./server-lists.ts";
 import { fromOfferSegment, type ServerOffer } from "./server-offer.ts";
 import { matchesTemplate } from "./uri-template.ts";
@@ -22,7 +22,7 @@ import { matchesTemplate } from "./uri-template.ts";
 export interface McpResourcesOptions {
   server: string;
   config: McpServerConfig;
-  client: ReconnectingClient<McpConnection>;
+  clients: ServerClients;
   isOfferedTo(context: DiscoveryContext): boolean;
   /** Called for each list that was read, with what is not used of it. */
   onList(kind: ListKind, leftOut: readonly LeftOutEntry[]): void;
@@ -42,7 +42,7 @@ const maxErrorText = 4096;
 
 /** The resources and prompts of one MCP server, in a resource namespace of its own. */
 export function createMcpResources(options: McpResourcesOptions): McpResources {
-  const { server, config, client, onList } = options;
+  const { server, config, clients, onList } = options;
   const namespace = `mcp.${server}`;
   const readings = new WeakMap<readonly unknown[], OfferReading<unknown>>();
 
@@ -67,8 +67,7 @@ export function createMcpResources(options: McpResourcesOptions): McpResources {
     context.enabledToolNamespaces.includes(namespace) && options.isOfferedTo(context);
 
   /** INVARIANT: the server is asked only for a URI that it listed itself, or that one of its templates makes. */
-  const readResource = async (uri: string, limits: RequestLimits): Promise<unknown> => {
-    const connection = await client.connection();
+  const readResource = async (connection: McpConnection, uri: string, limits: RequestLimits): Promise<unknown> => {
     const isListed = (await resourcesOf(connection)).has(uri);
     if (!isListed && ![...(await templatesOf(connection)).keys()].some((template) => matchesTemplate(template, uri))) {
       throw notFound();
@@ -77,10 +76,14 @@ export function createMcpResources(options: McpResourcesOptions): McpResources {
     const { contents } = await connection.readResource(uri, limits).catch(toServerError);
     return { contents };
   };
-  const usePrompt = async (name: string, input: unknown, limits: RequestLimits): Promise<unknown> => {
+  const usePrompt = async (
+    connection: McpConnection,
+    name: string,
+    input: unknown,
+    limits: RequestLimits,
+  ): Promise<unknown> => {
     const taken = PromptInputSchema.safeParse(input);
     if (!taken.success) throw new ToolError("invalid_request", describeIssues(taken.error.issues));
-    const connection = await client.connection();
     if (!(await promptsOf(connection)).has(name)) throw notFound();
     limits.signal.throwIfAborted();
     const answer = await connection.usePrompt(name, taken.data.arguments, limits).catch(toServerError);
@@ -88,13 +91,17 @@ export function createMcpResources(options: McpResourcesOptions): McpResources {
     return { ...(description !== undefined && { description }), messages };
   };
 
-  const answer = ({ action, resource, input, context }: ResourceOperation, limits: RequestLimits): Promise<unknown> => {
+  const answer = async (
+    { action, resource, input, context }: ResourceOperation,
+    limits: RequestLimits,
+  ): Promise<unknown> => {
     const [kind, segment = "", ...rest] = resource.path;
     const name = rest.length === 0 ? fromOfferSegment(segment) : undefined;
     if (name === undefined || !isThereFor(context)) throw notFound();
-    if (kind === "resources" && action === "read") return readResource(name, limits);
-    if (kind === "prompts" && action === "use") return usePrompt(name, input, limits);
-    throw notFound();
+    const what = `${action} ${kind}`;
+    if (what !== "read resources" && what !== "use prompts") throw notFound();
+    const connection = await clients.connection(context);
+    return what === "use prompts" ? usePrompt(connection, name, input, limits) : readResource(connection, name, limits);
   };
 
   return {
@@ -114,7 +121,7 @@ export function createMcpResources(options: McpResourcesOptions): McpResources {
     },
     async offer(context) {
       if (!isThereFor(context)) return undefined;
-      const connection = await client.connection();
+      const connection = await clients.connection(context);
       const [resources, resourceTemplates, prompts] = await Promise.all([
         resourcesOf(connection),
         templatesOf(connection),

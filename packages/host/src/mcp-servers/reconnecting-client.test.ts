@@ -125,3 +125,25 @@ describe("closing", () => {
     expect(events).toEqual(["open #1"]);
   });
 });
+
+test("one that is retired opens nothing more, and lets what is open end in its own time", async () => {
+  const signals: AbortSignal[] = [];
+  let isEnded = false;
+  let end = (): void => {};
+  const client = createReconnectingClient({
+    clock: () => 0,
+    onFailure: () => {},
+    async open(signal) {
+      signals.push(signal);
+      return { close: () => new Promise<void>((resolve) => (end = resolve)) };
+    },
+  });
+  await client.connection();
+  const retired = client.retire().then(() => (isEnded = true));
+  await expect(client.connection()).rejects.toThrow("There is no connection right now.");
+  expect([signals.map(({ aborted }) => aborted), isEnded]).toEqual([[false], false]);
+  const closed = client.close();
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  end();
+  await Promise.all([retired, closed]);
+});

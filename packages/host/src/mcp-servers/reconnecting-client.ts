@@ -12,7 +12,9 @@ export interface ReconnectingClientOptions<Connection> {
 export interface ReconnectingClient<Connection> {
   /** The connection. Rejects at once when there is none right now; it does not wait for the next attempt. */
   connection(): Promise<Connection>;
-  /** Closes what is open, and opens nothing more. */
+  /** Opens nothing more, and closes what is open in its own time. */
+  retire(): Promise<void>;
+  /** Closes what is open at once, and opens nothing more. */
   close(): Promise<void>;
 }
 
@@ -40,6 +42,7 @@ export function createReconnectingClient<Connection extends { close(): Promise<v
   let tryingSince = Infinity;
   let failures = 0;
   let retryAt = -Infinity;
+  let isRetired = false;
 
   const end = (connection: Connection): void => {
     const ending = connection.close().catch(() => {});
@@ -69,23 +72,28 @@ export function createReconnectingClient<Connection extends { close(): Promise<v
     return opening;
   };
 
+  const retire = async (): Promise<void> => {
+    const last = current;
+    current = undefined;
+    isRetired = true;
+    await last?.then(end, () => {});
+    await Promise.all(endings);
+  };
+
   return {
     connection() {
       const isSlow = clock() - tryingSince > patienceMs;
       if (current !== undefined)
         return isSlow ? Promise.reject(new NotConnectedError("It is still connecting.")) : current;
       const isResting = clock() < retryAt;
-      if (closing.signal.aborted || isResting)
-        return Promise.reject(new NotConnectedError("There is no connection right now."));
+      if (isRetired || isResting) return Promise.reject(new NotConnectedError("There is no connection right now."));
       current = attempt();
       return current;
     },
+    retire,
     async close() {
-      const last = current;
-      current = undefined;
       closing.abort();
-      await last?.then(end, () => {});
-      await Promise.all(endings);
+      await retire();
     },
   };
 }

@@ -206,3 +206,15 @@ describe("accepting", () => {
     });
   }
 });
+
+test("of a tool that owners are told different things about, exactly the accepted definition is pinned", async () => {
+  const { store, pins } = open();
+  const reviews = createReviews(new Map([["notes", undefined]]), store, pins);
+  await pins.usable({ server: "notes", connection: "alice" }, tools("echo"));
+  await pins.usable({ server: "notes", connection: "bob" }, tools("echo@2"));
+  await pins.usable({ server: "notes", connection: "carol" }, tools("echo@3"));
+  const hashes = (await reviews.find("notes"))?.tools.map(({ now }) => now?.hash);
+  expect(hashes?.toSorted()).toEqual([hashOf("echo@2"), hashOf("echo@3")].toSorted());
+  expect(await reviews.accept("notes", [{ tool: "echo", hash: hashOf("echo@3") }], "human:oona")).toBe(true);
+  expect(await store.hashes("notes")).toEqual(new Map([["echo", hashOf("echo@3")]]));
+});

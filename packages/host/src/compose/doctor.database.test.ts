@@ -8,7 +8,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { databaseKinds, newLocation, openHost, temporaryFolder } from "../../test/databases.ts";
 import { opening, otherProcess } from "../../test/other-process.ts";
 import { openDatabase } from "../storage/open-database.ts";
-import { examine, type Finding } from "./doctor.ts";
+import { examine } from "./doctor.ts";
+import type { Finding } from "./finding.ts";
 
 function ask(flags: Record<string, string>, env: NodeJS.ProcessEnv = {}): Promise<Finding[]> {
   const file = join(temporaryFolder(), "turnpike.config.json");

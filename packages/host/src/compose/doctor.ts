@@ -9,22 +9,14 @@ import { adminTokenFile, dataFolder, isPostgres } from "../base/index.ts";
 import { auditKeyFile } from "../audit/index.ts";
 import { loadConfig, type Config } from "./config.ts";
 import { inspectDatabase } from "../storage/index.ts";
-import { impossibleUsers, type McpConfig, serversAsOwnUser } from "../mcp-servers/index.ts";
+import { checkServers } from "./doctor-mcp.ts";
+import { bad, good, type Finding } from "./finding.ts";
+import { type PinnedHashes, readAllHashes } from "../mcp-servers/index.ts";
 import { openWebhooks } from "../notify/index.ts";
 import { type ModelConfig, readApiKey } from "../turns/index.ts";
 
 /** How long to wait for a running host to answer. */
 const healthMs = 2_000;
-
-/** One thing the doctor looked at. */
-export interface Finding {
-  check: string;
-  isOk: boolean;
-  /** True when a host can run like this, but the operator should know about it. */
-  isWarning?: boolean;
-  /** What was found and, if there is a problem, what to do. */
-  says: string;
-}
 
 /** Checks everything that a host needs to start, and changes nothing. Every check runs, whatever the others find. */
 export async function examine(options: Parameters<typeof loadConfig>[0]): Promise<Finding[]> {
@@ -34,14 +26,15 @@ export async function examine(options: Parameters<typeof loadConfig>[0]): Promis
   } catch (error) {
     return [bad("configuration", `${messageOf(error)} Correct it and try again.`)];
   }
+  const { findings: database, pins } = await checkDatabase(config);
   return [
     good("configuration", "fits the schema"),
     await checkPort(config),
-    ...(await checkDatabase(config)),
+    ...database,
     ...secretFiles(config).map(checkSecretFile),
     ...(config.jwt === undefined ? [] : [checkKeySet(config.jwt.jwks)]),
     ...(config.tls === undefined ? [] : [config.tls.certFile, config.tls.keyFile].map(checkTlsFile)),
-    ...checkServers(config.mcp ?? { servers: {} }),
+    ...(await checkServers(config.mcp ?? { servers: {} }, { env: options.env, pins })),
     ...checkWebhooks(config, options.env),
     ...(config.runtime.kind === "model" ? [checkModel(config.runtime, options.env)] : []),
   ];
@@ -80,17 +73,23 @@ async function isHostAt({ listen: { host, port }, tls }: Config): Promise<boolea
   }
 }
 
-/** Inspects the database without changing it, and compares the clock of its server with this machine's. */
-async function checkDatabase({ database }: Config): Promise<Finding[]> {
+/**
+ * Inspects the database without changing it, and compares the clock of its server with this machine's. Returns the pins of MCP
+ * servers, too, when they can be read.
+ */
+async function checkDatabase({ database }: Config): Promise<{ findings: Finding[]; pins?: PinnedHashes | undefined }> {
   try {
-    const found = await inspectDatabase(database);
-    if (found.state === "missing") return [good("database", `${database} does not exist yet: serve makes it`)];
-    if (found.state === "in use") return [good("database", `${database} is in use: a host runs on it`)];
-    const { kind, pending, now } = found;
+    const found = await inspectDatabase(database, readAllHashes);
+    if (found.state === "missing") {
+      return { findings: [good("database", `${database} does not exist yet: serve makes it`)], pins: new Map() };
+    }
+    if (found.state === "in use") return { findings: [good("database", `${database} is in use: a host runs on it`)] };
+    const { kind, pending, now, found: pins } = found;
     const tables = pending.length === 0 ? "its tables are up to date" : `serve would run ${pending.join(", ")}`;
-    return [good("database", `${kind} answers, and ${tables}`), ...(now === undefined ? [] : [checkClock(now)])];
+    const clock = now === undefined ? [] : [checkClock(now)];
+    return { findings: [good("database", `${kind} answers, and ${tables}`), ...clock], pins };
   } catch (error) {
-    return [bad("database", `${messageOf(error)} Check \`database\`.`)];
+    return { findings: [bad("database", `${messageOf(error)} Check \`database\`.`)] };
   }
 }
 
@@ -132,14 +131,6 @@ function checkTlsFile(path: string): Finding {
   return bad("tls", `${path} does not exist. Correct tls.certFile and tls.keyFile.`);
 }
 
-/** Which user each MCP server runs as. */
-function checkServers(mcp: McpConfig): Finding[] {
-  return [
-    ...impossibleUsers(mcp).map(({ says }) => bad("mcp", says)),
-    ...serversAsOwnUser(mcp).map(({ says }) => ({ ...good("mcp", says), isWarning: true })),
-  ];
-}
-
 /** Checks that the secrets are set. Nothing is sent. */
 function checkWebhooks({ notify }: Config, env: NodeJS.ProcessEnv): Finding[] {
   if (notify.webhooks.length === 0) return [];
@@ -159,14 +150,6 @@ function checkModel(config: ModelConfig, env: NodeJS.ProcessEnv): Finding {
   } catch (error) {
     return bad("runtime", messageOf(error));
   }
-}
-
-function good(check: string, says: string): Finding {
-  return { check, isOk: true, says };
-}
-
-function bad(check: string, says: string): Finding {
-  return { check, isOk: false, says };
 }
 
 function messageOf(error: unknown): string {

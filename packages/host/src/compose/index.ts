@@ -3,4 +3,5 @@ export { createLog, type Log } from "../observe/index.ts";
 export { openRuntimes } from "../turns/index.ts";
 export { type Host, type HostOptions, startHost } from "./compose.ts";
 export { type Config, type ConfigSources, loadConfig, type Settings, withoutSecrets } from "./config.ts";
-export { examine, type Finding } from "./doctor.ts";
+export { examine } from "./doctor.ts";
+export type { Finding } from "./finding.ts";

@@ -8,7 +8,7 @@ import { impossibleUsers } from "./isolation.ts";
 import { createReconnectingClient, type ReconnectingClient } from "./reconnecting-client.ts";
 import type { McpConfig, McpServerConfig } from "./mcp-config.ts";
 import { openMcpConnection, type McpConnection, type McpRoute } from "./mcp-connection.ts";
-import { createMcpProvider } from "./mcp-provider.ts";
+import { createMcpProvider, type LeftOut } from "./mcp-provider.ts";
 import { createMcpResources } from "./mcp-resources.ts";
 import { readTool } from "./mcp-tool.ts";
 import type { PinStore } from "./pin-store.ts";
@@ -86,7 +86,7 @@ function createMcpPool(prepared: readonly PreparedServer[], { store, pinFirst }:
   const servers = prepared.map(({ name, server, routeFor }) => {
     const clients = clientsOf(name, server, routeFor, log);
     const isOfferedTo = (context: DiscoveryContext): boolean => isOffered(server, context);
-    const onList = reportOnce((leftOut) =>
+    const onList = reportOnce<LeftOut>((leftOut) =>
       log.warn(
         { server: name, count: leftOut.length, leftOut: leftOut.slice(0, maxNamed) },
         "tools of an MCP server left out",
@@ -188,7 +188,8 @@ function detailOf(error: unknown): { code?: string; why?: string } {
   return typeof code === "string" ? { code } : {};
 }
 
-function routeTo(
+/** How to reach a server. Throws `ConfigError` for a variable that is not set. */
+export function routeTo(
   name: string,
   server: McpServerConfig,
   env: Readonly<Record<string, string | undefined>>,

@@ -109,7 +109,11 @@ export function createMcpProvider(options: McpProviderOptions): McpProvider {
   };
 }
 
-function readList({ server, config, onList }: McpProviderOptions, entries: readonly unknown[]): Map<string, McpTool> {
+/** The tools of a list that can be used, by name. */
+export function readList(
+  { server, config, onList }: Pick<McpProviderOptions, "server" | "config" | "onList">,
+  entries: readonly unknown[],
+): Map<string, McpTool> {
   const tools = new Map<string, McpTool>();
   const leftOut: LeftOut[] = [];
   const rules = new Map(Object.entries(config.rules ?? {}));

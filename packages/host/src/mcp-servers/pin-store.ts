@@ -76,7 +76,21 @@ export function createPinStore({ db }: Pick<Database, "db">, revisions: Revision
 }
 
 /** The hash of every pinned tool of a server, by the tool's name. */
-export async function readHashes(db: Pick<Database["db"], "selectFrom">, server: string): Promise<Map<string, string>> {
+async function readHashes(db: Pick<Database["db"], "selectFrom">, server: string): Promise<Map<string, string>> {
   const rows = await db.selectFrom("mcp_pins").select(["tool", "hash"]).where("server", "=", server).execute();
   return new Map(rows.map(({ tool, hash }) => [tool, hash]));
 }
+
+/** The hashes of all pinned tools, by server and tool. */
+export async function readAllHashes(db: Pick<Database["db"], "selectFrom">): Promise<PinnedHashes> {
+  const rows = await db.selectFrom("mcp_pins").select(["server", "tool", "hash"]).execute();
+  const servers = new Map<string, Map<string, string>>();
+  for (const { server, tool, hash } of rows) {
+    const tools = servers.get(server) ?? new Map<string, string>();
+    servers.set(server, tools.set(tool, hash));
+  }
+  return servers;
+}
+
+/** Hashes by server and tool. */
+export type PinnedHashes = ReadonlyMap<string, ReadonlyMap<string, string>>;

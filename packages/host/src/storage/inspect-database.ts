@@ -12,7 +12,7 @@ import type { Schema } from "./schema.ts";
 import { lockFile, refuseFolder } from "./sqlite/open-sqlite.ts";
 
 /** What a database looks like before a host opens it. */
-export type Inspection =
+export type Inspection<Found = never> =
   | { state: "missing" }
   /** A process has the SQLite file open, and nobody else can look into it. */
   | { state: "in use" }
@@ -23,26 +23,36 @@ export type Inspection =
       pending: string[];
       /** What time it is on a server. */
       now?: Date | undefined;
+      /** What was looked for; undefined when the tables are not up to date. */
+      found?: Found | undefined;
     };
 
-/** Looks at the database that `openDatabase` would open, and changes nothing. Throws what a host would not start with. */
-export function inspectDatabase(location: string): Promise<Inspection> {
-  return isPostgres(location) ? inspectPostgres(location) : inspectSqlite(location);
+/** Reads something of a database. */
+type Look<Found> = (db: Kysely<Schema>) => Promise<Found>;
+
+/**
+ * Looks at the database that `openDatabase` would open, and changes nothing; reads what `look` reads, if its tables are up to
+ * date. Throws what a host would not start with.
+ */
+export function inspectDatabase<Found>(location: string, look: Look<Found>): Promise<Inspection<Found>> {
+  return isPostgres(location) ? inspectPostgres(location, look) : inspectSqlite(location, look);
 }
 
-async function inspectPostgres(connectionString: string): Promise<Inspection> {
+async function inspectPostgres<Found>(connectionString: string, look: Look<Found>): Promise<Inspection<Found>> {
   const pool = new pg.Pool({ connectionString, max: 1, ...patience });
   pool.on("error", () => {});
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
   try {
     const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
-    return { state: "readable", kind: "postgres", now: rows[0]?.now, pending: await listPending(db, "postgres") };
+    const pending = await listPending(db, "postgres");
+    const found = pending.length === 0 ? await look(db) : undefined;
+    return { state: "readable", kind: "postgres", now: rows[0]?.now, pending, found };
   } finally {
     await db.destroy();
   }
 }
 
-async function inspectSqlite(path: string): Promise<Inspection> {
+async function inspectSqlite<Found>(path: string, look: Look<Found>): Promise<Inspection<Found>> {
   if (path === ":memory:") return { state: "missing" };
   refuseFolder(path);
   requireWritable(path);
@@ -54,7 +64,8 @@ async function inspectSqlite(path: string): Promise<Inspection> {
   const database = openForReading(path);
   const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database }) });
   try {
-    return { state: "readable", kind: "sqlite", pending: await listPending(db, "sqlite") };
+    const pending = await listPending(db, "sqlite");
+    return { state: "readable", kind: "sqlite", pending, found: pending.length === 0 ? await look(db) : undefined };
   } catch (error) {
     if (isBusy(error)) return { state: "in use" };
     throw error;

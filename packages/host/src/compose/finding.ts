@@ -1,0 +1,24 @@
+/** One thing the doctor looked at. */
+export interface Finding {
+  check: string;
+  isOk: boolean;
+  /** True when a host can run like this, but the operator should know about it. */
+  isWarning?: boolean;
+  /** What was found and, if there is a problem, what to do. */
+  says: string;
+}
+
+/** What is as it should be. */
+export function good(check: string, says: string): Finding {
+  return { check, isOk: true, says };
+}
+
+/** What keeps a host from running, or a part of it. */
+export function bad(check: string, says: string): Finding {
+  return { check, isOk: false, says };
+}
+
+/** What a host can run with, but the operator should know. */
+export function warning(check: string, says: string): Finding {
+  return { check, isOk: true, isWarning: true, says };
+}

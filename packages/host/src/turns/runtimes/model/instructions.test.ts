@@ -4,7 +4,7 @@ import type { RuntimeTurn } from "turnpike/runtime";
 import { descriptorOf } from "../../../../../turnpike/test/deployment.ts";
 import { requestOf } from "../../../../../turnpike/test/turns.ts";
 import { instructionsFor, type InstructionOptions } from "./instructions.ts";
-import { nameTools } from "./tool-names.ts";
+import { nameTools } from "../../../base/index.ts";
 
 function instructions(changes: Partial<RuntimeTurn> = {}, words: Partial<InstructionOptions> = {}): string {
   const limits = { maxSteps: 1, maxToolCalls: 1, timeoutMs: 1 };

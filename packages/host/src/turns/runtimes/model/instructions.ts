@@ -1,6 +1,6 @@
 import { principalKey, type ReachEntry, type ReachResult } from "turnpike/contracts";
 import { escalationToolName, type RuntimeTurn } from "turnpike/runtime";
-import type { ToolNames } from "./tool-names.ts";
+import type { ToolNames } from "../../../base/index.ts";
 
 const maxPlaces = 64;
 

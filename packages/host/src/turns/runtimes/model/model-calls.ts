@@ -9,7 +9,7 @@ import {
 import { errorObject } from "turnpike/kernel";
 import { escalationToolName, type RuntimeTurn } from "turnpike/runtime";
 import type { ModelCall } from "./model-request.ts";
-import type { ToolNames } from "./tool-names.ts";
+import type { ToolNames } from "../../../base/index.ts";
 
 /** A model's call: either it goes to the gate, or it is answered at once because it is not valid. */
 export type PlannedCall =

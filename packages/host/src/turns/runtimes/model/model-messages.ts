@@ -3,7 +3,7 @@ import type { ErrorObject, ToolDescriptor, ToolResult } from "turnpike/contracts
 import type { ReplyPart } from "./model-request.ts";
 import type { Entry } from "./conversation.ts";
 import type { PlannedCall } from "./model-calls.ts";
-import { providerName, type ToolNames } from "./tool-names.ts";
+import { providerName, type ToolNames } from "../../../base/index.ts";
 
 /** The tools of a turn for the SDK: without anything to execute, and with their own schemas. */
 export function toolSet(tools: readonly ToolDescriptor[], names: ToolNames): ToolSet {

@@ -20,7 +20,7 @@ import { exchangeOf, messagesOf, toolSet } from "./model-messages.ts";
 import { openModelUsage } from "./model-usage.ts";
 import { openModel, type Model } from "./providers.ts";
 import type { ModelConfig } from "./runtime-config.ts";
-import { nameTools, type ToolNames } from "./tool-names.ts";
+import { nameTools, type ToolNames } from "../../../base/index.ts";
 
 /** After so many denials in a turn no further call reaches the gate. It bounds a model that keeps trying. */
 const maxDenials = 512;

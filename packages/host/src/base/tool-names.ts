@@ -1,4 +1,4 @@
-import { sha256 } from "../../../base/index.ts";
+import { sha256 } from "./sha256.ts";
 
 /** The tools of a turn under names that every provider accepts: `^[a-zA-Z0-9_-]{1,64}$`, each once. */
 export interface ToolNames {

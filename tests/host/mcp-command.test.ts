@@ -46,13 +46,13 @@ for (const mode of ["legacy", "auto"] as const) {
       }),
     );
     expect(client.getProtocolEra()).toBe(mode === "legacy" ? "legacy" : "modern");
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["files.list", "files.read"]);
-    expect(await client.callTool({ name: "files.list", arguments: { path: "notes" } })).toMatchObject({
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["files_list", "files_read"]);
+    expect(await client.callTool({ name: "files_list", arguments: { path: "notes" } })).toMatchObject({
       structuredContent: { entries: [] },
     });
-    expect(await client.callTool({ name: "files.list", arguments: { path: "private" } })).toMatchObject({
+    expect(await client.callTool({ name: "files_list", arguments: { path: "private" } })).toMatchObject({
       isError: true,
-      structuredContent: { error: { code: "no_matching_grant" } },
+      _meta: { "turnpike/error": { code: "no_matching_grant" } },
     });
   });
 }

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Client } from "@modelcontextprotocol/client";
+import type { CallToolResult, Client } from "@modelcontextprotocol/client";
 import { describe, expect, test } from "vitest";
 import { ask, eventually } from "../../packages/host/test/host-calls.ts";
 import { makeFolder, startHostProcess, type HostProcess } from "../support/host-process.ts";
@@ -22,6 +22,12 @@ async function names(client: Client): Promise<string[]> {
   return (await client.listTools()).tools.map(({ name }) => name);
 }
 
+/** The words of a result's first part. */
+function said({ content }: CallToolResult): string {
+  const [part] = content;
+  return part?.type === "text" ? part.text : "";
+}
+
 describe("a host as an MCP server", () => {
   test("serves each credential what it may use, until it may not any more", async () => {
     const host = await startHostProcess({ folder: makeFolder() });
@@ -31,18 +37,18 @@ describe("a host as an MCP server", () => {
     await enable(host, second, "files");
     const client = await connectClient(`${host.url}/mcp`, token, { mode: "auto" });
     const other = await connectClient(`${host.url}/mcp`, second);
-    expect(await names(client)).toEqual(["files.list", "files.read"]);
-    expect(await names(other)).toEqual(["files.list"]);
+    expect(await names(client)).toEqual(["files_list", "files_read"]);
+    expect(await names(other)).toEqual(["files_list"]);
 
-    const list = (path: string) => client.callTool({ name: "files.list", arguments: { path } });
+    const list = (path: string) => client.callTool({ name: "files_list", arguments: { path } });
     expect(await list("notes")).toMatchObject({ structuredContent: { entries: [] } });
     expect(await list("private")).toMatchObject({
       isError: true,
-      structuredContent: { status: "denied", error: { code: "no_matching_grant" } },
+      _meta: { "turnpike/error": { status: "denied", code: "no_matching_grant" } },
     });
     const operator = { token: host.operatorToken() };
     await ask(host.url, "/admin/v1/grants/revoke", { ...operator, body: { namespaceId: "acme", id: "notes" } });
-    expect(await list("notes")).toMatchObject({ structuredContent: { error: { code: "tool_unavailable" } } });
+    expect(await list("notes")).toMatchObject({ _meta: { "turnpike/error": { code: "tool_unavailable" } } });
     await ask(host.url, "/admin/v1/credentials/revoke", { ...operator, body: { id } });
     await expect(names(other)).rejects.toMatchObject({ status: 401 });
   });
@@ -79,7 +85,7 @@ describe("a host with MCP servers", () => {
     const token = await makeTenant(host);
     await makeGrant(host, { id: "issue", resource: "mcp.test/issue/acme", actions: ["call"] });
     const client = await connectClient(`${host.url}/mcp`, token);
-    expect(await names(client)).toEqual(["files.list", "files.read"]);
+    expect(await names(client)).toEqual(["files_list", "files_read"]);
     expect(await enable(host, token, "mcp.test", "mcp.theirs")).toMatchObject({
       namespaces: [
         { namespace: "files", enabled: true },
@@ -88,12 +94,10 @@ describe("a host with MCP servers", () => {
         { namespace: "service", enabled: false },
       ],
     });
-    expect(await names(client)).toEqual(["files.list", "files.read", "mcp.test.issue"]);
-    const issue = (org: string) => client.callTool({ name: "mcp.test.issue", arguments: { org, repo: "site" } });
-    expect(await issue("acme")).toMatchObject({
-      structuredContent: { content: [{ type: "text", text: "opened in acme/site" }] },
-    });
-    expect(await issue("evil")).toMatchObject({ isError: true, structuredContent: { status: "denied" } });
+    expect(await names(client)).toEqual(["files_list", "files_read", "mcp_test_issue"]);
+    const issue = (org: string) => client.callTool({ name: "mcp_test_issue", arguments: { org, repo: "site" } });
+    expect(said(await issue("acme"))).toContain("opened in acme/site");
+    expect(await issue("evil")).toMatchObject({ isError: true, _meta: { "turnpike/error": { status: "denied" } } });
   });
 
   test("lets a tenant's call finish when others hang up in the middle of theirs, in every way", async () => {
@@ -142,7 +146,7 @@ describe("a host with MCP servers", () => {
     await eventually(() => expect(noted("cancelled service")).toBe(1));
 
     await client.callTool({ name: "mcp.test.release", arguments: {} });
-    expect(await finishing).toMatchObject({ structuredContent: { content: [{ type: "text", text: "finishing" }] } });
+    expect(said(await finishing)).toContain("finishing");
     expect(host.stderr()).not.toContain("MCP server unavailable");
   });
 
@@ -153,12 +157,11 @@ describe("a host with MCP servers", () => {
       await makeGrant(host, { id: "pid", resource: "mcp.test/pid", actions: ["call"] });
       await enable(host, token, "mcp.test");
       const client = await connectClient(`${host.url}/mcp`, token);
-      const result = (await client.callTool({ name: "mcp.test.pid", arguments: {} })).structuredContent;
-      const [{ text }] = (result as { content: [{ text: string }] }).content;
-      expect(isAlive(Number(text))).toBe(true);
+      const [pid] = /\d+/.exec(said(await client.callTool({ name: "mcp_test_pid", arguments: {} }))) ?? [];
+      expect(isAlive(Number(pid))).toBe(true);
       const exit = await host.stop(signal);
       expect(exit.code).toBe(signal === "SIGTERM" ? 0 : null);
-      await eventually(() => expect(isAlive(Number(text))).toBe(false));
+      await eventually(() => expect(isAlive(Number(pid))).toBe(false));
     });
   }
 
@@ -175,31 +178,30 @@ describe("a host with MCP servers", () => {
     const server = {
       url: `${upstream.url}/mcp`,
       headersEnv: { authorization: "UPSTREAM" },
-      rules: { "files.list": { path: ["$path"] } },
+      rules: { files_list: { path: ["$path"] } },
     };
     const host = await startHost({ next: server }, { UPSTREAM: `Bearer ${token}` });
     const own = await makeTenant(host);
     for (const path of ["notes", "private"]) {
-      await makeGrant(host, { id: `next-${path}`, resource: `mcp.next/files.list/${path}`, actions: ["call"] });
+      await makeGrant(host, { id: `next-${path}`, resource: `mcp.next/files_list/${path}`, actions: ["call"] });
     }
     await enable(host, own, "mcp.next");
     const client = await connectClient(`${host.url}/mcp`, own);
-    expect(await names(client)).toContain("mcp.next.files.list");
-    const list = (path: string) => client.callTool({ name: "mcp.next.files.list", arguments: { path } });
+    expect(await names(client)).toContain("mcp_next_files_list");
+    const list = (path: string) => client.callTool({ name: "mcp_next_files_list", arguments: { path } });
     expect(await list("notes")).toMatchObject({ structuredContent: { entries: [] } });
-    expect(await list("private")).toMatchObject({
+    const refused = await list("private");
+    expect(refused).toMatchObject({
       isError: true,
-      structuredContent: {
-        status: "failed",
-        error: { code: "mcp_tool_error", message: "denied (no_matching_grant): No grant covers the act." },
-      },
+      _meta: { "turnpike/error": { status: "failed", code: "mcp_tool_error" } },
     });
+    expect(said(refused)).toContain("denied (no_matching_grant): No grant covers the act.");
     expect(await list("elsewhere")).toMatchObject({
       isError: true,
-      structuredContent: { status: "denied", error: { code: "no_matching_grant" } },
+      _meta: { "turnpike/error": { status: "denied", code: "no_matching_grant" } },
     });
     await upstream.stop();
-    expect(await list("notes")).toMatchObject({ isError: true, structuredContent: { status: "failed" } });
-    expect(await names(client)).toEqual(["files.list", "files.read"]);
+    expect(await list("notes")).toMatchObject({ isError: true, _meta: { "turnpike/error": { status: "failed" } } });
+    expect(await names(client)).toEqual(["files_list", "files_read"]);
   });
 });

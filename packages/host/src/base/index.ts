@@ -4,6 +4,6 @@ export { adminTokenFile, dataFolder, isPostgres, writePrivateFile } from "./data
 export { deepFreeze } from "./deep-freeze.ts";
 export { mapInSlices } from "./map-in-slices.ts";
 export { sha256 } from "./sha256.ts";
-export { nameTools, providerName, type ToolNames } from "./tool-names.ts";
+export { hashedName, nameTools, providerName, type ToolNames } from "./tool-names.ts";
 export { columnText, truncateText, unprintable, visibleText, withoutHiddenText } from "./text.ts";
 export { version } from "./version.ts";

@@ -39,7 +39,12 @@ function freeName(tool: string, taken: ReadonlyMap<string, string>): string {
   const plain = providerName(tool);
   if (tool.length <= maxLength && !taken.has(plain)) return plain;
   for (let salt = 0; ; salt += 1) {
-    const name = `${plain.slice(0, maxLength - 9)}_${sha256(`${salt}${tool}`).slice(0, 8)}`;
+    const name = hashedName(tool, salt);
     if (!taken.has(name)) return name;
   }
+}
+
+/** A name that ends with a hash of the whole text. */
+export function hashedName(text: string, salt = 0): string {
+  return `${providerName(text).slice(0, maxLength - 9)}_${sha256(`${salt}${text}`).slice(0, 8)}`;
 }

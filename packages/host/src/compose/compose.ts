@@ -117,7 +117,7 @@ async function wire(
     log.error(errorFacts(error), "operator's change not kept on the trail");
   const pool = openPool({ store: stores.mcpPins, pinFirst: recordFirstPins({ stores, log, onAuditError }) });
   const access = createAccessGuard({ settings: stores.settings, clock });
-  const { kernel, toolNamespaces } = createHostKernel({
+  const { kernel, ownTools, toolNamespaces } = createHostKernel({
     stores,
     access,
     metrics,
@@ -228,7 +228,15 @@ async function wire(
   const front = createFront({
     protocols: [
       serveProtocol(adminProtocol(services, operators, [metricsPage(metrics)])),
-      serveProtocol(mcpProtocol({ api, resolveContext, offers: pool.offers, version })),
+      serveProtocol(
+        mcpProtocol({
+          api,
+          resolveContext,
+          known: { tools: ownTools, namespaces: pool.providers.flatMap(({ namespaces }) => namespaces) },
+          offers: pool.offers,
+          version,
+        }),
+      ),
       serveProtocol(serviceProtocol(api, resolveContext, pages, stores.turns)),
     ],
     log,

@@ -34,9 +34,10 @@ export interface HostKernelOptions {
   limits: Config["tools"];
 }
 
-/** The kernel on the host's stores, with the host's own tools and resources; and the known tool namespaces. */
+/** The kernel on the host's stores, with the host's own tools and resources; their names, and the known tool namespaces. */
 export function createHostKernel(options: HostKernelOptions): {
   kernel: Kernel;
+  ownTools: string[];
   toolNamespaces: string[];
 } {
   const { stores, access, metrics, log, tools, providers, resources, limits } = options;
@@ -67,5 +68,6 @@ export function createHostKernel(options: HostKernelOptions): {
     ...offered.map(({ descriptor }) => descriptor.namespace),
     ...providers.flatMap((provider) => provider.namespaces),
   ];
-  return { kernel, toolNamespaces: [...new Set(namespaces)].toSorted() };
+  const ownTools = offered.map(({ descriptor }) => descriptor.name);
+  return { kernel, ownTools, toolNamespaces: [...new Set(namespaces)].toSorted() };
 }

@@ -101,6 +101,7 @@ export function servedWorld(
   const errors: unknown[] = [];
   const protocol = mcpProtocol({
     api,
+    known: { tools: ["notes.burn", "notes.read"], namespaces: ["mcp.wiki"] },
     version: "1.2.3",
     async resolveContext(headers) {
       const [, token = ""] = /^Bearer (.+)$/.exec(headers.get("authorization") ?? "") ?? [];

@@ -4,7 +4,7 @@ import { eventually } from "../../../test/host-calls.ts";
 import { around, hole, hostileParts, leastCpuMs, maxCpuMs } from "../../../../turnpike/test/hostile-bodies.ts";
 import { connectClient } from "../../../test/mcp/servers.ts";
 import { servedWorld, type ServedWorld } from "../../../test/mcp/endpoint.ts";
-import { context } from "../../../test/records.ts";
+import { context, now } from "../../../test/records.ts";
 import { wireRequestFrom } from "../../../test/fetch-front.ts";
 import { openRecord } from "../../access/request-record.ts";
 import { mcpProtocol } from "./mcp-protocol.ts";
@@ -57,7 +57,31 @@ describe("a request", () => {
     expect(response.headers.get("x-request-id")).toBe("r-2");
     expect(response.headers.get("cache-control")).toBe("no-store");
     expect(response.headers.get("mcp-session-id")).toBeNull();
-    expect(await response.text()).toContain('"notes.read"');
+    expect(await response.text()).toContain('"notes_read"');
+  });
+
+  test("is answered with all that an MCP server said, known to this host's library or not", async () => {
+    const content = [
+      { type: "text", text: "a", later: 1, annotations: { audience: ["user"], later: 2 } },
+      { type: "hologram", data: "AAECAw==" },
+    ];
+    const world = servedWorld({
+      changeApi: (api) => ({
+        ...api,
+        invokeTool: (_context, { id: callId, tool }) =>
+          Promise.resolve({
+            status: "succeeded",
+            callId,
+            tool,
+            completedAt: now,
+            output: { content },
+            metadata: { mcp: {} },
+          }),
+      }),
+    });
+    const response = await post(world, { ...list, method: "tools/call", params: { name: "notes_read" } });
+    const [, data = "{}"] = /^data: (.*)$/m.exec(await response.text()) ?? [];
+    expect(JSON.parse(data)).toEqual({ jsonrpc: "2.0", id: 1, result: { content } });
   });
 
   for (const method of ["GET", "DELETE", "PUT"]) {
@@ -166,7 +190,9 @@ test("the context of a request is validated and frozen when it is admitted, for 
   const resolveContext = () => Promise.resolve(context());
   const request = wireRequestFrom(new Request(url, { method: "POST" }));
   const incoming = { request, path: "/mcp", record: openRecord("r-1"), onLateError() {} };
-  const admitted = await mcpProtocol({ api, version: "1", resolveContext }).admit(incoming);
+  const admitted = await mcpProtocol({ api, version: "1", known: { tools: [], namespaces: [] }, resolveContext }).admit(
+    incoming,
+  );
   expect(acceptContext(admitted, "optional")).toBe(admitted);
   expect(Object.isFrozen(admitted)).toBe(true);
 });

@@ -5,10 +5,12 @@ import {
 } from "@modelcontextprotocol/server";
 import { JsonValueSchema, type DiscoveryContext } from "turnpike/contracts";
 import { acceptContext, readJsonBody, ServiceHttpError, type BodySource, type ServiceApi } from "turnpike/http";
+import { z } from "zod";
 import type { ContextResolver } from "../../access/index.ts";
 import type { IncomingRequest, Protocol } from "../../front/index.ts";
 import type { McpPool } from "../../mcp-servers/index.ts";
 import { createMcpServer } from "./mcp-server.ts";
+import { createOfferedNames, type KnownNames, type OfferedNames } from "./offered-names.ts";
 
 /** Where MCP clients are served. */
 const mcpPath = "/mcp";
@@ -18,6 +20,8 @@ export interface McpProtocolOptions {
   api: ServiceApi;
   /** Authenticates the request and builds the context it acts in, for each request anew. */
   resolveContext: ContextResolver;
+  /** What there is to name for clients. */
+  known: KnownNames;
   /** What governed servers have besides tools. */
   offers?: McpPool["offers"];
   version: string;
@@ -28,6 +32,7 @@ export interface McpProtocolOptions {
  * decides which methods it answers.
  */
 export function mcpProtocol(options: McpProtocolOptions): Protocol<DiscoveryContext> {
+  const names = createOfferedNames(options.known);
   const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
   return {
     owns: (path) => path === mcpPath,
@@ -39,23 +44,30 @@ export function mcpProtocol(options: McpProtocolOptions): Protocol<DiscoveryCont
     routes: methods.map((method) => ({
       method,
       path: mcpPath,
-      answer: (incoming, context) => answer(options, incoming, context),
+      answer: (incoming, context) => answer(options, names, incoming, context),
     })),
   };
 }
 
 async function answer(
   { api, version }: McpProtocolOptions,
+  names: OfferedNames,
   { request, record: host, onLateError: onError }: IncomingRequest,
   context: DiscoveryContext,
 ): Promise<Response> {
-  const parsed = request.method === "POST" ? { parsedBody: await readMessage(request.body) } : {};
+  const message = request.method === "POST" ? await readMessage(request.body) : undefined;
+  const method = MethodSchema.safeParse(message).data?.method;
   // Nothing here changes without a request, so there is nothing to subscribe to.
-  const handler = createProtocolHandler(() => createMcpServer({ api, context, host, version, onError }), {
-    maxSubscriptions: 0,
-  });
-  return handler.fetch(request.toFetch(), parsed);
+  const handler = createProtocolHandler(
+    () => createMcpServer({ api, context, method, names, host, version, onError }),
+    {
+      maxSubscriptions: 0,
+    },
+  );
+  return handler.fetch(request.toFetch(), message === undefined ? {} : { parsedBody: message });
 }
+
+const MethodSchema = z.object({ method: z.string() });
 
 /** A web page that resolves its own name to this machine (DNS rebinding) sends its origin. Programs send none. */
 function refuseForeignPages(origin: string | null): void {

@@ -13,10 +13,11 @@ for (const mode of ["legacy", "auto"] as const) {
       const world = servedWorld();
       const names = async (token: string): Promise<string[]> =>
         (await (await connect(world, token)).listTools()).tools.map(({ name }) => name);
-      expect(await names("assistant")).toEqual(["notes.read"]);
-      expect(await names("alice")).toEqual(["notes.burn", "notes.read"]);
+      expect(await names("assistant")).toEqual(["notes_read"]);
+      expect(await names("alice")).toEqual(["notes_burn", "notes_read"]);
       const shown = await world.api.listTools(contextOf({ enabledToolNamespaces: ["notes"] }));
-      expect(await names("assistant")).toEqual(shown.map(({ name }) => name));
+      const { tools } = await (await connect(world)).listTools();
+      expect(tools.map(({ _meta }) => _meta?.["turnpike/name"])).toEqual(shown.map(({ name }) => name));
     });
 
     test("sees what a tool takes, gives and does", async () => {
@@ -24,7 +25,7 @@ for (const mode of ["legacy", "auto"] as const) {
       const note = { type: "string" };
       expect((await client.listTools()).tools).toEqual([
         {
-          name: "notes.burn",
+          name: "notes_burn",
           description: "Can burn a note.",
           inputSchema: { type: "object", properties: { note }, required: ["note"], additionalProperties: false },
           outputSchema: {
@@ -34,8 +35,9 @@ for (const mode of ["legacy", "auto"] as const) {
             additionalProperties: false,
           },
           annotations: { readOnlyHint: false },
+          _meta: { "turnpike/name": "notes.burn" },
         },
-        expect.objectContaining({ name: "notes.read", annotations: { readOnlyHint: true } }),
+        expect.objectContaining({ name: "notes_read", annotations: { readOnlyHint: true } }),
       ]);
       expect(client.getServerVersion()).toEqual({ name: "turnpike", version: "1.2.3" });
     });
@@ -49,40 +51,140 @@ for (const mode of ["legacy", "auto"] as const) {
       });
     });
 
+    test("calls a tool by the name it is shown and by its real one, and neither costs a listing", async () => {
+      const world = servedWorld();
+      const client = await connect(world);
+      for (const name of ["notes_read", "notes.read"]) {
+        expect(await client.callTool({ name, arguments: { note: "a" } })).toMatchObject({
+          structuredContent: { note: "a" },
+        });
+      }
+      const types = world.audit.events.map(({ type }) => type);
+      expect(types.filter((type) => type === "tool.catalog.listed")).toEqual([]);
+      expect(types.filter((type) => type === "tool.invoked")).toHaveLength(2);
+    });
+
+    test("calls a tool whose shown name has a hash, as long as it may use it", async () => {
+      const called: string[] = [];
+      let shown = ["mcp.wiki.page.read", "mcp.wiki.page_read"];
+      const world = servedWorld({
+        changeApi: (api) => ({
+          ...api,
+          async listTools(context, options) {
+            const [tool] = await api.listTools(context, options);
+            return shown.flatMap((name) => (tool === undefined ? [] : [{ ...tool, name }]));
+          },
+          invokeTool(context, call, options) {
+            called.push(call.tool);
+            return api.invokeTool(context, call, options);
+          },
+        }),
+      });
+      const client = await connect(world);
+      const [hashed, plain] = (await client.listTools()).tools.map(({ name }) => name);
+      expect([hashed, plain]).toEqual([
+        expect.stringMatching(/^mcp_wiki_page_read_[0-9a-f]{8}$/),
+        "mcp_wiki_page_read",
+      ]);
+      for (const name of [hashed ?? "", plain ?? ""]) await client.callTool({ name, arguments: {} });
+      expect(called).toEqual(["mcp.wiki.page.read", "mcp.wiki.page_read"]);
+
+      shown = ["mcp.wiki.page_read"];
+      expect(await client.callTool({ name: hashed ?? "", arguments: {} })).toMatchObject({
+        _meta: { "turnpike/error": { code: "tool_unavailable" } },
+      });
+      expect(called.at(-1)).toBe(hashed);
+    });
+
+    for (const row of [
+      {
+        name: "content alone",
+        output: {
+          content: [
+            { type: "text", text: "a page", annotations: { audience: ["user"] }, _meta: { "wiki/line": 1 } },
+            { type: "image", data: "AAECAw==", mimeType: "image/png" },
+            { type: "audio", data: "AAECAw==", mimeType: "audio/wav" },
+            { type: "resource_link", uri: "wiki://page/1", name: "page 1" },
+            { type: "resource", resource: { uri: "wiki://page/1", mimeType: "text/plain", text: "a page" } },
+          ],
+        },
+        metadata: { mcp: {} },
+      },
+      {
+        name: "a structure beside its content",
+        output: { pages: 2 },
+        metadata: { mcp: { content: [{ type: "text", text: "two pages" }], _meta: { "wiki/took": 3 } } },
+      },
+      {
+        name: "a structure that has a key content",
+        output: { content: "none" },
+        metadata: { mcp: { content: [] } },
+      },
+    ]) {
+      test(`gets what an MCP server said as it was said: ${row.name}`, async () => {
+        const world = servedWorld({
+          changeApi: (api) => ({
+            ...api,
+            invokeTool: (_context, { id: callId, tool }) =>
+              Promise.resolve({ status: "succeeded", callId, tool, completedAt: now, ...row }),
+          }),
+        });
+        const result = await (await connect(world)).callTool({ name: "notes_read", arguments: {} });
+        const { content, _meta }: { content?: unknown; _meta?: object } = row.metadata.mcp;
+        expect(result.content).toEqual(content ?? row.output.content);
+        expect(result.structuredContent).toEqual(content === undefined ? undefined : row.output);
+        expect(result).toMatchObject(_meta === undefined ? {} : { _meta });
+        expect(result).not.toHaveProperty("isError");
+      });
+    }
+
+    for (const row of [
+      { name: "no name", params: {} },
+      { name: "a name that is no text", params: { name: 1 } },
+      { name: "arguments that are a list", params: { name: "notes_read", arguments: [] } },
+    ]) {
+      test(`with ${row.name} in its call is told that the call is not valid`, async () => {
+        const client = await connect(servedWorld());
+        const call = client.request({ method: "tools/call", params: row.params as never });
+        await expect(call).rejects.toMatchObject({ code: -32_602 });
+      });
+    }
+
     for (const row of [
       {
         name: "a denial",
         call: { name: "notes.read", arguments: { note: "c" } },
-        text: "denied (no_matching_grant): No grant covers the act.",
-        error: { code: "no_matching_grant", message: "No grant covers the act.", retryable: false },
+        text: "denied (no_matching_grant): No grant covers the act. Ask whoever gave you access for this too, or go on without it.",
+        error: { status: "denied", code: "no_matching_grant", retryable: false },
       },
       {
         name: "a tool that others have",
         call: { name: "notes.burn", arguments: { note: "a" } },
-        text: "denied (tool_unavailable): The caller cannot use this tool.",
-        error: { code: "tool_unavailable", message: "The caller cannot use this tool.", retryable: false },
+        text: "denied (tool_unavailable): The caller cannot use this tool. List the tools to see which you can use.",
+        error: { status: "denied", code: "tool_unavailable", retryable: false },
       },
       {
         name: "a tool that nobody has",
         call: { name: "__proto__", arguments: {} },
-        text: "denied (tool_unavailable): The caller cannot use this tool.",
-        error: { code: "tool_unavailable", message: "The caller cannot use this tool.", retryable: false },
+        text: "denied (tool_unavailable): The caller cannot use this tool. List the tools to see which you can use.",
+        error: { status: "denied", code: "tool_unavailable", retryable: false },
       },
       {
         name: "arguments that do not fit",
         call: { name: "notes.read", arguments: { page: 1 } },
-        text: "failed (invalid_tool_arguments): /note: expected string; /page: expected no such key",
-        error: { code: "invalid_tool_arguments", message: "/note: expected string; /page: expected no such key" },
+        text: "failed (invalid_tool_arguments): /note: expected string; /page: expected no such key. Correct the arguments and call again.",
+        error: { status: "failed", code: "invalid_tool_arguments" },
       },
     ]) {
       test(`gets ${row.name} as a result that says so, and not as an error of the protocol`, async () => {
         const client = await connect(servedWorld());
-        const status = row.text.startsWith("denied") ? "denied" : "failed";
-        expect(await client.callTool(row.call)).toMatchObject({
+        const result = await client.callTool(row.call);
+        expect(result).toMatchObject({
           isError: true,
           content: [{ type: "text", text: row.text }],
-          structuredContent: { status, error: row.error },
+          _meta: { "turnpike/error": row.error },
         });
+        expect(result).not.toHaveProperty("structuredContent");
       });
     }
 
@@ -102,7 +204,7 @@ for (const mode of ["legacy", "auto"] as const) {
       expect(await client.callTool({ name: "notes.read", arguments: { note: "a" } })).toMatchObject({
         isError: true,
         content: [{ type: "text", text }],
-        structuredContent: { status: "denied", error },
+        _meta: { "turnpike/error": { status: "denied", code: "approval_required", retryable: true, details } },
       });
     });
 
@@ -135,10 +237,10 @@ for (const mode of ["legacy", "auto"] as const) {
 
     test("without an authority is shown tools and may call none", async () => {
       const client = await connect(servedWorld(), "no-authority");
-      expect((await client.listTools()).tools).toMatchObject([{ name: "notes.read" }]);
+      expect((await client.listTools()).tools).toMatchObject([{ name: "notes_read" }]);
       expect(await client.callTool({ name: "notes.read", arguments: { note: "a" } })).toMatchObject({
         isError: true,
-        structuredContent: { error: { code: "invalid_context" } },
+        _meta: { "turnpike/error": { code: "invalid_context" } },
       });
     });
 
@@ -159,7 +261,8 @@ for (const mode of ["legacy", "auto"] as const) {
       });
       expect(await client.callTool({ name: "notes.read", arguments: {} })).toMatchObject({
         isError: true,
-        structuredContent: { status: "failed", error: { code: "internal_error", message } },
+        content: [{ type: "text", text: `failed (internal_error): ${message} Try again later.` }],
+        _meta: { "turnpike/error": { status: "failed", code: "internal_error" } },
       });
       expect(broken.errors.map(String)).toEqual(["Error: secret words", "Error: secret words"]);
     });

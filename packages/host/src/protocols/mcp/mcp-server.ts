@@ -1,8 +1,11 @@
-import { ProtocolError, Server } from "@modelcontextprotocol/server";
+import { ProtocolError, ProtocolErrorCode, Server, type ServerContext } from "@modelcontextprotocol/server";
 import type { AccessContext, DiscoveryContext } from "turnpike/contracts";
 import type { ServiceApi } from "turnpike/http";
+import { z } from "zod";
+import type { Access } from "./access.ts";
 import { fileUriTemplate } from "./file-uri.ts";
-import { callTool, toMcpTool } from "./offered-tools.ts";
+import type { OfferedNames } from "./offered-names.ts";
+import { callTool, toMcpTools } from "./offered-tools.ts";
 import { listFiles, readFile } from "./readable-files.ts";
 import { toProtocolError, toPublicError } from "./public-error.ts";
 
@@ -10,6 +13,9 @@ import { toProtocolError, toPublicError } from "./public-error.ts";
 export interface McpServerOptions {
   api: ServiceApi;
   context: DiscoveryContext;
+  /** The method of the request, if it has one. */
+  method: string | undefined;
+  names: OfferedNames;
   /** The record of the request for the host's layers around the api. */
   host: unknown;
   version: string;
@@ -18,13 +24,15 @@ export interface McpServerOptions {
 }
 
 /** The MCP server of one request: it offers the tools and files of its context, and keeps no state. */
-export function createMcpServer({ api, context, host, version, onError }: McpServerOptions): Server {
+export function createMcpServer({ api, context, method, names, host, version, onError }: McpServerOptions): Server {
   const server = new Server({ name: "turnpike", version }, { capabilities: { tools: {}, resources: {} } });
-  // The kernel refuses to act in a context without authority, so the cast is safe.
-  const acting = context as AccessContext;
-  const withPublicErrors = async <Result>(answer: Promise<Result>): Promise<Result> => {
+  const serve = async <Result>(
+    { mcpReq: { signal } }: ServerContext,
+    answer: (access: Access) => Promise<Result>,
+  ): Promise<Result> => {
     try {
-      return await answer;
+      // The kernel refuses to act in a context without authority, so the cast is safe.
+      return await answer({ api, context: context as AccessContext, options: { signal, host } });
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
       const known = toPublicError(error);
@@ -33,20 +41,33 @@ export function createMcpServer({ api, context, host, version, onError }: McpSer
     }
   };
 
-  server.setRequestHandler("tools/list", async (_request, { mcpReq: { signal } }) => ({
-    tools: (await withPublicErrors(api.listTools(context, { signal, host }))).map(toMcpTool),
-  }));
-  server.setRequestHandler("tools/call", ({ params }, { mcpReq: { signal } }) =>
-    callTool({ api, context: acting, options: { signal, host }, onError }, params),
+  server.setRequestHandler("tools/list", (_request, call) =>
+    serve(call, async ({ options }) => ({ tools: toMcpTools(await api.listTools(context, options), names) })),
   );
-  server.setRequestHandler("resources/list", ({ params }, { mcpReq: { signal } }) =>
-    withPublicErrors(listFiles({ api, context: acting, options: { signal, host } }, params?.cursor)),
+  server.setRequestHandler("resources/list", ({ params }, call) =>
+    serve(call, (access) => listFiles(access, params?.cursor)),
   );
   server.setRequestHandler("resources/templates/list", () => ({
     resourceTemplates: [{ name: "file", uriTemplate: fileUriTemplate, description: "A file that you may read." }],
   }));
-  server.setRequestHandler("resources/read", ({ params }, { mcpReq: { signal } }) =>
-    withPublicErrors(readFile({ api, context: acting, options: { signal, host } }, params.uri)),
+  server.setRequestHandler("resources/read", ({ params }, call) =>
+    serve(call, (access) => readFile(access, params.uri)),
   );
+  if (method === "tools/call") {
+    // A handler of this very method would lose whatever of a result the library does not know, such as newer parts of content.
+    server.fallbackRequestHandler = ({ params }, call) =>
+      serve(call, (access) => callTool({ ...access, names, onError }, readCall(params)));
+  }
   return server;
+}
+
+const CallSchema = z.object({ name: z.string(), arguments: z.record(z.string(), z.unknown()).optional() });
+
+function readCall(params: unknown): z.infer<typeof CallSchema> {
+  const call = CallSchema.safeParse(params);
+  if (call.success) return call.data;
+  throw new ProtocolError(
+    ProtocolErrorCode.InvalidParams,
+    "Expected params with a name, and arguments if it takes any.",
+  );
 }

@@ -1,13 +1,18 @@
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
-import type { AccessContext, ErrorObject, JsonObject, ToolDescriptor, ToolResult } from "turnpike/contracts";
-import type { ServiceApi, ServiceApiCallOptions } from "turnpike/http";
-import { toPublicError, type PublicError } from "./public-error.ts";
+import type { JsonObject, JsonValue, ToolDescriptor, ToolResult } from "turnpike/contracts";
+import type { Access } from "./access.ts";
+import { realNameKey, withUniqueNames, type OfferedNames } from "./offered-names.ts";
+import { advise, toPublicError, type PublicError } from "./public-error.ts";
 
-/** A tool as MCP describes it, under the same name. */
-export function toMcpTool({ name, description, readWrite, annotations, ...tool }: ToolDescriptor): Tool {
+/** Tools as MCP describes them. */
+export function toMcpTools(tools: readonly ToolDescriptor[], names: OfferedNames): Tool[] {
+  return withUniqueNames(tools.map((tool) => toMcpTool(tool, names)));
+}
+
+function toMcpTool({ name, description, readWrite, annotations, ...tool }: ToolDescriptor, names: OfferedNames): Tool {
   const { destructive, idempotent } = annotations ?? {};
   return {
-    name,
+    name: names.of(name),
     description,
     inputSchema: { ...tool.inputSchema, type: "object" } as Tool["inputSchema"],
     ...(hasObjectOutput(tool.outputSchema) && { outputSchema: tool.outputSchema }),
@@ -16,6 +21,7 @@ export function toMcpTool({ name, description, readWrite, annotations, ...tool }
       ...(destructive !== undefined && { destructiveHint: destructive }),
       ...(idempotent !== undefined && { idempotentHint: idempotent }),
     },
+    _meta: { [realNameKey]: name },
   };
 }
 
@@ -24,23 +30,23 @@ function hasObjectOutput(schema: JsonObject | undefined): schema is JsonObject {
   return schema?.["type"] === "object";
 }
 
-/** The caller's context, and the api to call. */
-export interface ToolAccess {
-  api: ServiceApi;
-  context: AccessContext;
-  options: ServiceApiCallOptions;
+/** What a call of a tool uses. */
+export interface ToolAccess extends Access {
+  names: OfferedNames;
   /** Told about errors that callers only see as `internal_error`. */
   onError(error: unknown): void;
 }
 
 /** Calls a tool through the gate. The outcome is always a result; a refusal is a result with `isError`. */
 export async function callTool(
-  { api, context, options, onError }: ToolAccess,
-  { name: tool, arguments: args = {} }: { name: string; arguments?: Record<string, unknown> | undefined },
+  access: ToolAccess,
+  { name, arguments: args = {} }: { name: string; arguments?: Record<string, unknown> | undefined },
 ): Promise<CallToolResult> {
+  const { api, context, options, names, onError } = access;
   const { now: requestedAt, traceId } = context;
-  const call = { id: crypto.randomUUID(), tool, arguments: args as JsonObject, requestedAt, traceId };
   try {
+    const tool = names.meant(name) ?? (await findTool(access, name));
+    const call = { id: crypto.randomUUID(), tool, arguments: args as JsonObject, requestedAt, traceId };
     return toCallResult(await api.invokeTool(context, call, options));
   } catch (error) {
     const known = toPublicError(error);
@@ -49,31 +55,45 @@ export async function callTool(
   }
 }
 
-function toCallResult(result: ToolResult): CallToolResult {
-  if (result.status !== "succeeded") return refusal(result.status, result.error);
-  const { output } = result;
-  const isObject = typeof output === "object" && output !== null && !Array.isArray(output);
-  const text = typeof output === "string" ? output : JSON.stringify(output);
-  return { content: [{ type: "text", text }], ...(isObject && { structuredContent: output }) };
+/**
+ * The tool with this offered name, among those that the caller may use; the name itself when there is none, and the gate
+ * refuses it. Few names end with a hash, so it is right that this listing is on the trail like any other.
+ */
+async function findTool({ api, context, options, names }: ToolAccess, offered: string): Promise<string> {
+  const tools = await api.listTools(context, options);
+  const [found, ...others] = tools.filter(({ name }) => names.of(name) === offered);
+  return found === undefined || others.length > 0 ? offered : found.name;
 }
 
-/** Models read the text and programs read the structure, so the code is in both. */
-function refusal(
-  status: "denied" | "failed",
-  { code, message, retryable, details }: PublicError & Pick<ErrorObject, "details">,
-): CallToolResult {
-  const error = { code, message, ...(retryable !== undefined && { retryable }), ...(details && { details }) };
+function toCallResult(result: ToolResult): CallToolResult {
+  if (result.status !== "succeeded") return refusal(result.status, result.error);
+  const { output, metadata } = result;
+  const said = metadata?.["mcp"];
+  if (isObject(said) && isObject(output)) return toServersResult(output, said);
+  const text = typeof output === "string" ? output : JSON.stringify(output);
+  return { content: [{ type: "text", text }], ...(isObject(output) && { structuredContent: output }) };
+}
+
+/** The result of an MCP server's tool as the server said it: content, and the structure if there is one beside it. */
+function toServersResult(output: JsonObject, { content, _meta }: JsonObject): CallToolResult {
   return {
-    isError: true,
-    content: [{ type: "text", text: `${status} (${code}): ${message}${nextStep(details)}` }],
-    structuredContent: { status, error },
+    content: (content ?? output["content"]) as CallToolResult["content"],
+    ...(content !== undefined && { structuredContent: output }),
+    ...(isObject(_meta) && { _meta }),
   };
 }
 
-/** What a model can do about a call that waits for a person's yes. */
-function nextStep(details: JsonObject | undefined): string {
-  const asked = details?.["escalationId"];
-  return typeof asked === "string"
-    ? ` A person has been asked (${asked}). Call again with exactly the same arguments after the yes.`
-    : "";
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A refusal has no `structuredContent`, because clients check that against the schema of the tool's output and throw. */
+function refusal(status: "denied" | "failed", error: PublicError): CallToolResult {
+  const { code, retryable, details } = error;
+  const forPrograms = { status, code, ...(retryable !== undefined && { retryable }), ...(details && { details }) };
+  return {
+    _meta: { "turnpike/error": forPrograms },
+    content: [{ type: "text", text: `${status} (${code}): ${advise(error)}` }],
+    isError: true,
+  };
 }

@@ -1,5 +1,5 @@
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
-import { errorCodes } from "turnpike/contracts";
+import { errorCodes, type ErrorObject, type JsonObject } from "turnpike/contracts";
 import { ServiceHttpError } from "turnpike/http";
 import { KernelError } from "turnpike/kernel";
 
@@ -8,6 +8,7 @@ export interface PublicError {
   code: string;
   message: string;
   retryable?: boolean | undefined;
+  details?: ErrorObject["details"];
 }
 
 /** The public part of an error that was thrown. An error that is not meant for callers becomes `internal_error`. */
@@ -15,11 +16,36 @@ export function toPublicError(error: unknown): PublicError {
   if (error instanceof ServiceHttpError || error instanceof KernelError) {
     return { code: error.code, message: error.message };
   }
-  return { code: "internal_error", message: errorCodes.internal_error.meaning };
+  return { code: "internal_error", message: errorCodes.internal_error.meaning, retryable: true };
 }
 
 /** The error of JSON-RPC. Our own code is in its data. */
-export function toProtocolError({ code, message }: PublicError, kind: "refused" | "failed"): ProtocolError {
+export function toProtocolError(error: PublicError, kind: "refused" | "failed"): ProtocolError {
   const number = kind === "refused" ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError;
-  return new ProtocolError(number, message, { code });
+  return new ProtocolError(number, error.message + askedPerson(error.details), { code: error.code });
+}
+
+/** The words of an error, and what the caller can do about it. Models read nothing else. */
+export function advise({ code, message, retryable, details }: PublicError): string {
+  const sentence = /[.!?]$/.test(message) ? message : `${message}.`;
+  const asked = askedPerson(details);
+  if (asked !== "") return sentence + asked;
+  const step = nextSteps[code] ?? (retryable === true ? "Try again later." : "Change the call, or go on without it.");
+  return `${sentence} ${step}`;
+}
+
+const nextSteps: Readonly<Record<string, string>> = {
+  no_matching_grant: "Ask whoever gave you access for this too, or go on without it.",
+  grant_exhausted: "Ask whoever gave you access for more, or go on without it.",
+  approval_denied: "Do not ask again; go on without it.",
+  tool_unavailable: "List the tools to see which you can use.",
+  invalid_tool_arguments: "Correct the arguments and call again.",
+};
+
+/** What to do about something that waits for a person's yes. */
+function askedPerson(details: JsonObject | undefined): string {
+  const asked = details?.["escalationId"];
+  return typeof asked === "string"
+    ? ` A person has been asked (${asked}). Call again with exactly the same arguments after the yes.`
+    : "";
 }

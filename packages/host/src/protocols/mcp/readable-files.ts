@@ -1,8 +1,8 @@
 import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError } from "@modelcontextprotocol/server";
 import type { ListResourcesResult, ReadResourceResult, Resource } from "@modelcontextprotocol/server";
-import type { AccessContext, JsonObject, JsonValue, ReachEntry, ResourceResult } from "turnpike/contracts";
-import type { ServiceApi, ServiceApiCallOptions } from "turnpike/http";
+import type { JsonObject, JsonValue, ReachEntry, ResourceResult } from "turnpike/contracts";
 import { z } from "zod";
+import type { Access } from "./access.ts";
 import { fromFileUri, toFileUri } from "./file-uri.ts";
 import { toProtocolError } from "./public-error.ts";
 
@@ -15,15 +15,8 @@ const FileSchema = z.object({ content: z.string() });
 
 const CursorSchema = z.object({ path: z.array(z.string()), scope: z.string(), inside: z.string().optional() });
 
-/** The context whose files are read, and the api to read them with. */
-export interface FileAccess {
-  api: ServiceApi;
-  context: AccessContext;
-  options: ServiceApiCallOptions;
-}
-
 /** One page of the files that the context may read. The folders that it may list are listed one after the other. */
-export async function listFiles(access: FileAccess, cursor: string | undefined): Promise<ListResourcesResult> {
+export async function listFiles(access: Access, cursor: string | undefined): Promise<ListResourcesResult> {
   const places = await reachOf(access);
   const folders = outermost(places.filter((place) => allows(place, "list")));
   const { folder, inside } = cursor === undefined ? { folder: folders[0], inside: undefined } : resume(folders, cursor);
@@ -43,7 +36,7 @@ export async function listFiles(access: FileAccess, cursor: string | undefined):
 }
 
 /** One file, if the context may read it. */
-export async function readFile(access: FileAccess, uri: string): Promise<ReadResourceResult> {
+export async function readFile(access: Access, uri: string): Promise<ReadResourceResult> {
   const path = fromFileUri(uri);
   if (path === undefined) throw new ResourceNotFoundError(uri);
   const result = await operate(access, "read", path);
@@ -52,14 +45,14 @@ export async function readFile(access: FileAccess, uri: string): Promise<ReadRes
   return { contents: [{ uri, mimeType: "text/plain", text: content }] };
 }
 
-async function reachOf({ api, context, options }: FileAccess): Promise<ReachEntry[]> {
+async function reachOf({ api, context, options }: Access): Promise<ReachEntry[]> {
   const reached = await api.reach(context, options);
   if (reached.status === "computed") return reached.reach.filter((entry) => entry.namespace === namespace);
   throw toProtocolError({ code: reached.reasonCode, message: "What may be read cannot be said right now." }, "failed");
 }
 
 function operate(
-  { api, context, options }: FileAccess,
+  { api, context, options }: Access,
   action: "list" | "read",
   path: string[],
   input?: JsonObject,

@@ -3,6 +3,7 @@ import type { AccessContext, DiscoveryContext } from "turnpike/contracts";
 import type { ServiceApi } from "turnpike/http";
 import { z } from "zod";
 import type { Access } from "./access.ts";
+import { progressOf } from "./call-progress.ts";
 import { fileUriTemplate } from "./file-uri.ts";
 import type { OfferedNames } from "./offered-names.ts";
 import { callTool, toMcpTools } from "./offered-tools.ts";
@@ -56,7 +57,9 @@ export function createMcpServer({ api, context, method, names, host, version, on
   if (method === "tools/call") {
     // A handler of this very method would lose whatever of a result the library does not know, such as newer parts of content.
     server.fallbackRequestHandler = ({ params }, call) =>
-      serve(call, (access) => callTool({ ...access, names, onError }, readCall(params)));
+      serve(call, ({ options, ...access }) =>
+        callTool({ ...access, options: { ...options, ...progressOf(call) }, names, onError }, readCall(params)),
+      );
   }
   return server;
 }

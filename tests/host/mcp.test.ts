@@ -129,6 +129,15 @@ describe("a host with MCP servers", () => {
       expect(await left).toBe("left");
       await eventually(() => expect(noted(`cancelled ${mode}`)).toBe(1));
     }
+    const notifying = await connectClient(`${host.url}/mcp`, others, { mode: "legacy" });
+    const cancelling = new AbortController();
+    const cancelled = notifying.callTool(held("notified"), { signal: cancelling.signal }).catch(() => "cancelled");
+    await calls(4);
+    cancelling.abort();
+    expect(await cancelled).toBe("cancelled");
+    await eventually(() => expect(noted("cancelled notified")).toBe(1));
+    expect(await names(notifying)).toContain("mcp_test_hold");
+
     const hangingUp = new AbortController();
     const left = fetch(`${host.url}/v1/tools/invoke`, {
       method: "POST",
@@ -140,7 +149,7 @@ describe("a host with MCP servers", () => {
       }),
       signal: hangingUp.signal,
     }).catch(() => "left");
-    await calls(4);
+    await calls(5);
     hangingUp.abort();
     expect(await left).toBe("left");
     await eventually(() => expect(noted("cancelled service")).toBe(1));

@@ -103,13 +103,14 @@ export function servedWorld(
     api,
     known: { tools: ["notes.burn", "notes.read"], namespaces: ["mcp.wiki"] },
     version: "1.2.3",
-    async resolveContext(headers) {
+    async resolveContext(headers, record) {
       const [, token = ""] = /^Bearer (.+)$/.exec(headers.get("authorization") ?? "") ?? [];
       const holder = holders[token];
       if (holder === undefined) {
         const challenge = { "www-authenticate": 'Bearer realm="turnpike"' };
         throw new ServiceHttpError(401, "unauthenticated", "Send a valid credential.", { headers: challenge });
       }
+      record.facts = { tenant: "acme", credentialId: token };
       const { authority, ...context } = contextOf({ enabledToolNamespaces: ["notes"], ...holder });
       return token === "no-authority" ? context : { ...context, authority };
     },

@@ -11,6 +11,7 @@ import type { IncomingRequest, Protocol } from "../../front/index.ts";
 import type { McpPool } from "../../mcp-servers/index.ts";
 import { createMcpServer } from "./mcp-server.ts";
 import { createOfferedNames, type KnownNames, type OfferedNames } from "./offered-names.ts";
+import { createRunningCalls, type CallOrigin, type RequestId, type RunningCalls } from "./running-calls.ts";
 
 /** Where MCP clients are served. */
 const mcpPath = "/mcp";
@@ -28,11 +29,11 @@ export interface McpProtocolOptions {
 }
 
 /**
- * MCP over streamable HTTP, without sessions: any host can answer any request. Every method has a route, because MCP itself
+ * MCP over streamable HTTP. No session is kept: any host can answer any request. Every method has a route, because MCP itself
  * decides which methods it answers.
  */
 export function mcpProtocol(options: McpProtocolOptions): Protocol<DiscoveryContext> {
-  const names = createOfferedNames(options.known);
+  const shared = { ...options, names: createOfferedNames(options.known), calls: createRunningCalls() };
   const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
   return {
     owns: (path) => path === mcpPath,
@@ -44,30 +45,57 @@ export function mcpProtocol(options: McpProtocolOptions): Protocol<DiscoveryCont
     routes: methods.map((method) => ({
       method,
       path: mcpPath,
-      answer: (incoming, context) => answer(options, names, incoming, context),
+      answer: (incoming, context) => answer(shared, incoming, context),
     })),
   };
 }
 
-async function answer(
-  { api, version }: McpProtocolOptions,
-  names: OfferedNames,
-  { request, record: host, onLateError: onError }: IncomingRequest,
-  context: DiscoveryContext,
-): Promise<Response> {
-  const message = request.method === "POST" ? await readMessage(request.body) : undefined;
-  const method = MethodSchema.safeParse(message).data?.method;
-  // Nothing here changes without a request, so there is nothing to subscribe to.
-  const handler = createProtocolHandler(
-    () => createMcpServer({ api, context, method, names, host, version, onError }),
-    {
-      maxSubscriptions: 0,
-    },
-  );
-  return handler.fetch(request.toFetch(), message === undefined ? {} : { parsedBody: message });
+/** What every request of the protocol shares. */
+interface Shared extends McpProtocolOptions {
+  names: OfferedNames;
+  calls: RunningCalls;
 }
 
-const MethodSchema = z.object({ method: z.string() });
+async function answer(
+  { api, version, names, calls }: Shared,
+  incoming: IncomingRequest,
+  context: DiscoveryContext,
+): Promise<Response> {
+  const { request, record: host, onLateError: onError } = incoming;
+  const message = request.method === "POST" ? await readMessage(request.body) : undefined;
+  const { method, params } = MethodSchema.safeParse(message).data ?? {};
+  const origin = originOf(incoming);
+  const handler = createProtocolHandler(
+    ({ era }) => {
+      // Clients of the newer revision cancel by hanging up, and have no session: no notification may meet their calls.
+      const noted = era === "legacy" ? origin : undefined;
+      const begin = (id: RequestId, cancel: () => void) => (noted ? calls.begin(noted, id, cancel) : () => {});
+      return createMcpServer({ api, context, method, names, begin, host, version, onError });
+    },
+    // Nothing here changes without a request, so there is nothing to subscribe to.
+    { maxSubscriptions: 0 },
+  );
+  const response = await handler.fetch(request.toFetch(), message === undefined ? {} : { parsedBody: message });
+  if (method === "initialize" && response.ok) response.headers.set(sessionHeader, crypto.randomUUID());
+  const cancelled = method === "notifications/cancelled" ? CancelledSchema.safeParse(params).data : undefined;
+  if (cancelled !== undefined && origin !== undefined && response.ok) calls.cancel(origin, cancelled.requestId);
+  return response;
+}
+
+const MethodSchema = z.object({ method: z.string(), params: z.unknown().optional() });
+const CancelledSchema = z.object({ requestId: z.union([z.string(), z.number()]) });
+
+/**
+ * Tells the clients of a credential apart, which all choose the same ids for their requests. Nothing is kept under it but
+ * the calls that run, so any host takes any id.
+ */
+const sessionHeader = "mcp-session-id";
+
+function originOf({ request: { headers }, record: { facts } }: IncomingRequest): CallOrigin | undefined {
+  const { tenant, credentialId } = facts;
+  if (tenant === undefined || credentialId === undefined) return undefined;
+  return { tenant, credentialId, session: headers.get(sessionHeader) };
+}
 
 /** A web page that resolves its own name to this machine (DNS rebinding) sends its origin. Programs send none. */
 function refuseForeignPages(origin: string | null): void {

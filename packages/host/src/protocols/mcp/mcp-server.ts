@@ -7,6 +7,7 @@ import { progressOf } from "./call-progress.ts";
 import { fileUriTemplate } from "./file-uri.ts";
 import type { OfferedNames } from "./offered-names.ts";
 import { callTool, toMcpTools } from "./offered-tools.ts";
+import type { RequestId } from "./running-calls.ts";
 import { listFiles, readFile } from "./readable-files.ts";
 import { toProtocolError, toPublicError } from "./public-error.ts";
 
@@ -17,6 +18,8 @@ export interface McpServerOptions {
   /** The method of the request, if it has one. */
   method: string | undefined;
   names: OfferedNames;
+  /** Notes that a request with this id runs, and how to cancel it. Returns what ends the note. */
+  begin(id: RequestId, cancel: () => void): () => void;
   /** The record of the request for the host's layers around the api. */
   host: unknown;
   version: string;
@@ -25,12 +28,23 @@ export interface McpServerOptions {
 }
 
 /** The MCP server of one request: it offers the tools and files of its context, and keeps no state. */
-export function createMcpServer({ api, context, method, names, host, version, onError }: McpServerOptions): Server {
+export function createMcpServer({
+  api,
+  context,
+  method,
+  names,
+  begin,
+  host,
+  version,
+  onError,
+}: McpServerOptions): Server {
   const server = new Server({ name: "turnpike", version }, { capabilities: { tools: {}, resources: {} } });
   const serve = async <Result>(
-    { mcpReq: { signal } }: ServerContext,
+    { mcpReq: { id, signal } }: ServerContext,
     answer: (access: Access) => Promise<Result>,
   ): Promise<Result> => {
+    // Closing the server ends the answer without a result, which is what MCP wants of a call that was cancelled.
+    const end = begin(id, () => void server.close());
     try {
       // The kernel refuses to act in a context without authority, so the cast is safe.
       return await answer({ api, context: context as AccessContext, options: { signal, host } });
@@ -39,6 +53,8 @@ export function createMcpServer({ api, context, method, names, host, version, on
       const known = toPublicError(error);
       if (known.code === "internal_error") onError(error);
       throw toProtocolError(known, "failed");
+    } finally {
+      end();
     }
   };
 

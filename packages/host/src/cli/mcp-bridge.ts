@@ -1,7 +1,16 @@
 import { createInterface } from "node:readline";
-import { isJSONRPCRequest, parseJSONRPCMessage, SdkHttpError, type JSONRPCMessage } from "@modelcontextprotocol/client";
+import {
+  isJSONRPCNotification,
+  isJSONRPCRequest,
+  parseJSONRPCMessage,
+  SdkHttpError,
+  StreamableHTTPClientTransport,
+  type FetchLike,
+  type JSONRPCMessage,
+  type JSONRPCNotification,
+  type RequestId,
+} from "@modelcontextprotocol/client";
 import { RequestErrorSchema } from "turnpike/contracts";
-import { openHttpChannel } from "../mcp-servers/index.ts";
 
 /** The two ends of a bridge: a client's lines on one side, a host on the other. */
 export interface BridgeOptions {
@@ -12,27 +21,76 @@ export interface BridgeOptions {
   write(line: string): void;
   /** Reports a problem to the person who set the bridge up. */
   report(problem: string): void;
+  /** How long calls may still run when the client has closed its input; ten seconds unless given. */
+  graceMs?: number;
+  /** Answers in the place of a network. */
+  fetch?: FetchLike;
 }
 
-// As long as the longest turn, and more than a host ever says at once.
-const limits = { timeoutMs: 610_000, maxBytes: 134_217_728 };
+/** A request that the host has not answered yet. */
+interface OpenRequest {
+  /** Aborted when the client gave the request up, which closes its exchange with the host. */
+  gone: AbortController;
+  end(how: "answered" | "broke off" | "given up"): void;
+}
 
-/** Forwards messages until the client stops sending. Resolves with whether all of them reached the host. */
+/** As long as the longest turn. */
+const timeoutMs = 610_000;
+
+/**
+ * Forwards messages until the client stops sending, and hands on what the host says when it says it. Resolves with whether
+ * all of them reached the host.
+ */
 export async function runBridge(options: BridgeOptions): Promise<"all forwarded" | "some failed"> {
-  const { write, report } = options;
-  const lines = createInterface({ input: options.input });
+  const { write, report, graceMs = 10_000 } = options;
   const running = new Set<Promise<void>>();
-  let protocolVersion: string | undefined;
+  const open = new Map<RequestId, OpenRequest>();
+  const transport = openTransport(options);
   let outcome: "all forwarded" | "some failed" = "all forwarded";
+  let initializing: RequestId | undefined;
+
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport is no event target
+  transport.onmessage = (message) => {
+    const id = answeredId(message);
+    // What still comes for a request that was given up is for nobody.
+    if (id !== undefined && !open.has(id)) return;
+    if (id !== undefined && id === initializing) transport.setProtocolVersion(versionIn(message));
+    write(JSON.stringify(message));
+    if (id !== undefined) open.get(id)?.end("answered");
+  };
+  await transport.start();
+  // Lines that come before somebody waits for them are lost, so nothing may be waited for from here to the loop.
+  const lines = createInterface({ input: options.input });
+
+  const exchange = async (message: JSONRPCMessage): Promise<void> => {
+    if (!isJSONRPCRequest(message)) return transport.send(message);
+    const { id } = message;
+    if (message.method === "initialize") initializing = id;
+    const gone = new AbortController();
+    const ended = new Promise<string>((resolve) => open.set(id, { gone, end: resolve }));
+    const sent = transport.send(message, {
+      requestSignal: gone.signal,
+      onRequestStreamEnd: () => open.get(id)?.end("broke off"),
+    });
+    try {
+      // A stream goes on after it was sent; what fails to be sent never ends.
+      const how = await Promise.race([ended, sent.then(() => ended)]);
+      if (how === "broke off") throw new Error("The answer broke off.");
+    } finally {
+      open.delete(id);
+      sent.catch(() => {});
+    }
+  };
 
   const forward = async (line: string): Promise<void> => {
     const message = readMessage(line);
     if (message === undefined) return write(errorLine(null, -32_700, "This line is no JSON-RPC message."));
+    if (isCancellation(message)) return giveUp(open.get(message.params?.["requestId"] as RequestId));
+    if (isJSONRPCRequest(message) && open.has(message.id)) {
+      return write(errorLine(message.id, -32_600, "A request with this id is still running."));
+    }
     try {
-      for (const answer of await exchange(options, message, protocolVersion)) {
-        if (isInitialize(message)) protocolVersion = versionIn(answer) ?? protocolVersion;
-        write(JSON.stringify(answer));
-      }
+      await exchange(message);
     } catch (error) {
       const problem = problemOf(error, options.url);
       outcome = "some failed";
@@ -47,34 +105,36 @@ export async function runBridge(options: BridgeOptions): Promise<"all forwarded"
     const forwarded = forward(line).finally(() => running.delete(forwarded));
     running.add(forwarded);
   }
+  const late = setTimeout(() => [...open.values()].forEach(giveUp), graceMs);
   await Promise.all(running);
+  clearTimeout(late);
+  await transport.close();
   return outcome;
 }
 
-/** Sends one message to the host and returns its answers. */
-async function exchange(
-  { url, token }: BridgeOptions,
-  message: JSONRPCMessage,
-  protocolVersion: string | undefined,
-): Promise<JSONRPCMessage[]> {
-  const server = { url: `${withoutLastSlashes(url)}/mcp`, headers: { authorization: `Bearer ${token}` } };
-  const { transport, close } = openHttpChannel(server, limits);
-  const answers: JSONRPCMessage[] = [];
-  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport is no event target
-  transport.onmessage = (answer) => void answers.push(answer);
-  if (protocolVersion !== undefined) transport.setProtocolVersion?.(protocolVersion);
-  await transport.start();
-  try {
-    let onEnd = (): void => {};
-    const ended = new Promise<void>((resolve) => (onEnd = resolve));
-    await transport.send(message, { onRequestStreamEnd: onEnd });
-    // Answers in one piece are there by now; those in a stream are when it ends.
-    if (isJSONRPCRequest(message) && answers.length === 0) await ended;
-    if (isJSONRPCRequest(message) && answers.length === 0) throw new Error("The answer broke off.");
-    return answers;
-  } finally {
-    await close();
-  }
+/** Closes the exchange of a request with the host, which cancels it there. */
+function giveUp(request: OpenRequest | undefined): void {
+  request?.end("given up");
+  request?.gone.abort();
+}
+
+/** The transport to the host. It keeps the session that the host gives, and opens no stream besides those of requests. */
+function openTransport({ url, token, fetch: send = fetch }: BridgeOptions): StreamableHTTPClientTransport {
+  return new StreamableHTTPClientTransport(new URL(`${withoutLastSlashes(url)}/mcp`), {
+    requestInit: { headers: { authorization: `Bearer ${token}` } },
+    fetch(target, init) {
+      if (init?.method === "GET") return Promise.resolve(new Response(null, { status: 405 }));
+      const signals = [AbortSignal.timeout(timeoutMs), ...(init?.signal ? [init.signal] : [])];
+      return send(target, { ...init, signal: AbortSignal.any(signals) });
+    },
+    // The host sends no ids of events, so there is never a stream to resume.
+    reconnectionOptions: {
+      maxRetries: 0,
+      initialReconnectionDelay: 0,
+      maxReconnectionDelay: 0,
+      reconnectionDelayGrowFactor: 1,
+    },
+  });
 }
 
 /** A loop, because a regular expression for this takes quadratic time on many slashes. */
@@ -92,13 +152,18 @@ function readMessage(line: string): JSONRPCMessage | undefined {
   }
 }
 
-function isInitialize(message: JSONRPCMessage): boolean {
-  return isJSONRPCRequest(message) && message.method === "initialize";
+function isCancellation(message: JSONRPCMessage): message is JSONRPCNotification {
+  return isJSONRPCNotification(message) && message.method === "notifications/cancelled";
 }
 
-function versionIn(answer: JSONRPCMessage): string | undefined {
+/** The request that a message answers; undefined when it is no answer. */
+function answeredId(message: JSONRPCMessage): RequestId | undefined {
+  return "method" in message ? undefined : message.id;
+}
+
+function versionIn(answer: JSONRPCMessage): string {
   const version = "result" in answer ? answer.result["protocolVersion"] : undefined;
-  return typeof version === "string" ? version : undefined;
+  return typeof version === "string" ? version : "";
 }
 
 /** The message of the host's error, if it sent one. */

@@ -1,5 +1,4 @@
 export { differencesOf } from "./definition-differences.ts";
-export { openHttpChannel } from "./http-channel.ts";
 export { impossibleUsers, serversAsOwnUser } from "./isolation.ts";
 export { type McpConfig, McpConfigSchema, withoutMcpSecrets } from "./mcp-config.ts";
 export { listServerTools, type McpPool, prepareMcpPool } from "./mcp-pool.ts";

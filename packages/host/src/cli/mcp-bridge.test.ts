@@ -1,0 +1,143 @@
+import { PassThrough } from "node:stream";
+import { describe, expect, test } from "vitest";
+import type { ServiceApi, ServiceApiCallOptions } from "turnpike/http";
+import { eventually } from "../../test/host-calls.ts";
+import { servedWorld } from "../../test/mcp/endpoint.ts";
+import { now } from "../../test/records.ts";
+import { runBridge } from "./mcp-bridge.ts";
+
+/** A call that has reached the host. */
+interface Held {
+  options: ServiceApiCallOptions;
+  release(): void;
+}
+
+/** A bridge to a host whose calls wait until they are let go on. */
+function heldBridge(graceMs = 600_000) {
+  const held = new Map<unknown, Held>();
+  const hold = (api: ServiceApi): ServiceApi => ({
+    ...api,
+    invokeTool: (_context, { id: callId, tool, arguments: { note } }, options = {}) =>
+      new Promise((resolve) => {
+        const output = { note: note ?? null };
+        const release = () => resolve({ status: "succeeded", callId, tool, completedAt: now, output });
+        held.set(note, { options, release });
+      }),
+  });
+  const world = servedWorld({ changeApi: hold });
+  const input = new PassThrough();
+  const written: Record<string, unknown>[] = [];
+  const problems: string[] = [];
+  const sent: Headers[] = [];
+  const ended = runBridge({
+    url: "http://turnpike.test",
+    token: "assistant",
+    input,
+    write: (line) => written.push(JSON.parse(line) as Record<string, unknown>),
+    report: (problem) => problems.push(problem),
+    graceMs,
+    fetch(target, init) {
+      const request = new Request(target, init);
+      sent.push(request.headers);
+      return world.serve(request);
+    },
+  });
+  const say = (message: object): void => void input.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+  const call = (id: number | string, note: string): void => {
+    const params = { name: "notes_read", arguments: { note }, _meta: { progressToken: `of ${note}` } };
+    say({ id, method: "tools/call", params });
+  };
+  const cancel = (requestId?: number | string): void =>
+    say({ method: "notifications/cancelled", params: { requestId } });
+  const isRunning = (note: string): boolean | undefined => {
+    const signal = held.get(note)?.options.signal;
+    return signal && !signal.aborted;
+  };
+  return { held, input, written, problems, sent, ended, say, call, cancel, isRunning };
+}
+
+describe("the bridge", () => {
+  test("hands on how far a call has come while it runs, and then its answer", async () => {
+    const { held, input, written, problems, ended, call } = heldBridge();
+    call(1, "a");
+    await eventually(() => expect(held.has("a")).toBe(true));
+    held.get("a")?.options.onProgress?.({ progress: 1, total: 2, message: "half" });
+    const params = { progressToken: "of a", progress: 1, total: 2, message: "half" };
+    const half = { jsonrpc: "2.0", method: "notifications/progress", params };
+    await eventually(() => expect(written).toEqual([half]));
+    held.get("a")?.release();
+    input.end();
+    expect(await ended).toBe("all forwarded");
+    expect(written).toMatchObject([half, { id: 1, result: { structuredContent: { note: "a" } } }]);
+    expect(problems).toEqual([]);
+  });
+
+  test("ends a call that the client cancels, says nothing more about it, and lets the others go on", async () => {
+    const { held, input, written, ended, call, cancel, isRunning } = heldBridge();
+    call(1, "a");
+    call("1", "b");
+    await eventually(() => expect(held.size).toBe(2));
+    cancel(2);
+    cancel();
+    cancel(1);
+    await eventually(() => expect(isRunning("a")).toBe(false));
+    expect(isRunning("b")).toBe(true);
+    held.get("a")?.release();
+    held.get("b")?.release();
+    input.end();
+    expect(await ended).toBe("all forwarded");
+    expect(written).toMatchObject([{ id: "1", result: { structuredContent: { note: "b" } } }]);
+  });
+
+  test("ends the calls of a client that has closed its input and waits no longer", async () => {
+    const { held, input, written, ended, call, isRunning } = heldBridge(1);
+    call(1, "a");
+    await eventually(() => expect(held.has("a")).toBe(true));
+    input.end();
+    expect(await ended).toBe("all forwarded");
+    await eventually(() => expect(isRunning("a")).toBe(false));
+    expect(written).toEqual([]);
+  });
+
+  test("answers what a client asked before it closed its input", async () => {
+    const { held, input, written, ended, call } = heldBridge();
+    call(1, "a");
+    input.end();
+    await eventually(() => expect(held.has("a")).toBe(true));
+    held.get("a")?.release();
+    expect(await ended).toBe("all forwarded");
+    expect(written).toMatchObject([{ id: 1 }]);
+  });
+
+  test("keeps the session and the version that the host gave, and opens no stream of its own", async () => {
+    const { input, written, sent, ended, say } = heldBridge();
+    const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } };
+    say({ id: 1, method: "initialize", params });
+    await eventually(() => expect(written).toHaveLength(1));
+    say({ method: "notifications/initialized" });
+    say({ id: 2, method: "tools/list" });
+    input.end();
+    expect(await ended).toBe("all forwarded");
+    const given = sent.map((headers) => [headers.get("mcp-session-id"), headers.get("mcp-protocol-version")]);
+    const session = expect.stringMatching(/^[0-9a-f-]{36}$/);
+    expect(given).toEqual([
+      [null, null],
+      [session, "2025-06-18"],
+      [session, "2025-06-18"],
+    ]);
+    expect(new Set(given.slice(1).map(([id]) => id)).size).toBe(1);
+  });
+
+  test("refuses an id that a running request has, as nobody could tell their answers apart", async () => {
+    const { held, input, written, ended, call } = heldBridge();
+    call(1, "a");
+    await eventually(() => expect(held.has("a")).toBe(true));
+    call(1, "b");
+    await eventually(() => expect(written).toMatchObject([{ id: 1, error: { code: -32_600 } }]));
+    held.get("a")?.release();
+    input.end();
+    await ended;
+    expect(written[1]).toMatchObject({ id: 1, result: { structuredContent: { note: "a" } } });
+    expect(held.has("b")).toBe(false);
+  });
+});

@@ -8,6 +8,7 @@ import { createFront } from "../../src/front/front.ts";
 import { asFetch } from "../fetch-front.ts";
 import { serveProtocol } from "../../src/front/protocol.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
+import { fromOfferSegment, type ServerOffer } from "../../src/mcp-servers/index.ts";
 import { mcpProtocol } from "../../src/protocols/mcp/mcp-protocol.ts";
 import { alice, assistant, capability, contextOf, grantOf } from "./servers.ts";
 
@@ -41,6 +42,30 @@ function listing(folder: string, { limit, cursor = "0" }: { limit: number; curso
   const end = start + Math.min(2, limit);
   const entries = below.slice(start, end).map((path) => ({ path, version: 1 }));
   return { entries, ...(end < below.length && { cursor: String(end) }) };
+}
+
+/** Has what a server offers: each resource says which server it is of, each prompt what it was given. */
+function offerProvider({ namespace }: ServerOffer): ResourceProvider {
+  return {
+    namespace,
+    invoke({ operationId, resource, input, context }) {
+      const about = { operationId, completedAt: context.now };
+      const [kind, segment = ""] = resource.path;
+      const text = fromOfferSegment(segment) ?? "";
+      const outputs: Record<string, JsonValue> = {
+        resources: { contents: [{ uri: text, text: `of ${namespace}`, later: 1 }] },
+        prompts: {
+          description: text,
+          messages: [{ role: "user", content: { type: "text", text: JSON.stringify(input ?? null) } }],
+        },
+      };
+      const output = outputs[kind ?? ""];
+      if (output !== undefined && !text.includes("gone"))
+        return Promise.resolve({ status: "succeeded" as const, ...about, output });
+      const error = { code: "not_found", message: "The server has nothing of that name." };
+      return Promise.resolve({ status: "failed" as const, ...about, error });
+    },
+  };
 }
 
 function noteTool(name: string, readWrite: "read" | "write"): ToolHandler {
@@ -78,10 +103,17 @@ const holders: Record<string, Partial<AccessContext>> = {
   "no-authority": {},
 };
 
+/** What a world is made with besides the notes. */
+interface WorldOptions {
+  /** What the assistant may do with files, and with what MCP servers offer. */
+  files?: readonly Capability[];
+  offers?: readonly ServerOffer[];
+  changeApi?: (api: ServiceApi) => ServiceApi;
+}
+
 /** The assistant may `read` notes a and b, Alice everything; files as the capabilities say. */
-export function servedWorld(
-  options: { files?: readonly Capability[]; changeApi?: (api: ServiceApi) => ServiceApi } = {},
-): ServedWorld {
+export function servedWorld(options: WorldOptions = {}): ServedWorld {
+  const { offers = [] } = options;
   const grants = memoryGrants([
     grantOf("a", [capability("notes/a", ["read"], "exact")]),
     grantOf("b", [capability("notes/b", ["read"], "exact")]),
@@ -93,7 +125,7 @@ export function servedWorld(
     grants,
     audit,
     tools: [noteTool("read", "read"), noteTool("burn", "write")],
-    resources: [fileProvider],
+    resources: [fileProvider, ...offers.map(offerProvider)],
   });
   const turns = createTurnExecutor({ kernel, runtime: standardRuntime(scriptedDriver([])) });
   const whole = createServiceApi({ kernel, turns });
@@ -101,7 +133,8 @@ export function servedWorld(
   const errors: unknown[] = [];
   const protocol = mcpProtocol({
     api,
-    known: { tools: ["notes.burn", "notes.read"], namespaces: ["mcp.wiki"] },
+    offers: () => Promise.resolve(offers),
+    known: { tools: ["notes.burn", "notes.read"], namespaces: ["mcp.wiki", "mcp.other"] },
     version: "1.2.3",
     async resolveContext(headers, record) {
       const [, token = ""] = /^Bearer (.+)$/.exec(headers.get("authorization") ?? "") ?? [];

@@ -7,7 +7,7 @@ import { bob, changesIn, openOffice, type Office, type Refusal } from "../../../
 import { recordStatements } from "../../../test/watched-database.ts";
 import { alice, assistant, context, grant, neverAborted } from "../../../test/records.ts";
 import { createWorld } from "../../../../turnpike/test/differential/worlds.ts";
-import { listFiles } from "../mcp/readable-files.ts";
+import { listResources } from "../mcp/resources.ts";
 
 interface Page {
   grants: { grant: Grant; state: string; rule?: string }[];
@@ -180,8 +180,9 @@ describe.each(databaseKinds)("one walk of the chain on %s", (kind) => {
         expect(body.grants.find((one) => one.grant.id === "leaf")?.rule).toBe(rule);
         const turns = { execute: () => Promise.reject(new Error("There are no turns here.")) };
         const api = createServiceApi({ kernel: adminApi.kernel, turns });
-        const access = { api, context: context({ namespaceId }), options: { signal: neverAborted } };
-        const { resources } = await listFiles(access, undefined);
+        const offers = () => Promise.resolve([]);
+        const access = { api, context: context({ namespaceId }), options: { signal: neverAborted }, offers };
+        const { resources } = await listResources(access, undefined);
         const shown = rule === undefined ? ["turnpike://files/notes/today"] : [];
         expect(resources.map(({ uri }) => uri)).toEqual(shown);
       });

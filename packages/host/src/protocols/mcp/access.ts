@@ -5,5 +5,5 @@ import type { ServiceApi, ServiceApiCallOptions } from "turnpike/http";
 export interface Access {
   api: ServiceApi;
   context: AccessContext;
-  options: ServiceApiCallOptions;
+  options: ServiceApiCallOptions & { signal: AbortSignal };
 }

@@ -3,6 +3,11 @@ const prefix = "turnpike://files/";
 /** The template of every file's URI. */
 export const fileUriTemplate = `${prefix}{+path}`;
 
+/** Whether a URI, or a template, is one of the host's own files. The scheme of a URI has no case. */
+export function isFileUri(uri: string): boolean {
+  return uri.slice(0, prefix.length).toLowerCase() === prefix;
+}
+
 /** The URI of a file; undefined for a name that no URI can hold. */
 export function toFileUri(path: readonly string[]): string | undefined {
   try {

@@ -190,9 +190,9 @@ test("the context of a request is validated and frozen when it is admitted, for 
   const resolveContext = () => Promise.resolve(context());
   const request = wireRequestFrom(new Request(url, { method: "POST" }));
   const incoming = { request, path: "/mcp", record: openRecord("r-1"), onLateError() {} };
-  const admitted = await mcpProtocol({ api, version: "1", known: { tools: [], namespaces: [] }, resolveContext }).admit(
-    incoming,
-  );
+  const known = { tools: [], namespaces: [] };
+  const offers = () => Promise.resolve([]);
+  const admitted = await mcpProtocol({ api, version: "1", known, offers, resolveContext }).admit(incoming);
   expect(acceptContext(admitted, "optional")).toBe(admitted);
   expect(Object.isFrozen(admitted)).toBe(true);
 });

@@ -23,8 +23,8 @@ export interface McpProtocolOptions {
   resolveContext: ContextResolver;
   /** What there is to name for clients. */
   known: KnownNames;
-  /** What governed servers have besides tools. */
-  offers?: McpPool["offers"];
+  /** What MCP servers have besides tools. */
+  offers: McpPool["offers"];
   version: string;
 }
 
@@ -57,7 +57,7 @@ interface Shared extends McpProtocolOptions {
 }
 
 async function answer(
-  { api, version, names, calls }: Shared,
+  { api, offers, version, names, calls }: Shared,
   incoming: IncomingRequest,
   context: DiscoveryContext,
 ): Promise<Response> {
@@ -70,7 +70,7 @@ async function answer(
       // Clients of the newer revision cancel by hanging up, and have no session: no notification may meet their calls.
       const noted = era === "legacy" ? origin : undefined;
       const begin = (id: RequestId, cancel: () => void) => (noted ? calls.begin(noted, id, cancel) : () => {});
-      return createMcpServer({ api, context, method, names, begin, host, version, onError });
+      return createMcpServer({ api, context, method, names, offers, begin, host, version, onError });
     },
     // Nothing here changes without a request, so there is nothing to subscribe to.
     { maxSubscriptions: 0 },

@@ -2,13 +2,14 @@ import { ProtocolError, ProtocolErrorCode, Server, type ServerContext } from "@m
 import type { AccessContext, DiscoveryContext } from "turnpike/contracts";
 import type { ServiceApi } from "turnpike/http";
 import { z } from "zod";
+import type { McpPool } from "../../mcp-servers/index.ts";
 import type { Access } from "./access.ts";
 import { progressOf } from "./call-progress.ts";
-import { fileUriTemplate } from "./file-uri.ts";
 import type { OfferedNames } from "./offered-names.ts";
 import { callTool, toMcpTools } from "./offered-tools.ts";
 import type { RequestId } from "./running-calls.ts";
-import { listFiles, readFile } from "./readable-files.ts";
+import { listResources, listTemplates, readResource } from "./resources.ts";
+import { getPrompt, listPrompts } from "./server-offers.ts";
 import { toProtocolError, toPublicError } from "./public-error.ts";
 
 /** What the MCP server of one request uses. */
@@ -18,6 +19,8 @@ export interface McpServerOptions {
   /** The method of the request, if it has one. */
   method: string | undefined;
   names: OfferedNames;
+  /** What MCP servers have besides tools. */
+  offers: McpPool["offers"];
   /** Notes that a request with this id runs, and how to cancel it. Returns what ends the note. */
   begin(id: RequestId, cancel: () => void): () => void;
   /** The record of the request for the host's layers around the api. */
@@ -27,18 +30,19 @@ export interface McpServerOptions {
   onError(error: unknown): void;
 }
 
-/** The MCP server of one request: it offers the tools and files of its context, and keeps no state. */
+/** The MCP server of one request: it offers the tools, resources and prompts of its context, and keeps no state. */
 export function createMcpServer({
   api,
   context,
   method,
   names,
+  offers,
   begin,
   host,
   version,
   onError,
 }: McpServerOptions): Server {
-  const server = new Server({ name: "turnpike", version }, { capabilities: { tools: {}, resources: {} } });
+  const server = new Server({ name: "turnpike", version }, { capabilities: { tools: {}, resources: {}, prompts: {} } });
   const serve = async <Result>(
     { mcpReq: { id, signal } }: ServerContext,
     answer: (access: Access) => Promise<Result>,
@@ -62,13 +66,19 @@ export function createMcpServer({
     serve(call, async ({ options }) => ({ tools: toMcpTools(await api.listTools(context, options), names) })),
   );
   server.setRequestHandler("resources/list", ({ params }, call) =>
-    serve(call, (access) => listFiles(access, params?.cursor)),
+    serve(call, (access) => listResources({ ...access, offers }, params?.cursor)),
   );
-  server.setRequestHandler("resources/templates/list", () => ({
-    resourceTemplates: [{ name: "file", uriTemplate: fileUriTemplate, description: "A file that you may read." }],
-  }));
+  server.setRequestHandler("resources/templates/list", (_request, call) =>
+    serve(call, (access) => listTemplates({ ...access, offers })),
+  );
   server.setRequestHandler("resources/read", ({ params }, call) =>
-    serve(call, (access) => readFile(access, params.uri)),
+    serve(call, (access) => readResource({ ...access, offers }, params.uri)),
+  );
+  server.setRequestHandler("prompts/list", ({ params }, call) =>
+    serve(call, (access) => listPrompts({ ...access, offers }, names, params?.cursor)),
+  );
+  server.setRequestHandler("prompts/get", ({ params }, call) =>
+    serve(call, (access) => getPrompt({ ...access, offers }, names, params)),
   );
   if (method === "tools/call") {
     // A handler of this very method would lose whatever of a result the library does not know, such as newer parts of content.

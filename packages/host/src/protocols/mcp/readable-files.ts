@@ -1,10 +1,12 @@
-import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError } from "@modelcontextprotocol/server";
+import { ResourceNotFoundError } from "@modelcontextprotocol/server";
 import type { ListResourcesResult, ReadResourceResult, Resource } from "@modelcontextprotocol/server";
 import type { JsonObject, JsonValue, ReachEntry, ResourceResult } from "turnpike/contracts";
 import { z } from "zod";
 import type { Access } from "./access.ts";
+import { invalidCursor, readCursor, writeCursor } from "./cursor.ts";
 import { fromFileUri, toFileUri } from "./file-uri.ts";
 import { toProtocolError } from "./public-error.ts";
+import { allows, covers } from "./reach.ts";
 
 const namespace = "files";
 const pageSize = 200;
@@ -16,8 +18,12 @@ const FileSchema = z.object({ content: z.string() });
 const CursorSchema = z.object({ path: z.array(z.string()), scope: z.string(), inside: z.string().optional() });
 
 /** One page of the files that the context may read. The folders that it may list are listed one after the other. */
-export async function listFiles(access: Access, cursor: string | undefined): Promise<ListResourcesResult> {
-  const places = await reachOf(access);
+export async function listFiles(
+  access: Access,
+  reach: readonly ReachEntry[],
+  cursor: string | undefined,
+): Promise<ListResourcesResult> {
+  const places = reach.filter((entry) => entry.namespace === namespace);
   const folders = outermost(places.filter((place) => allows(place, "list")));
   const { folder, inside } = cursor === undefined ? { folder: folders[0], inside: undefined } : resume(folders, cursor);
   const paths = cursor === undefined ? singleFiles(places) : [];
@@ -31,7 +37,7 @@ export async function listFiles(access: Access, cursor: string | undefined): Pro
   const following = listing.cursor === undefined ? folders[folders.indexOf(folder) + 1] : folder;
   return {
     resources: toResources(paths),
-    ...(following && { nextCursor: writeCursor(following, listing.cursor) }),
+    ...(following && { nextCursor: cursorAt(following, listing.cursor) }),
   };
 }
 
@@ -43,12 +49,6 @@ export async function readFile(access: Access, uri: string): Promise<ReadResourc
   if (isNotFound(result)) throw new ResourceNotFoundError(uri);
   const { content } = FileSchema.parse(outputOf(result));
   return { contents: [{ uri, mimeType: "text/plain", text: content }] };
-}
-
-async function reachOf({ api, context, options }: Access): Promise<ReachEntry[]> {
-  const reached = await api.reach(context, options);
-  if (reached.status === "computed") return reached.reach.filter((entry) => entry.namespace === namespace);
-  throw toProtocolError({ code: reached.reasonCode, message: "What may be read cannot be said right now." }, "failed");
 }
 
 function operate(
@@ -68,15 +68,6 @@ function isNotFound(result: ResourceResult): boolean {
 function outputOf(result: ResourceResult): JsonValue {
   if (result.status === "succeeded") return result.output;
   throw toProtocolError(result.error, result.status === "denied" ? "refused" : "failed");
-}
-
-function allows({ actions }: ReachEntry, action: string): boolean {
-  return actions.includes(action) || actions.includes("*");
-}
-
-function covers({ path, scope }: ReachEntry, other: readonly string[]): boolean {
-  if (scope === "exact" && path.length !== other.length) return false;
-  return path.length <= other.length && path.every((step, place) => step === other[place]);
 }
 
 function isReadable(places: readonly ReachEntry[], path: readonly string[]): boolean {
@@ -106,26 +97,14 @@ function toResources(paths: readonly (readonly string[])[]): Resource[] {
   });
 }
 
-/** The cursor: which folder comes next, and where in it. A made-up cursor shows only what the grants allow. */
-function writeCursor({ path, scope }: ReachEntry, inside: string | undefined): string {
-  return Buffer.from(JSON.stringify({ path, scope, inside })).toString("base64url");
+/** The cursor: which folder comes next, and where in it. */
+function cursorAt({ path, scope }: ReachEntry, inside: string | undefined): string {
+  return writeCursor({ path, scope, inside });
 }
 
 function resume(folders: readonly ReachEntry[], cursor: string): { folder: ReachEntry; inside: string | undefined } {
-  const at = readCursor(cursor);
+  const at = CursorSchema.safeParse(readCursor(cursor)).data;
   const folder = folders.find(({ path, scope }) => scope === at?.scope && path.join("/") === at.path.join("/"));
-  if (folder !== undefined) return { folder, inside: at?.inside };
-  throw new ProtocolError(
-    ProtocolErrorCode.InvalidParams,
-    "The cursor is not valid here. Start again without a cursor.",
-    { code: "invalid_request" },
-  );
-}
-
-function readCursor(cursor: string): z.infer<typeof CursorSchema> | undefined {
-  try {
-    return CursorSchema.parse(JSON.parse(Buffer.from(cursor, "base64url").toString()));
-  } catch {
-    return undefined;
-  }
+  if (folder === undefined) throw invalidCursor();
+  return { folder, inside: at?.inside };
 }

@@ -234,6 +234,7 @@ async function wire(
           resolveContext,
           known: { tools: ownTools, namespaces: pool.providers.flatMap(({ namespaces }) => namespaces) },
           offers: pool.offers,
+          about: { publicUrl: config.publicUrl, hasTls: config.tls !== undefined, issuer: config.jwt?.issuer },
           version,
         }),
       ),

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { JwtConfigSchema } from "../access/index.ts";
 import { ConfigError, isLoopback, positive } from "../base/index.ts";
 import { AuditSettingsSchema } from "../audit/index.ts";
-import { ListenSchema, TlsSchema, wireLimits } from "../front/index.ts";
+import { ListenSchema, PublicUrlSchema, TlsSchema, wireLimits } from "../front/index.ts";
 import { NotifySettingsSchema, withoutNotifySecrets } from "../notify/index.ts";
 import { LogSettingsSchema } from "../observe/index.ts";
 import { RetentionSettingsSchema } from "../retention/index.ts";
@@ -15,6 +15,7 @@ import { nearestName } from "./nearest-name.ts";
 const ConfigSchema = z.strictObject({
   listen: ListenSchema.prefault({}),
   tls: TlsSchema.optional(),
+  publicUrl: PublicUrlSchema.optional(),
   database: z.string().min(1).default(".turnpike/turnpike.db").describe("postgres:// URL, or path of an SQLite file"),
   admin: z
     .strictObject({ tokenFile: z.boolean().default(true).describe("keep the operator's token in a file") })

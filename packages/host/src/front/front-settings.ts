@@ -9,6 +9,14 @@ export const ListenSchema = z.strictObject({
 
 export const TlsSchema = z.strictObject({ certFile: z.string().min(1), keyFile: z.string().min(1) });
 
+const origin = /^https?:\/\/(\[[0-9a-fA-F:.]+\]|[\w.-]+)(:\d{1,5})?\/?$/;
+
+/** The origin under which clients reach the host, when that is not where it listens. */
+export const PublicUrlSchema = z
+  .string()
+  .refine((text) => origin.test(text) && URL.canParse(text), "expected an origin such as https://gate.example.com")
+  .describe("origin under which clients reach the host");
+
 /** The limits on what arrives at the socket. */
 export const wireLimits = {
   bodyBytes: positive.default(1_048_576),

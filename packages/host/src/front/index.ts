@@ -1,5 +1,5 @@
 export { createFront } from "./front.ts";
-export { ListenSchema, TlsSchema, wireLimits } from "./front-settings.ts";
+export { ListenSchema, PublicUrlSchema, TlsSchema, wireLimits } from "./front-settings.ts";
 export { startServer } from "./node-server.ts";
 export { serveProtocol, type IncomingRequest, type Protocol, type ProtocolRoute } from "./protocol.ts";
 export { createReadiness } from "./readiness.ts";

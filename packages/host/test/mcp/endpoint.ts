@@ -10,6 +10,7 @@ import { serveProtocol } from "../../src/front/protocol.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { fromOfferSegment, type ServerOffer } from "../../src/mcp-servers/index.ts";
 import { mcpProtocol } from "../../src/protocols/mcp/mcp-protocol.ts";
+import type { ProtectedResource } from "../../src/protocols/mcp/protected-resource.ts";
 import { alice, assistant, capability, contextOf, grantOf } from "./servers.ts";
 
 const files: Readonly<Record<string, string>> = {
@@ -108,6 +109,7 @@ interface WorldOptions {
   /** What the assistant may do with files, and with what MCP servers offer. */
   files?: readonly Capability[];
   offers?: readonly ServerOffer[];
+  about?: Partial<ProtectedResource>;
   changeApi?: (api: ServiceApi) => ServiceApi;
 }
 
@@ -134,6 +136,7 @@ export function servedWorld(options: WorldOptions = {}): ServedWorld {
   const protocol = mcpProtocol({
     api,
     offers: () => Promise.resolve(offers),
+    about: { hasTls: false, ...options.about },
     known: { tools: ["notes.burn", "notes.read"], namespaces: ["mcp.wiki", "mcp.other"] },
     version: "1.2.3",
     async resolveContext(headers, record) {

@@ -192,7 +192,14 @@ test("the context of a request is validated and frozen when it is admitted, for 
   const incoming = { request, path: "/mcp", record: openRecord("r-1"), onLateError() {} };
   const known = { tools: [], namespaces: [] };
   const offers = () => Promise.resolve([]);
-  const admitted = await mcpProtocol({ api, version: "1", known, offers, resolveContext }).admit(incoming);
+  const admitted = await mcpProtocol({
+    api,
+    version: "1",
+    known,
+    offers,
+    about: { hasTls: false },
+    resolveContext,
+  }).admit(incoming);
   expect(acceptContext(admitted, "optional")).toBe(admitted);
   expect(Object.isFrozen(admitted)).toBe(true);
 });

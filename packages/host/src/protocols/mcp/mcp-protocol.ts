@@ -11,6 +11,7 @@ import type { IncomingRequest, Protocol } from "../../front/index.ts";
 import type { McpPool } from "../../mcp-servers/index.ts";
 import { createMcpServer } from "./mcp-server.ts";
 import { createOfferedNames, type KnownNames, type OfferedNames } from "./offered-names.ts";
+import { metadataPaths, metadataRoutes, withMetadata, type ProtectedResource } from "./protected-resource.ts";
 import { createRunningCalls, type CallOrigin, type RequestId, type RunningCalls } from "./running-calls.ts";
 
 /** Where MCP clients are served. */
@@ -25,6 +26,8 @@ export interface McpProtocolOptions {
   known: KnownNames;
   /** What MCP servers have besides tools. */
   offers: McpPool["offers"];
+  /** What clients without a credential are told. */
+  about: ProtectedResource;
   version: string;
 }
 
@@ -36,12 +39,17 @@ export function mcpProtocol(options: McpProtocolOptions): Protocol<DiscoveryCont
   const shared = { ...options, names: createOfferedNames(options.known), calls: createRunningCalls() };
   const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
   return {
-    owns: (path) => path === mcpPath,
+    owns: (path) => path === mcpPath || metadataPaths.includes(path),
     async admit({ request, record }) {
       refuseForeignPages(request.headers.get("origin"));
-      // Validated and frozen once, however many operations the request takes.
-      return acceptContext(await options.resolveContext(request.headers, record), "optional");
+      try {
+        // Validated and frozen once, however many operations the request takes.
+        return acceptContext(await options.resolveContext(request.headers, record), "optional");
+      } catch (error) {
+        throw withMetadata(error, options.about, request.headers);
+      }
     },
+    openRoutes: metadataRoutes(options.about),
     routes: methods.map((method) => ({
       method,
       path: mcpPath,

@@ -1,9 +1,10 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { CallToolResult, Client } from "@modelcontextprotocol/client";
-import { describe, expect, test } from "vitest";
+import { Client, type CallToolResult } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { ask, eventually } from "../../packages/host/test/host-calls.ts";
-import { makeFolder, startHostProcess, type HostProcess } from "../support/host-process.ts";
+import { makeFolder, startHostProcess, turnpike, type HostProcess } from "../support/host-process.ts";
 import { listCall, makeCredential, makeGrant, makeTenant } from "../support/host-world.ts";
 import { connectClient, isAlive, testServer } from "../../packages/host/test/mcp/servers.ts";
 
@@ -20,6 +21,15 @@ async function enable(host: HostProcess, token: string, ...namespaces: string[])
 
 async function names(client: Client): Promise<string[]> {
   return (await client.listTools()).tools.map(({ name }) => name);
+}
+
+/** A client that talks to the host through the command. */
+async function connectBridge(host: HostProcess, token: string, mode: "legacy" | "auto"): Promise<Client> {
+  const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode } });
+  onTestFinished(() => client.close());
+  const args = [turnpike, "mcp", "--url", host.url];
+  await client.connect(new StdioClientTransport({ command: process.execPath, args, env: { TURNPIKE_TOKEN: token } }));
+  return client;
 }
 
 /** The words of a result's first part. */
@@ -138,6 +148,18 @@ describe("a host with MCP servers", () => {
     await eventually(() => expect(noted("cancelled notified")).toBe(1));
     expect(await names(notifying)).toContain("mcp_test_hold");
 
+    for (const [index, mode] of (["legacy", "auto"] as const).entries()) {
+      const bridged = await connectBridge(host, others, mode);
+      const cancellingBridged = new AbortController();
+      const { signal } = cancellingBridged;
+      const cancelledBridged = bridged.callTool(held(`bridged-${mode}`), { signal }).catch(() => "cancelled");
+      await calls(5 + index);
+      cancellingBridged.abort();
+      expect(await cancelledBridged).toBe("cancelled");
+      await eventually(() => expect(noted(`cancelled bridged-${mode}`)).toBe(1));
+      expect(await names(bridged)).toContain("mcp_test_hold");
+    }
+
     const hangingUp = new AbortController();
     const left = fetch(`${host.url}/v1/tools/invoke`, {
       method: "POST",
@@ -149,7 +171,7 @@ describe("a host with MCP servers", () => {
       }),
       signal: hangingUp.signal,
     }).catch(() => "left");
-    await calls(5);
+    await calls(7);
     hangingUp.abort();
     expect(await left).toBe("left");
     await eventually(() => expect(noted("cancelled service")).toBe(1));

@@ -140,4 +140,41 @@ describe("the bridge", () => {
     expect(written[1]).toMatchObject({ id: 1, result: { structuredContent: { note: "a" } } });
     expect(held.has("b")).toBe(false);
   });
+
+  test("hands on nothing that still comes for a cancelled call", async () => {
+    let answer: ReadableStreamDefaultController<string> | undefined;
+    const stream = new ReadableStream<string>({ start: (controller) => void (answer = controller) });
+    const input = new PassThrough();
+    const written: string[] = [];
+    const ended = runBridge({
+      url: "http://turnpike.test",
+      token: "assistant",
+      input,
+      write: (line) => written.push(line),
+      report() {},
+      // It does not stop when it is told to.
+      fetch: async (_target, init) => {
+        const isFirst = String(init?.body).includes("tools/call");
+        if (!isFirst) return Response.json({ jsonrpc: "2.0", id: 2, result: {} });
+        const headers = { "content-type": "text/event-stream" };
+        return new Response(stream.pipeThrough(new TextEncoderStream()), { headers });
+      },
+    });
+    const send = (message: object): void => void input.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+    const event = (message: object): void =>
+      answer?.enqueue(`data: ${JSON.stringify({ jsonrpc: "2.0", ...message })}\n\n`);
+    send({ id: 1, method: "tools/call", params: { name: "notes_read" } });
+    event({ method: "notifications/progress", params: { progressToken: 1, progress: 1 } });
+    await eventually(() => expect(written).toHaveLength(1));
+    send({ method: "notifications/cancelled", params: { requestId: 1 } });
+    send({ id: 2, method: "ping" });
+    await eventually(() => expect(written).toHaveLength(2));
+    event({ id: 1, result: { content: [] } });
+    // This one is of nobody's call, and comes behind the other.
+    event({ method: "notifications/message", params: { level: "info", data: "end" } });
+    await eventually(() => expect(written.at(-1)).toContain('"end"'));
+    expect(written).toHaveLength(3);
+    input.end();
+    expect(await ended).toBe("all forwarded");
+  });
 });

@@ -8,14 +8,16 @@ const url = "http://turnpike.test/mcp";
 /** A call that runs, by the note that it was made with. */
 type Running = Map<unknown, AbortSignal>;
 
-/** A world whose calls never end by themselves. */
+/** A world whose calls never end by themselves, except quick ones. */
 function waitingWorld(): { world: ServedWorld; running: Running } {
   const running: Running = new Map();
   const world = servedWorld({
     changeApi: (api) => ({
       ...api,
-      invokeTool(_context, call, options) {
-        if (options?.signal !== undefined) running.set(call.arguments["note"], options.signal);
+      invokeTool(context, call, options) {
+        const { note } = call.arguments;
+        if (note === "quick") return api.invokeTool(context, call, options);
+        if (options?.signal !== undefined) running.set(note, options.signal);
         return new Promise(() => {});
       },
     }),
@@ -94,6 +96,15 @@ describe("a notification that a request is cancelled", () => {
     await eventually(() => expect(isRunning(running, "a")).toBe(true));
     await cancel(world, { requestId: 7 }, own);
     expect(await answer.text()).toBe("");
+  });
+
+  test("ends a call whose id another one had that is over", async () => {
+    const { world, running } = waitingWorld();
+    await (await begin(world, 7, "quick", own)).text();
+    await begin(world, 7, "a", own);
+    await eventually(() => expect(isRunning(running, "a")).toBe(true));
+    await cancel(world, { requestId: 7 }, own);
+    expect(isRunning(running, "a")).toBe(false);
   });
 
   test("of clients that send no session ends a call that is the only one with its id", async () => {

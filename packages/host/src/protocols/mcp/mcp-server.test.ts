@@ -96,6 +96,32 @@ for (const mode of ["legacy", "auto"] as const) {
       expect(called.at(-1)).toBe(hashed);
     });
 
+    test("is shown neither of two tools whose names share a hash, and calls neither by it", async () => {
+      const [one, other] = [34_404, 42_095].map((end) => `mcp.wiki.${"x".repeat(60)}${end}`);
+      const called: string[] = [];
+      const world = servedWorld({
+        changeApi: (api) => ({
+          ...api,
+          async listTools(context, options) {
+            const [tool] = await api.listTools(context, options);
+            return [one, other].flatMap((name = "") => (tool === undefined ? [] : [{ ...tool, name }]));
+          },
+          invokeTool(context, call, options) {
+            called.push(call.tool);
+            return api.invokeTool(context, call, options);
+          },
+        }),
+      });
+      const client = await connect(world);
+      expect((await client.listTools()).tools).toEqual([]);
+      const shared = `mcp_wiki_${"x".repeat(46)}_e3b6bc4b`;
+      expect(await client.callTool({ name: shared, arguments: {} })).toMatchObject({
+        _meta: { "turnpike/error": { code: "tool_unavailable" } },
+      });
+      await client.callTool({ name: one ?? "", arguments: {} });
+      expect(called).toEqual([shared, one]);
+    });
+
     for (const row of [
       {
         name: "content alone",

@@ -77,6 +77,12 @@ for (const mode of ["legacy", "auto"] as const) {
         });
       }
 
+      test("of the first that has it, when two have it", async () => {
+        const second = offerOf("other", { resources: [{ uri: "shared://page", name: "the second's" }] });
+        const client = await connect([reads("wiki", "shared://page"), readsAll("other")], [wiki, second]);
+        expect((await client.listResources()).resources).toEqual([resource("shared://page")]);
+      });
+
       test("page after page, each once", async () => {
         const uris = Array.from({ length: 450 }, (_, place) => `wiki://${place}`);
         const many = offerOf("wiki", { resources: [...uris, ...uris].map(resource) });

@@ -396,6 +396,26 @@ describe.each(databaseKinds)("replay protection on %s", (databaseKind) => {
     });
   }
 
+  test("whoever asks for an effect that runs is told how far it has come", async () => {
+    const counting = countingApi();
+    const who = context({ namespaceId: newTenant() });
+    const { api } = await protect({
+      ...counting,
+      api: {
+        ...counting.api,
+        invokeTool(caller, asked, options) {
+          options?.onProgress?.({ progress: 1, total: 2 });
+          return counting.api.invokeTool(caller, asked, options);
+        },
+      },
+    });
+    const told: unknown[] = [];
+    const options = { onProgress: (progress: unknown) => told.push(progress) };
+    await api.invokeTool(who, call, options);
+    await api.invokeTool(who, call, options);
+    expect(told).toEqual([{ progress: 1, total: 2 }]);
+  });
+
   test("operations without an effect pass through as they are", async () => {
     const counting = countingApi();
     const { api } = await protect(counting);

@@ -93,8 +93,8 @@ async function tryToRun<Result>(
     callOptions?.onEffect?.(effect);
   };
   try {
-    const { signal, host } = callOptions ?? {};
-    return { result: await run({ signal, onEffect, host, claim }), begun };
+    const { signal, host, onProgress } = callOptions ?? {};
+    return { result: await run({ signal, onEffect, onProgress, host, claim }), begun };
   } catch (error) {
     return { error, begun };
   }

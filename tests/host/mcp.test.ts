@@ -63,6 +63,16 @@ describe("a host as an MCP server", () => {
     await expect(names(other)).rejects.toMatchObject({ status: 401 });
   });
 
+  test("tells whoever has no credential where to learn how to get one", async () => {
+    const host = await startHostProcess({ folder: makeFolder() });
+    const page = `${host.url}/.well-known/oauth-protected-resource/mcp`;
+    const refused = await fetch(`${host.url}/mcp`, { method: "POST", body: "{}" });
+    expect(refused.status).toBe(401);
+    expect(refused.headers.get("www-authenticate")).toBe(`Bearer realm="turnpike", resource_metadata="${page}"`);
+    const told: unknown = await (await fetch(page)).json();
+    expect(told).toEqual({ resource: `${host.url}/mcp`, bearer_methods_supported: ["header"] });
+  });
+
   test("keeps to the limits of every request, and logs no token and no argument", async () => {
     const limits = ["limits.bodyBytes=1000", "limits.requestsPerSecond=1", "limits.burst=4"];
     const args = ["serve", "--port", "0", ...limits.flatMap((limit) => ["--set", limit])];

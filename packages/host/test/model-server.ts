@@ -5,8 +5,10 @@ import { onTestFinished } from "vitest";
 import { deferred } from "../../turnpike/test/deployment.ts";
 import { turnWorldOf, type TurnWorld, type TurnWorldOptions } from "../../turnpike/test/turns.ts";
 import { modelRuntime } from "../src/turns/runtimes/model/model-runtime.ts";
-import type { ModelConfig } from "../src/turns/runtimes/model/runtime-config.ts";
-import { protocols, type ProtocolName, type Speech, type Understood } from "./model-protocols.ts";
+import { openModel } from "../src/turns/runtimes/model/providers.ts";
+import { RuntimeConfigSchema, type ModelConfig } from "../src/turns/runtimes/model/runtime-config.ts";
+import type { Speech, Understood } from "./model-protocol.ts";
+import { protocols, type Backend } from "./model-protocols.ts";
 
 /** The key that the server knows; long enough to be found wherever it should not be. */
 export const modelKey = "sk-test-0123456789abcdefghijklmnop";
@@ -57,11 +59,11 @@ export function callsTools(...calls: NonNullable<Speech["calls"]>): Said {
 
 /** Starts a server that speaks a provider's protocol and follows a script, one reply a request. */
 export async function openModelServer(
-  protocolName: ProtocolName,
+  backend: Backend,
   script: readonly ScriptedReply[] | ScriptedReply,
   options: { key?: string | undefined } = { key: modelKey },
 ): Promise<ModelServer> {
-  const protocol = protocols[protocolName];
+  const protocol = protocols[backend];
   const requests: ModelRequest[] = [];
   const problems: string[] = [];
   const leaving = deferred<void>();
@@ -73,7 +75,8 @@ export async function openModelServer(
     const request = await read(incoming);
     requests.push(request);
     const reply = Array.isArray(script) ? (script as ScriptedReply[])[requests.length - 1] : (script as ScriptedReply);
-    if (request.path !== protocol.path || incoming.method !== "POST") problems.push(`path ${request.path}`);
+    if (request.path !== protocol.path(String(request.model)) || incoming.method !== "POST")
+      problems.push(`path ${request.path}`);
     if (options.key !== undefined && protocol.keyOf(incoming.headers) !== options.key) problems.push("wrong key");
     if (!String(incoming.headers["content-type"]).startsWith("application/json")) problems.push("no JSON");
     problems.push(...request.problems);
@@ -85,7 +88,8 @@ export async function openModelServer(
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
     const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as Record<string, unknown>;
-    return { ...protocol.understand(body), path: incoming.url ?? "", headers: incoming.headers, body };
+    const path = incoming.url ?? "";
+    return { ...protocol.understand(body, path), path, headers: incoming.headers, body };
   };
 
   const answer = async (reply: ModelReply | undefined, { model }: ModelRequest, outgoing: ServerResponse) => {
@@ -132,30 +136,43 @@ export async function openModelServer(
   return { url: `http://127.0.0.1:${port}/v1`, requests, problems, left: leaving.promise };
 }
 
-/** Every provider that can be configured. */
-export const providers: readonly ModelConfig["provider"][] = ["openai", "anthropic", "openai-compatible"];
+/** Every provider that can be configured, with each of its APIs. */
+export const providers: readonly Backend[] = ["openai", "openai-chat", "anthropic", "google", "openai-compatible"];
+
+/** What a test differs in: the model's settings, and the world around it. */
+export interface ModelWorldOptions {
+  config?: Record<string, unknown>;
+  world?: TurnWorldOptions;
+}
+
+/** The settings of a model at this address, as a configuration has them. */
+export function settingsOf(
+  backend: Backend,
+  baseUrl: string,
+): { provider: ModelConfig["provider"] } & Record<string, unknown> {
+  const provider = backend === "openai-chat" ? "openai" : backend;
+  const api = backend === "openai-chat" ? { api: "chat" } : {};
+  return { provider, ...api, model: "model-1", baseUrl, apiKeyEnv: "MODEL_KEY" };
+}
+
+/** A whole configuration of a runtime with a model. */
+export function configOf(settings: Record<string, unknown>): ModelConfig {
+  return RuntimeConfigSchema.parse({ kind: "model", ...settings }) as ModelConfig;
+}
 
 /** A world whose turns are run by a model on a server of its own. */
 export interface ModelWorld extends TurnWorld {
   server: ModelServer;
 }
 
-/** What a test differs in: the model's settings, and the world around it. */
-export interface ModelWorldOptions {
-  config?: Partial<Pick<ModelConfig, "model" | "instructions" | "maxOutputTokens" | "temperature">>;
-  world?: TurnWorldOptions;
-}
-
 /** Starts a server that follows the script, and a world that thinks with it. */
 export async function modelWorldOf(
-  provider: ModelConfig["provider"],
+  backend: Backend,
   script: readonly ScriptedReply[] | ScriptedReply,
   { config, world }: ModelWorldOptions = {},
 ): Promise<ModelWorld> {
-  const server = await openModelServer(provider === "anthropic" ? "anthropic" : "openai", script);
-  const runtime = modelRuntime(
-    { kind: "model", provider, model: "model-1", baseUrl: server.url, apiKeyEnv: "MODEL_KEY", ...config },
-    modelKey,
-  );
+  const server = await openModelServer(backend, script);
+  const settings = configOf({ ...settingsOf(backend, server.url), ...config });
+  const runtime = modelRuntime(settings, await openModel(settings, modelKey));
   return { ...turnWorldOf(runtime, world), server };
 }

@@ -1,6 +1,7 @@
 import type { RuntimePlugin } from "turnpike/runtime";
 import { ConfigError } from "../../base/index.ts";
 import { demoRuntime } from "./scripted.ts";
+import { openModel } from "./model/providers.ts";
 import type { ModelConfig, RuntimeConfig } from "./model/runtime-config.ts";
 
 /** For a host without a runtime: turns are admitted and recorded, and fail with a message that says what is missing. */
@@ -32,9 +33,10 @@ export async function openRuntimes(config: RuntimeConfig, env: NodeJS.ProcessEnv
       const apiKey = readApiKey(config, env);
       // It is loaded only when it is used, because loading takes time.
       const { modelRuntime } = await import("./model/model-runtime.ts");
+      const model = await openModel(config, apiKey);
       return {
-        runtime: modelRuntime(config, apiKey),
-        runtimeOfVerifiedSenders: modelRuntime(config, apiKey, true),
+        runtime: modelRuntime(config, model),
+        runtimeOfVerifiedSenders: modelRuntime(config, model, true),
       };
     }
   }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
   callsTools,
+  configOf,
   modelKey,
   openModelServer,
   says,
@@ -13,6 +14,7 @@ import { dataOf, never, saidOf, toolOf, toolsOf, turnWorldOf } from "../../../..
 import { z } from "zod";
 import { defineTool } from "../../../../../turnpike/src/kernel/index.ts";
 import { modelRuntime } from "./model-runtime.ts";
+import { openModel } from "./providers.ts";
 
 /** What a provider could say about us that nobody else is to hear. */
 const quoted = `Incorrect API key provided: ${modelKey}. See provider-body.`;
@@ -187,7 +189,7 @@ describe.each(providers)("a model of %s that fails", (provider) => {
   });
 
   test("does not take the key where a redirect points", async () => {
-    const elsewhere = await openModelServer(provider === "anthropic" ? "anthropic" : "openai", [says("Thanks.")]);
+    const elsewhere = await openModelServer(provider, [says("Thanks.")]);
     for (const code of [301, 302, 307, 308]) {
       const location = `${elsewhere.url}/chat/completions`;
       const reply: ModelReply = { type: "status", status: code, headers: { location } };
@@ -244,7 +246,9 @@ describe.each(providers)("arguments of a model of %s", (provider) => {
     { name: "nested too deep", arguments: `{"a":${"[".repeat(70)}${"]".repeat(70)}}` },
     { name: "with a key of the prototype", arguments: '{"note":"a","__proto__":{"isAdmin":true}}' },
   ];
-  for (const { name, arguments: args } of malformed) {
+  // Google sends arguments as values: one with a key of the prototype spoils the whole event.
+  const survivable = malformed.filter(({ name }) => provider !== "google" || !name.includes("prototype"));
+  for (const { name, arguments: args } of survivable) {
     test(`that are ${name} reach no tool, cost a step, and the model is told`, async () => {
       const { read } = toolsOf();
       const script = [callsTools({ name: "files_read", arguments: args }), says("I am sorry.")];
@@ -322,6 +326,14 @@ describe.each(providers)("arguments of a model of %s", (provider) => {
   });
 });
 
+test("an event of google with a key of the prototype is no reply, and reaches no tool", async () => {
+  const { read } = toolsOf();
+  const call = { name: "files_read", arguments: '{"note":"a","__proto__":{"isAdmin":true}}' };
+  const world = await modelWorldOf("google", [callsTools(call)], { world: { tools: [read] } });
+  expect(saidOf(await world.run())).toBe("model_response_invalid");
+  expect(read.calls).toStrictEqual([]);
+});
+
 test("a quota that is spent does not come back by waiting", async () => {
   const error = { message: "You exceeded your current quota.", type: "insufficient_quota", code: "insufficient_quota" };
   const reply: ModelReply = { type: "status", status: 429, body: JSON.stringify({ error }) };
@@ -331,8 +343,8 @@ test("a quota that is spent does not come back by waiting", async () => {
 
 test("a provider that is not there is one that may come back", async () => {
   const baseUrl = "http://127.0.0.1:1/v1";
-  const config = { kind: "model", provider: "openai", model: "m", baseUrl, apiKeyEnv: "MODEL_KEY" } as const;
-  const result = await turnWorldOf(modelRuntime(config, modelKey)).run();
+  const config = configOf({ provider: "openai", model: "m", baseUrl, apiKeyEnv: "MODEL_KEY" });
+  const result = await turnWorldOf(modelRuntime(config, await openModel(config, modelKey))).run();
   expect(result).toMatchObject({ status: "failed", error: { code: "model_unavailable", retryable: true } });
   expect(JSON.stringify(result)).not.toContain("127.0.0.1");
 });

@@ -4,13 +4,15 @@ import type { ReplyPart } from "./model-request.ts";
 import type { Entry } from "./conversation.ts";
 import type { PlannedCall } from "./model-calls.ts";
 import { providerName, type ToolNames } from "../../../base/index.ts";
+import { isResponsesApi, type OpenModel } from "./providers.ts";
 
 /** The tools of a turn for the SDK: without anything to execute, and with their own schemas. */
-export function toolSet(tools: readonly ToolDescriptor[], names: ToolNames): ToolSet {
+export function toolSet(tools: readonly ToolDescriptor[], names: ToolNames, model: OpenModel): ToolSet {
+  const strictness = isResponsesApi(model.settings) ? { strict: false } : {};
   // It has no prototype, so that a made-up tool name never finds an inherited property.
   const offered = Object.create(null) as ToolSet;
   for (const { name, description, inputSchema } of tools)
-    offered[names.toModel(name)] = tool({ description, inputSchema: jsonSchema(inputSchema) });
+    offered[names.toModel(name)] = tool({ description, inputSchema: jsonSchema(inputSchema), ...strictness });
   return offered;
 }
 

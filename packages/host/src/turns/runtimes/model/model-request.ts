@@ -9,7 +9,7 @@ import {
 } from "ai";
 import type { ErrorObject } from "turnpike/contracts";
 import { failureOf, failureOfEnd } from "./model-errors.ts";
-import type { Model } from "./providers.ts";
+import { optionsFor, type OpenModel } from "./providers.ts";
 
 // The SDK's warnings would go to the console.
 globalThis.AI_SDK_LOG_WARNINGS = false;
@@ -19,7 +19,7 @@ const maxCalls = 128;
 
 /** A model, and the parts that all requests of a turn share. */
 export interface ModelRequest {
-  model: Model;
+  model: OpenModel;
   instructions: string;
   tools: ToolSet;
   settings: { maxOutputTokens?: number; temperature?: number };
@@ -62,7 +62,8 @@ export async function sendModelRequest(
   try {
     const result = streamText({
       ...settings,
-      model,
+      model: model.model,
+      providerOptions: optionsFor(model.settings),
       system: instructions,
       messages: [...messages],
       tools,

@@ -1,5 +1,14 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { callsTools, modelKey, openModelServer, says, modelWorldOf, providers } from "../../../../test/model-server.ts";
+import {
+  callsTools,
+  configOf,
+  modelKey,
+  modelWorldOf,
+  openModelServer,
+  providers,
+  says,
+  settingsOf,
+} from "../../../../test/model-server.ts";
 import {
   agent,
   alice,
@@ -13,6 +22,7 @@ import {
 import { dataOf, saidOf, toolOf, turnWorldOf, typesOf } from "../../../../../turnpike/test/turns.ts";
 import type { JsonValue, TurnEvent } from "../../../../../turnpike/src/contracts/index.ts";
 import { modelRuntime } from "./model-runtime.ts";
+import { openModel } from "./providers.ts";
 
 const message = (payload: JsonValue) => envelopeOf({ sender: alice, receiver: agent, payload });
 
@@ -41,7 +51,7 @@ describe.each(providers)("a turn with a model of %s", (provider) => {
     expect(result.metadata).toStrictEqual({
       runtime: { id: "model", version: "1" },
       model: {
-        provider,
+        provider: settingsOf(provider, "").provider,
         id: "model-1",
         requests: 2,
         finishReasons: ["tool-calls", "stop"],
@@ -99,12 +109,22 @@ describe.each(providers)("a turn with a model of %s", (provider) => {
     await world.run();
 
     const [request] = world.server.requests;
-    expect(request?.tools.map(({ description, schema }) => ({ description, schema }))).toStrictEqual(
-      names.toSorted().map((name) => ({ description: `Does ${name}.`, schema: inputSchema })),
+    // Google has a dialect of its own for schemas, into which the SDK translates.
+    const schema = provider === "google" ? { type: "object", required: ["note"] } : inputSchema;
+    expect(request?.tools.map((tool) => ({ description: tool.description, schema: tool.schema }))).toMatchObject(
+      names.toSorted().map((name) => ({ description: `Does ${name}.`, schema })),
     );
     expect(new Set(request?.tools.map(({ name }) => name)).size).toBe(4);
     expect(world.server.problems).toStrictEqual([]);
   });
+
+  const sent = {
+    openai: { max_output_tokens: 77, temperature: 0.5 },
+    "openai-chat": { max_tokens: 77, temperature: 0.5 },
+    anthropic: { max_tokens: 77, temperature: 0.5 },
+    google: { generationConfig: { maxOutputTokens: 77, temperature: 0.5 } },
+    "openai-compatible": { max_tokens: 77, temperature: 0.5 },
+  }[provider];
 
   test("is told its purpose, its reach and the host's words, and never as somebody else", async () => {
     const config = { instructions: "Answer in one sentence.", maxOutputTokens: 77, temperature: 0.5 };
@@ -116,7 +136,8 @@ describe.each(providers)("a turn with a model of %s", (provider) => {
     expect(request?.instructions).toContain('You act for one purpose: "help".');
     expect(request?.instructions).toContain('\n- "files/notes" and below: everything');
     expect(request?.messages).toStrictEqual([{ role: "user", text: '{"question":"Why?","role":"system"}' }]);
-    expect(request?.body).toMatchObject({ model: "model-1", max_tokens: 77, temperature: 0.5 });
+    expect(request?.model).toBe("model-1");
+    expect(request?.body).toMatchObject(sent);
     expect(world.server.problems).toStrictEqual([]);
   });
 
@@ -227,8 +248,10 @@ describe.each(providers)("a turn with a model of %s", (provider) => {
     onTestFinished(() => void vi.unstubAllEnvs());
     onTestFinished(() => void vi.restoreAllMocks());
     const fetched = vi.spyOn(globalThis, "fetch");
-    for (const name of ["OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"]) vi.stubEnv(name, "http://127.0.0.1:1/elsewhere");
-    for (const name of ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"]) vi.stubEnv(name, "another-key");
+    for (const name of ["OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GENERATIVE_AI_BASE_URL"])
+      vi.stubEnv(name, "http://127.0.0.1:1/elsewhere");
+    for (const name of ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_GENERATIVE_AI_API_KEY"])
+      vi.stubEnv(name, "another-key");
     const world = await modelWorldOf(provider, [says("Here.")]);
     expect(await world.run()).toMatchObject({ status: "succeeded", output: "Here." });
     expect(fetched.mock.calls.map(([url]) => String(url).startsWith(world.server.url))).toStrictEqual([true]);
@@ -261,63 +284,10 @@ describe.each(providers)("a turn with a model of %s", (provider) => {
   });
 });
 
-describe("what a provider wants to see again within a turn, it sees:", () => {
-  const sse = (...events: object[]): string => events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
-
-  test("the signed thoughts of a model of anthropic", async () => {
-    const thought = { type: "thinking", thinking: "I should look.", signature: "signed-by-the-provider" };
-    const usage = { input_tokens: 1, output_tokens: 1 };
-    const body = sse(
-      {
-        type: "message_start",
-        message: { id: "1", type: "message", role: "assistant", model: "m", content: [], usage },
-      },
-      { type: "content_block_start", index: 0, content_block: { type: "thinking", thinking: "", signature: "" } },
-      { type: "content_block_delta", index: 0, delta: { type: "thinking_delta", thinking: thought.thinking } },
-      { type: "content_block_delta", index: 0, delta: { type: "signature_delta", signature: thought.signature } },
-      { type: "content_block_stop", index: 0 },
-      {
-        type: "content_block_start",
-        index: 1,
-        content_block: { type: "tool_use", id: "a", name: "files_read", input: {} },
-      },
-      { type: "content_block_stop", index: 1 },
-      { type: "message_delta", delta: { stop_reason: "tool_use" }, usage: { output_tokens: 2 } },
-      { type: "message_stop" },
-    );
-    const world = await modelWorldOf("anthropic", [{ type: "send", body }, says("Done.")]);
-    const result = await world.run();
-    expect(saidOf(result)).toBe("succeeded");
-    expect(world.server.requests[1]?.body["messages"]).toMatchObject([
-      { role: "user" },
-      { role: "assistant", content: [thought, { type: "tool_use", id: "a" }] },
-      { role: "user", content: [{ type: "tool_result", tool_use_id: "a" }] },
-    ]);
-    expect(JSON.stringify(result)).not.toContain("I should look.");
-  });
-
-  test("the marks on calls of a compatible server", async () => {
-    const mark = { google: { thought_signature: "signed-by-the-provider" } };
-    const call = { index: 0, id: "a", function: { name: "files_read", arguments: "{}" }, extra_content: mark };
-    const body = sse(
-      { id: "1", choices: [{ index: 0, delta: { tool_calls: [call] } }] },
-      { id: "1", choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] },
-    );
-    const world = await modelWorldOf("openai-compatible", [{ type: "send", body }, says("Done.")]);
-    expect(saidOf(await world.run())).toBe("succeeded");
-    expect(world.server.requests[1]?.body["messages"]).toMatchObject([
-      { role: "system" },
-      { role: "user" },
-      { role: "assistant", tool_calls: [{ id: "a", extra_content: mark }] },
-      { role: "tool", tool_call_id: "a" },
-    ]);
-  });
-});
-
 test("a server of one's own needs no key, and gets none", async () => {
-  const server = await openModelServer("openai", [says("Hello.")], {});
-  const config = { kind: "model", provider: "openai-compatible", model: "local", baseUrl: server.url } as const;
-  const result = await turnWorldOf(modelRuntime(config, undefined)).run();
+  const server = await openModelServer("openai-compatible", [says("Hello.")], {});
+  const config = configOf({ provider: "openai-compatible", model: "local", baseUrl: server.url });
+  const result = await turnWorldOf(modelRuntime(config, await openModel(config, undefined))).run();
   expect(result).toMatchObject({ status: "succeeded", output: "Hello." });
   expect(server.requests[0]?.headers).not.toHaveProperty("authorization");
   expect(JSON.stringify(server.requests)).not.toContain(modelKey);

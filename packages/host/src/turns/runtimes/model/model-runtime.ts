@@ -18,7 +18,7 @@ import { planCalls, type PlannedCall } from "./model-calls.ts";
 import { openModelEvents } from "./model-events.ts";
 import { exchangeOf, messagesOf, toolSet } from "./model-messages.ts";
 import { openModelUsage } from "./model-usage.ts";
-import { openModel, type Model } from "./providers.ts";
+import type { OpenModel } from "./providers.ts";
 import type { ModelConfig } from "./runtime-config.ts";
 import { nameTools, type ToolNames } from "../../../base/index.ts";
 
@@ -28,16 +28,13 @@ const maxDenials = 512;
 /** How many characters a model may reply in a turn, calls included. All of them are sent back to it with every step. */
 const maxReplyCharacters = 1_000_000;
 
-/**
- * A runtime whose turns the configured model drives. The key is sent to its provider only. With `isSenderVerified` the
- * model is told in every turn that the sender was verified.
- */
-export function modelRuntime(config: ModelConfig, apiKey: string | undefined, isSenderVerified = false): RuntimePlugin {
-  return standardRuntime(modelDriver(config, openModel(config, apiKey), isSenderVerified));
+/** A runtime whose turns a model drives. With `isSenderVerified` the model is told in every turn that the sender was verified. */
+export function modelRuntime(config: ModelConfig, model: OpenModel, isSenderVerified = false): RuntimePlugin {
+  return standardRuntime(modelDriver(config, model, isSenderVerified));
 }
 
 /** Lets a model drive a turn: the model requests calls, and the gate decides about them. */
-function modelDriver(config: ModelConfig, model: Model, isSenderVerified = false): TurnDriver {
+function modelDriver(config: ModelConfig, model: OpenModel, isSenderVerified: boolean): TurnDriver {
   return {
     manifest: { id: "model", version: "1" },
     resumes: (version) => version === "1",
@@ -76,7 +73,7 @@ interface Opening {
   isSenderVerified: boolean;
 }
 
-function openSession(config: ModelConfig, model: Model, opening: Opening): TurnSession {
+function openSession(config: ModelConfig, model: OpenModel, opening: Opening): TurnSession {
   const { turn, host, earlier } = opening;
   const names = nameTools(turn.tools.map(({ name }) => name));
   const modelRequest = requestFor(config, model, opening, names);
@@ -170,13 +167,13 @@ function openSession(config: ModelConfig, model: Model, opening: Opening): TurnS
   };
 }
 
-function requestFor(config: ModelConfig, model: Model, opening: Opening, names: ToolNames): ModelRequest {
+function requestFor(config: ModelConfig, model: OpenModel, opening: Opening, names: ToolNames): ModelRequest {
   const { instructions: own, maxOutputTokens, temperature } = config;
   const { turn, isSenderVerified } = opening;
   return {
     model,
     instructions: instructionsFor(turn, names, { own, isSenderVerified }),
-    tools: toolSet(turn.tools, names),
+    tools: toolSet(turn.tools, names, model),
     settings: { ...(maxOutputTokens && { maxOutputTokens }), ...(temperature !== undefined && { temperature }) },
   };
 }

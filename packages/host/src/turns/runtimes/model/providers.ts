@@ -1,26 +1,84 @@
-import { createAnthropic } from "@ai-sdk/anthropic";
-import { createOpenAI } from "@ai-sdk/openai";
-import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import type { LanguageModel } from "ai";
+import type { LanguageModel, streamText } from "ai";
+import { ConfigError } from "../../../base/index.ts";
 import { createModelFetch } from "./model-fetch.ts";
 import type { ModelConfig } from "./runtime-config.ts";
 
 /** A model object of the SDK. It is never a bare name, which the SDK would send to a gateway of its makers. */
-export type Model = Exclude<LanguageModel, string>;
+type Model = Exclude<LanguageModel, string>;
 
-/** The configured model. The address is always given, so that no variable of the environment can send the key elsewhere. */
-export function openModel(config: ModelConfig, apiKey: string | undefined): Model {
-  const { model, baseUrl: baseURL } = config;
-  const key = apiKey === undefined ? {} : { apiKey };
-  const fetch = createModelFetch(apiKey);
-  switch (config.provider) {
-    case "openai":
-      // The chat API stores nothing at the provider. Every request carries the whole conversation.
-      return createOpenAI({ ...key, baseURL, fetch }).chat(model);
-    case "anthropic":
-      return createAnthropic({ ...key, baseURL, fetch })(model);
-    case "openai-compatible":
-      // Under this name the SDK sends back the marks on calls that Gemini requires. Other providers have none.
-      return createOpenAICompatible({ ...key, baseURL, fetch, name: "google", includeUsage: true })(model);
+/** Settings that only one provider understands. */
+export type ProviderOptions = NonNullable<Parameters<typeof streamText>[0]["providerOptions"]>;
+
+/** A model that can be asked. */
+export interface OpenModel {
+  settings: ModelConfig;
+  model: Model;
+}
+
+/** The package of each provider, of the release line that fits `ai` 6 and Node 20. */
+const packages: Record<ModelConfig["provider"], string> = {
+  openai: "@ai-sdk/openai@3",
+  anthropic: "@ai-sdk/anthropic@3",
+  google: "@ai-sdk/google@3",
+  "openai-compatible": "@ai-sdk/openai-compatible@2",
+};
+
+/** Opens the configured model. Throws `ConfigError` when the package of its provider is not installed. */
+export async function openModel(
+  settings: ModelConfig,
+  apiKey: string | undefined,
+  create: typeof createModel = createModel,
+): Promise<OpenModel> {
+  try {
+    return { settings, model: await create(settings, apiKey) };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw error;
+    const { provider } = settings;
+    throw new ConfigError(
+      `runtime.provider: the package for ${provider} is not installed. Run: npm install ${packages[provider]}`,
+      { cause: error },
+    );
   }
+}
+
+/**
+ * A model object. Only the package of its provider is loaded. The address is always given, so that no variable of the
+ * environment can send the key elsewhere.
+ */
+async function createModel(settings: ModelConfig, apiKey: string | undefined): Promise<Model> {
+  const { model, baseUrl: baseURL } = settings;
+  const options = { ...(apiKey !== undefined && { apiKey }), baseURL, fetch: createModelFetch(apiKey) };
+  switch (settings.provider) {
+    case "openai": {
+      const { createOpenAI } = await import("@ai-sdk/openai");
+      const openai = createOpenAI(options);
+      return settings.api === "chat" ? openai.chat(model) : openai.responses(model);
+    }
+    case "anthropic": {
+      const { createAnthropic } = await import("@ai-sdk/anthropic");
+      return createAnthropic(options)(model);
+    }
+    case "google": {
+      const { createGoogleGenerativeAI } = await import("@ai-sdk/google");
+      return createGoogleGenerativeAI(options)(model);
+    }
+    case "openai-compatible": {
+      const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+      // Under this name the SDK sends back the marks on calls that Gemini requires. Other providers have none.
+      return createOpenAICompatible({ ...options, name: "google", includeUsage: true })(model);
+    }
+  }
+}
+
+/**
+ * Nothing is kept at OpenAI: every request carries the whole conversation, and its own thoughts come back to it encrypted.
+ * The other APIs keep nothing.
+ */
+export function optionsFor(settings: ModelConfig): ProviderOptions {
+  return isResponsesApi(settings) ? { openai: { store: false } } : {};
+}
+
+/** The Responses API rewrites a tool's schema to be strict unless it is told not to. */
+export function isResponsesApi(settings: ModelConfig): boolean {
+  return settings.provider === "openai" && settings.api === "responses";
 }

@@ -27,8 +27,14 @@ describe("a runtime is taken as it is written:", () => {
   const rows: { name: string; runtime: unknown; taken: object }[] = [
     { name: "none", runtime: undefined, taken: { kind: "none" } },
     { name: "the scripted one", runtime: { kind: "scripted" }, taken: { kind: "scripted" } },
-    { name: "openai", runtime: openai, taken: { ...openai, baseUrl: "https://api.openai.com/v1" } },
+    { name: "openai", runtime: openai, taken: { ...openai, api: "responses", baseUrl: "https://api.openai.com/v1" } },
     { name: "anthropic", runtime: anthropic, taken: { ...anthropic, baseUrl: "https://api.anthropic.com/v1" } },
+    { name: "the chat API of openai", runtime: { ...openai, api: "chat" }, taken: { api: "chat" } },
+    {
+      name: "google",
+      runtime: { ...openai, provider: "google" },
+      taken: { provider: "google", baseUrl: "https://generativelanguage.googleapis.com/v1beta" },
+    },
     { name: "a server without a key", runtime: compatible, taken: compatible },
     {
       name: "a server with a key, over TLS",
@@ -76,7 +82,7 @@ describe("a mistake is named, and what was written is not repeated:", () => {
     {
       name: "another provider",
       runtime: { ...openai, provider: key },
-      says: 'runtime.provider: found something, expected "openai" or "anthropic" or "openai-compatible".',
+      says: 'runtime.provider: found something, expected "openai" or "anthropic" or "google" or "openai-compatible".',
     },
     {
       name: "no model",
@@ -127,6 +133,12 @@ describe("a mistake is named, and what was written is not repeated:", () => {
     },
     { name: "no address at all", runtime: { ...compatible, baseUrl: "models" }, says: "expected an http or https URL" },
     { name: "another scheme", runtime: { ...compatible, baseUrl: "file:///etc/passwd" }, says: "http or https" },
+    { name: "another API", runtime: { ...openai, api: key }, says: "runtime.api: found something" },
+    {
+      name: "an API of another provider",
+      runtime: { ...anthropic, api: "chat" },
+      says: "runtime.api: found something",
+    },
     { name: "a temperature too high", runtime: { ...openai, temperature: 3 }, says: "runtime.temperature" },
     { name: "half a token", runtime: { ...openai, maxOutputTokens: 0.5 }, says: "runtime.maxOutputTokens" },
     { name: "a model's setting without a model", runtime: { kind: "none", model: "m" }, says: "runtime.model: found" },
@@ -143,7 +155,14 @@ describe("a mistake is named, and what was written is not repeated:", () => {
 
 describe("the key comes from the variable that is named,", () => {
   const baseUrl = "https://api.openai.com/v1";
-  const config = { kind: "model", provider: "openai", model: "model-1", apiKeyEnv: "MODEL_KEY", baseUrl } as const;
+  const config = {
+    kind: "model",
+    provider: "openai",
+    api: "responses",
+    model: "model-1",
+    apiKeyEnv: "MODEL_KEY",
+    baseUrl,
+  } as const;
 
   for (const { name, env, says } of [
     { name: "and when it is not set nothing starts", env: {}, says: "the variable MODEL_KEY is not set" },

@@ -3,10 +3,9 @@ import { EnvironmentNameSchema, isLoopback } from "../../../base/index.ts";
 
 const BaseUrlSchema = z.string().refine(isPlainUrl, "expected an http or https URL without user, query or fragment");
 
-const common = {
-  kind: z.literal("model"),
+/** What is said of a model of any provider. */
+const ofEveryModel = {
   model: z.string().min(1),
-  instructions: z.string().min(1).max(32_768).optional(),
   maxOutputTokens: z.int().min(1).optional(),
   temperature: z.number().min(0).max(2).optional(),
 };
@@ -16,31 +15,54 @@ const keepsTheKey = {
   message: "expected https, because the key would cross the network in the clear",
 };
 
+const OpenAiSchema = z
+  .strictObject({
+    ...ofEveryModel,
+    provider: z.literal("openai"),
+    api: z.enum(["responses", "chat"]).default("responses"),
+    baseUrl: BaseUrlSchema.default("https://api.openai.com/v1"),
+    apiKeyEnv: EnvironmentNameSchema,
+  })
+  .refine(isKeySafe, keepsTheKey);
+
+const AnthropicSchema = z
+  .strictObject({
+    ...ofEveryModel,
+    provider: z.literal("anthropic"),
+    baseUrl: BaseUrlSchema.default("https://api.anthropic.com/v1"),
+    apiKeyEnv: EnvironmentNameSchema,
+  })
+  .refine(isKeySafe, keepsTheKey);
+
+const GoogleSchema = z
+  .strictObject({
+    ...ofEveryModel,
+    provider: z.literal("google"),
+    baseUrl: BaseUrlSchema.default("https://generativelanguage.googleapis.com/v1beta"),
+    apiKeyEnv: EnvironmentNameSchema,
+  })
+  .refine(isKeySafe, keepsTheKey);
+
+const CompatibleSchema = z
+  .strictObject({
+    ...ofEveryModel,
+    provider: z.literal("openai-compatible"),
+    baseUrl: BaseUrlSchema,
+    apiKeyEnv: EnvironmentNameSchema.optional(),
+  })
+  .refine(isKeySafe, keepsTheKey);
+
+/** What is said of the runtime besides its model. */
+const ofTheRuntime = {
+  kind: z.literal("model"),
+  instructions: z.string().min(1).max(32_768).optional(),
+};
+
 const ModelConfigSchema = z.discriminatedUnion("provider", [
-  z
-    .strictObject({
-      ...common,
-      provider: z.literal("openai"),
-      baseUrl: BaseUrlSchema.default("https://api.openai.com/v1"),
-      apiKeyEnv: EnvironmentNameSchema,
-    })
-    .refine(isKeySafe, keepsTheKey),
-  z
-    .strictObject({
-      ...common,
-      provider: z.literal("anthropic"),
-      baseUrl: BaseUrlSchema.default("https://api.anthropic.com/v1"),
-      apiKeyEnv: EnvironmentNameSchema,
-    })
-    .refine(isKeySafe, keepsTheKey),
-  z
-    .strictObject({
-      ...common,
-      provider: z.literal("openai-compatible"),
-      baseUrl: BaseUrlSchema,
-      apiKeyEnv: EnvironmentNameSchema.optional(),
-    })
-    .refine(isKeySafe, keepsTheKey),
+  OpenAiSchema.safeExtend(ofTheRuntime),
+  AnthropicSchema.safeExtend(ofTheRuntime),
+  GoogleSchema.safeExtend(ofTheRuntime),
+  CompatibleSchema.safeExtend(ofTheRuntime),
 ]);
 
 export const RuntimeConfigSchema = z.discriminatedUnion("kind", [

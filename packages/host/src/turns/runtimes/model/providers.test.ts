@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { configOf, modelKey, providers, settingsOf } from "../../../../test/model-server.ts";
+import { ConfigError } from "../../../base/index.ts";
+import { openModel } from "./providers.ts";
+
+for (const { provider, install } of [
+  { provider: "openai", install: "npm install @ai-sdk/openai@3" },
+  { provider: "openai-chat", install: "npm install @ai-sdk/openai@3" },
+  { provider: "anthropic", install: "npm install @ai-sdk/anthropic@3" },
+  { provider: "google", install: "npm install @ai-sdk/google@3" },
+  { provider: "openai-compatible", install: "npm install @ai-sdk/openai-compatible@2" },
+] as const) {
+  test(`without the package for ${provider} nothing starts, and it is said which one to install`, async () => {
+    const missing = Object.assign(new Error(`Cannot find package. ${modelKey}`), { code: "ERR_MODULE_NOT_FOUND" });
+    const opening = openModel(configOf(settingsOf(provider, "https://a.b/v1")), modelKey, () =>
+      Promise.reject(missing),
+    );
+    await expect(opening).rejects.toThrow(ConfigError);
+    await expect(opening).rejects.toThrow(`is not installed. Run: ${install}`);
+    await expect(opening).rejects.not.toThrow(modelKey);
+  });
+}
+
+test("another failure of a package is not taken for a missing one", async () => {
+  const broken = new SyntaxError("It broke.");
+  const opening = openModel(configOf(settingsOf("google", "https://a.b/v1")), modelKey, () => Promise.reject(broken));
+  await expect(opening).rejects.toBe(broken);
+});
+
+for (const provider of providers) {
+  test(`a model of ${provider} is an object of the SDK, never a name for a gateway`, async () => {
+    const { model } = await openModel(configOf(settingsOf(provider, "https://a.b/v1")), modelKey);
+    expect(model).toMatchObject({ modelId: "model-1", specificationVersion: "v3" });
+  });
+}

@@ -178,6 +178,23 @@ test("the variable's name is shown in the configuration and by the doctor, the k
   for (const { stdout, stderr } of [shown, set, missing]) expect(stdout + stderr).not.toContain(modelKey);
 });
 
+test("the doctor looks at the key of every fallback", async () => {
+  const folder = makeFolder();
+  const fallback = { ...settingsOf("anthropic", "http://127.0.0.1:1/v1"), apiKeyEnv: "OTHER_KEY" };
+  const runtime = { kind: "model", ...settingsOf("openai", "http://127.0.0.1:1/v1"), fallbacks: [fallback] };
+  writeFileSync(join(folder, "turnpike.config.json"), JSON.stringify({ runtime }));
+  const missing = await runTurnpike({ folder, args: ["doctor", "--port", "0"], env });
+  expect(missing.code).toBe(1);
+  expect(missing.stdout).toContain("ok  runtime: MODEL_KEY is set\n");
+  expect(missing.stdout).toContain("BAD runtime: runtime.fallbacks.0.apiKeyEnv: the variable OTHER_KEY is not set.");
+  const both = { ...env, OTHER_KEY: "sk-other-0123456789" };
+  const set = await runTurnpike({ folder, args: ["doctor", "--port", "0"], env: both });
+  expect(set.stdout).toContain("ok  runtime: OTHER_KEY is set\n");
+  const shown = await runTurnpike({ folder, args: ["serve", "--print-config"], env: both });
+  expect(shown.stdout).toContain('"apiKeyEnv": "OTHER_KEY"');
+  for (const { stdout, stderr } of [set, shown]) expect(stdout + stderr).not.toContain("sk-");
+});
+
 test("the demo without a model stays as it is", async () => {
   const host = await startHostProcess({ folder: makeFolder(), args: demo });
   const { body } = await question(host, "turn-1");

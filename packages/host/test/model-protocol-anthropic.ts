@@ -47,6 +47,8 @@ export const anthropic: Protocol = {
     if (body["stream"] !== true) problems.push("no stream");
     if (!Number.isInteger(body["max_tokens"])) problems.push("no max_tokens");
     if (messages[0]?.role !== "user") problems.push("the first message is not the user's");
+    for (const { id } of messages.flatMap(({ calls = [] }) => calls))
+      if (!/^[a-zA-Z0-9_-]+$/.test(id)) problems.push(`call id ${id}`);
     const sides = messages.map(({ role }) => (role === "assistant" ? "assistant" : "user"));
     if (sides.some((side, place) => side === sides[place + 1])) problems.push("two messages of one side in a row");
     if (messages.some(({ text, calls, results }) => text === "" && !calls && !results)) problems.push("empty content");

@@ -4,14 +4,19 @@ import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 import { deferred } from "../../turnpike/test/deployment.ts";
 import { turnWorldOf, type TurnWorld, type TurnWorldOptions } from "../../turnpike/test/turns.ts";
-import { modelRuntime } from "../src/turns/runtimes/model/model-runtime.ts";
-import { openModel } from "../src/turns/runtimes/model/providers.ts";
+import type { RuntimePlugin } from "../../turnpike/src/runtime/index.ts";
+import type { RetryClock } from "../src/turns/runtimes/model/ask-models.ts";
+import { modelRuntime, type ModelRuntimeOptions } from "../src/turns/runtimes/model/model-runtime.ts";
+import { modelsIn, openModel } from "../src/turns/runtimes/model/providers.ts";
 import { RuntimeConfigSchema, type ModelConfig } from "../src/turns/runtimes/model/runtime-config.ts";
 import type { Speech, Understood } from "./model-protocol.ts";
 import { protocols, type Backend } from "./model-protocols.ts";
 
 /** The key that the server knows; long enough to be found wherever it should not be. */
 export const modelKey = "sk-test-0123456789abcdefghijklmnop";
+
+/** The key of every fallback. */
+export const fallbackKey = "sk-other-abcdefghijklmnop0123456789";
 
 /** A reply in words and calls. */
 type Said = { type: "say" } & Speech;
@@ -27,6 +32,9 @@ export type ModelReply =
 
 /** A reply, or one that is made from the request. */
 export type ScriptedReply = ModelReply | ((request: Understood) => ModelReply);
+
+/** One reply for each request, or the same for all. */
+export type Script = readonly ScriptedReply[] | ScriptedReply;
 
 /** A request as it came. */
 interface ModelRequest extends Understood {
@@ -60,7 +68,7 @@ export function callsTools(...calls: NonNullable<Speech["calls"]>): Said {
 /** Starts a server that speaks a provider's protocol and follows a script, one reply a request. */
 export async function openModelServer(
   backend: Backend,
-  script: readonly ScriptedReply[] | ScriptedReply,
+  script: Script,
   options: { key?: string | undefined } = { key: modelKey },
 ): Promise<ModelServer> {
   const protocol = protocols[backend];
@@ -139,9 +147,11 @@ export async function openModelServer(
 /** Every provider that can be configured, with each of its APIs. */
 export const providers: readonly Backend[] = ["openai", "openai-chat", "anthropic", "google", "openai-compatible"];
 
-/** What a test differs in: the model's settings, and the world around it. */
+/** What a test differs in: the model's settings, the models that stand in for it, and the world around them. */
 export interface ModelWorldOptions {
   config?: Record<string, unknown>;
+  fallbacks?: readonly { backend: Backend; script: Script; config?: Record<string, unknown> }[];
+  clock?: RetryClock;
   world?: TurnWorldOptions;
 }
 
@@ -155,24 +165,45 @@ export function settingsOf(
   return { provider, ...api, model: "model-1", baseUrl, apiKeyEnv: "MODEL_KEY" };
 }
 
-/** A whole configuration of a runtime with a model. */
+/** A whole configuration of a runtime with a model. It is asked once, unless a test says otherwise. */
 export function configOf(settings: Record<string, unknown>): ModelConfig {
-  return RuntimeConfigSchema.parse({ kind: "model", ...settings }) as ModelConfig;
+  return RuntimeConfigSchema.parse({ kind: "model", retries: 0, ...settings }) as ModelConfig;
+}
+
+/** A runtime of this configuration, and of keys as the servers know them. */
+export async function runtimeOf(config: ModelConfig, options?: ModelRuntimeOptions): Promise<RuntimePlugin> {
+  const env = { MODEL_KEY: modelKey, FALLBACK_KEY: fallbackKey };
+  return modelRuntime(config, await Promise.all(modelsIn(config).map((model) => openModel(model, env))), options);
 }
 
 /** A world whose turns are run by a model on a server of its own. */
 export interface ModelWorld extends TurnWorld {
   server: ModelServer;
+  /** The servers of the fallbacks. */
+  others: ModelServer[];
 }
 
 /** Starts a server that follows the script, and a world that thinks with it. */
 export async function modelWorldOf(
   backend: Backend,
-  script: readonly ScriptedReply[] | ScriptedReply,
-  { config, world }: ModelWorldOptions = {},
+  script: Script,
+  { config, world, fallbacks = [], clock }: ModelWorldOptions = {},
 ): Promise<ModelWorld> {
   const server = await openModelServer(backend, script);
-  const settings = configOf({ ...settingsOf(backend, server.url), ...config });
-  const runtime = modelRuntime(settings, await openModel(settings, modelKey));
-  return { ...turnWorldOf(runtime, world), server };
+  const others = await Promise.all(
+    fallbacks.map((other) => openModelServer(other.backend, other.script, { key: fallbackKey })),
+  );
+  const standIns = fallbacks.map((other, place) => ({
+    ...settingsOf(other.backend, others[place]?.url ?? ""),
+    apiKeyEnv: "FALLBACK_KEY",
+    retries: 0,
+    ...other.config,
+  }));
+  const settings = configOf({
+    ...settingsOf(backend, server.url),
+    ...(standIns.length > 0 && { fallbacks: standIns }),
+    ...config,
+  });
+  const runtime = await runtimeOf(settings, clock && { clock });
+  return { ...turnWorldOf(runtime, world), server, others };
 }

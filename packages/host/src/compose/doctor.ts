@@ -13,7 +13,7 @@ import { checkServers } from "./doctor-mcp.ts";
 import { bad, good, type Finding } from "./finding.ts";
 import { type PinnedHashes, readAllHashes } from "../mcp-servers/index.ts";
 import { openWebhooks } from "../notify/index.ts";
-import { type ModelConfig, readApiKey } from "../turns/index.ts";
+import { type ModelConfig, modelsIn, openModel } from "../turns/index.ts";
 
 /** How long to wait for a running host to answer. */
 const healthMs = 2_000;
@@ -36,7 +36,7 @@ export async function examine(options: Parameters<typeof loadConfig>[0]): Promis
     ...(config.tls === undefined ? [] : [config.tls.certFile, config.tls.keyFile].map(checkTlsFile)),
     ...(await checkServers(config.mcp ?? { servers: {} }, { env: options.env, pins })),
     ...checkWebhooks(config, options.env),
-    ...(config.runtime.kind === "model" ? [checkModel(config.runtime, options.env)] : []),
+    ...(config.runtime.kind === "model" ? await checkModels(config.runtime, options.env) : []),
   ];
 }
 
@@ -142,14 +142,18 @@ function checkWebhooks({ notify }: Config, env: NodeJS.ProcessEnv): Finding[] {
   }
 }
 
-/** Checks that the key is set. It is not tried, because that would cost money. */
-function checkModel(config: ModelConfig, env: NodeJS.ProcessEnv): Finding {
-  try {
-    const key = readApiKey(config, env);
-    return good("runtime", key === undefined ? "uses a model without a key" : `${config.apiKeyEnv} is set`);
-  } catch (error) {
-    return bad("runtime", messageOf(error));
-  }
+/** Checks the key and the package of each model. No key is tried, because that would cost money. */
+function checkModels(config: ModelConfig, env: NodeJS.ProcessEnv): Promise<Finding[]> {
+  const checks = modelsIn(config).map(async (model) => {
+    const { apiKeyEnv } = model.settings;
+    try {
+      await openModel(model, env);
+      return good("runtime", apiKeyEnv === undefined ? "uses a model without a key" : `${apiKeyEnv} is set`);
+    } catch (error) {
+      return bad("runtime", messageOf(error));
+    }
+  });
+  return Promise.all(checks);
 }
 
 function messageOf(error: unknown): string {

@@ -1,8 +1,7 @@
 import type { RuntimePlugin } from "turnpike/runtime";
-import { ConfigError } from "../../base/index.ts";
 import { demoRuntime } from "./scripted.ts";
-import { openModel } from "./model/providers.ts";
-import type { ModelConfig, RuntimeConfig } from "./model/runtime-config.ts";
+import { modelsIn, openModel } from "./model/providers.ts";
+import type { RuntimeConfig } from "./model/runtime-config.ts";
 
 /** For a host without a runtime: turns are admitted and recorded, and fail with a message that says what is missing. */
 const noRuntime: RuntimePlugin = {
@@ -30,25 +29,13 @@ export async function openRuntimes(config: RuntimeConfig, env: NodeJS.ProcessEnv
     case "scripted":
       return { runtime: demoRuntime };
     case "model": {
-      const apiKey = readApiKey(config, env);
+      const models = await Promise.all(modelsIn(config).map((model) => openModel(model, env)));
       // It is loaded only when it is used, because loading takes time.
       const { modelRuntime } = await import("./model/model-runtime.ts");
-      const model = await openModel(config, apiKey);
       return {
-        runtime: modelRuntime(config, model),
-        runtimeOfVerifiedSenders: modelRuntime(config, model, true),
+        runtime: modelRuntime(config, models),
+        runtimeOfVerifiedSenders: modelRuntime(config, models, { isSenderVerified: true }),
       };
     }
   }
-}
-
-/** The key in the variable that the configuration names; undefined when it names none. */
-export function readApiKey({ apiKeyEnv }: ModelConfig, env: NodeJS.ProcessEnv): string | undefined {
-  if (apiKeyEnv === undefined) return undefined;
-  const key = env[apiKeyEnv];
-  if (key === undefined || key === "") {
-    throw new ConfigError(`runtime.apiKeyEnv: the variable ${apiKeyEnv} is not set. Put the key of the model there.`);
-  }
-  if (/^[\x21-\x7e]+$/.test(key)) return key;
-  throw new ConfigError(`runtime.apiKeyEnv: the variable ${apiKeyEnv} holds something that is no key.`);
 }

@@ -1,6 +1,13 @@
-import { APICallError, InvalidResponseDataError, NoOutputGeneratedError, type FinishReason } from "ai";
+import {
+  APICallError,
+  InvalidResponseDataError,
+  NoOutputGeneratedError,
+  UnsupportedFunctionalityError,
+  type FinishReason,
+} from "ai";
 import type { ErrorCode, ErrorObject } from "turnpike/contracts";
 import { errorObject } from "turnpike/kernel";
+import { retryAfterMs } from "./retry-after.ts";
 
 /** How a reply ended. `raw` is the provider's own reason, if it sent one. */
 export interface ReplyEnd {
@@ -10,18 +17,21 @@ export interface ReplyEnd {
   hasCalls: boolean;
 }
 
-/** How a request to a model failed. The message is always ours: a provider's may quote the key or the conversation. */
-export function failureOf(error: unknown, hasBegun: boolean): ErrorObject {
-  if (isInterrupted(error)) return interrupted(hasBegun);
-  if (!APICallError.isInstance(error)) return errorObject(codeOfStreamError(error));
-  const { statusCode: status, isRetryable, responseBody, data } = error;
-  if (status === undefined || status < 300)
-    return errorObject(isRetryable ? "model_unavailable" : "model_response_invalid");
-  // The SDK turns an error at the start of a stream into a 500. A 500 of the server itself may be retried.
-  if (status >= 500 && !isRetryable) return errorObject(codeOfStreamError(parsed(responseBody)));
-  const failure = { ...errorObject(codeOfStatus(status)), details: { status } };
-  // A spent quota has the same status as a rate limit, but waiting does not help.
-  return status === 429 && isQuota(data) ? { ...failure, retryable: false } : failure;
+/** How a request to a model failed, and what may help: the same model later, another model, or nothing. */
+export interface Failure {
+  error: ErrorObject;
+  remedy: "retry" | "fallback" | "none";
+  /** How long the provider wants to be left alone. */
+  retryAfterMs?: number | undefined;
+}
+
+/**
+ * What an error of the SDK means. The message is always ours: a provider's may quote the key or the conversation. Once a
+ * reply has begun nothing helps any more, because what was shown of it cannot be taken back.
+ */
+export function failureOf(error: unknown, hasBegun: boolean): Failure {
+  const failure = APICallError.isInstance(error) ? failureOfCall(error) : failureOfStream(error, hasBegun);
+  return hasBegun ? { error: failure.error, remedy: "none" } : failure;
 }
 
 /** Why a whole reply cannot be used; undefined when it can. */
@@ -37,6 +47,40 @@ const endCodes: Partial<Record<FinishReason, ErrorCode>> = {
   "content-filter": "model_refused",
   error: "model_response_invalid",
 };
+
+function failureOfCall({
+  statusCode: status,
+  isRetryable,
+  responseHeaders,
+  responseBody,
+  data,
+}: APICallError): Failure {
+  if (status === undefined || status < 300)
+    return byRetrying(errorObject(isRetryable ? "model_unavailable" : "model_response_invalid"));
+  const body = parsed(responseBody);
+  // The SDK turns an error at the start of a stream into a 500. A 500 of the server itself may be retried.
+  if (status >= 500 && !isRetryable) return byRetrying(errorObject(codeOfStreamError(body)));
+
+  const error = { ...errorObject(codeOfStatus(status)), details: { status } };
+  // A spent quota has the same status as a rate limit, but waiting does not help.
+  if (status === 429 && isQuota(data)) return { error: { ...error, retryable: false }, remedy: "fallback" };
+  // A model that is not there stays away.
+  if (status === 404) return { error, remedy: "fallback" };
+  const wait = retryAfterMs(responseHeaders, body);
+  return status === 409 ? { error, remedy: "retry", retryAfterMs: wait } : { ...byRetrying(error), retryAfterMs: wait };
+}
+
+function failureOfStream(error: unknown, hasBegun: boolean): Failure {
+  if (UnsupportedFunctionalityError.isInstance(error))
+    return { error: errorObject("model_rejected_request", unsupported), remedy: "none" };
+  return byRetrying(isInterrupted(error) ? interrupted(hasBegun) : errorObject(codeOfStreamError(error)));
+}
+
+const unsupported = "The model's provider does not take something in the request, such as a kind of file.";
+
+function byRetrying(error: ErrorObject): Failure {
+  return { error, remedy: error.retryable === true ? "retry" : "none" };
+}
 
 /** A stream that breaks off means that the provider is unavailable. A stream that never began was not a valid answer. */
 function interrupted(hasBegun: boolean): ErrorObject {
@@ -56,7 +100,8 @@ function codeOfStatus(status: number): ErrorCode {
 /** An error inside a stream is an object of the provider, or something that the SDK could not parse. */
 function codeOfStreamError(error: unknown): ErrorCode {
   if (typeof error !== "object" || error === null || "name" in error) return "model_response_invalid";
-  const kind = "type" in error ? String(error.type) : "";
+  const { type, code } = error as { type?: unknown; code?: unknown };
+  const kind = `${String(type)} ${String(code)}`;
   if (/rate_limit/.test(kind)) return "model_rate_limited";
   return /invalid|authentication|permission|not_found/.test(kind) ? "model_rejected_request" : "model_unavailable";
 }

@@ -9,7 +9,10 @@ const everyMs = 100;
 export interface ModelEvents {
   text(step: number, delta: string): void;
   call(data: { step: number; tool: string }): void;
-  finished(data: { step: number; finishReason: string; usage: JsonObject }): void;
+  retry(data: { step: number; provider: string; model: string; code: string; attempt: number; waitMs: number }): void;
+  /** Another model is asked, because the one before it failed with this code. */
+  fallback(data: { step: number; provider: string; model: string; code: string }): void;
+  finished(data: { step: number; provider: string; model: string; finishReason: string; usage: JsonObject }): void;
   /** Emits the text that is still waiting. */
   flush(): void;
   /** Drops the text that is still waiting. */
@@ -42,6 +45,8 @@ export function openModelEvents({ emit }: Pick<RuntimeHost, "emit">): ModelEvent
       flush();
       emitEvent("model.call", data);
     },
+    retry: (data) => emitEvent("model.retry", data),
+    fallback: (data) => emitEvent("model.fallback", data),
     finished: (data) => emitEvent("model.finished", data),
     flush,
     close() {

@@ -4,6 +4,7 @@ import {
   configOf,
   modelKey,
   openModelServer,
+  runtimeOf,
   says,
   type ModelReply,
   type ScriptedReply,
@@ -13,8 +14,6 @@ import {
 import { dataOf, never, saidOf, toolOf, toolsOf, turnWorldOf } from "../../../../../turnpike/test/turns.ts";
 import { z } from "zod";
 import { defineTool } from "../../../../../turnpike/src/kernel/index.ts";
-import { modelRuntime } from "./model-runtime.ts";
-import { openModel } from "./providers.ts";
 
 /** What a provider could say about us that nobody else is to hear. */
 const quoted = `Incorrect API key provided: ${modelKey}. See provider-body.`;
@@ -344,7 +343,7 @@ test("a quota that is spent does not come back by waiting", async () => {
 test("a provider that is not there is one that may come back", async () => {
   const baseUrl = "http://127.0.0.1:1/v1";
   const config = configOf({ provider: "openai", model: "m", baseUrl, apiKeyEnv: "MODEL_KEY" });
-  const result = await turnWorldOf(modelRuntime(config, await openModel(config, modelKey))).run();
+  const result = await turnWorldOf(await runtimeOf(config)).run();
   expect(result).toMatchObject({ status: "failed", error: { code: "model_unavailable", retryable: true } });
   expect(JSON.stringify(result)).not.toContain("127.0.0.1");
 });

@@ -21,12 +21,41 @@ export function messagesOf(conversation: readonly Entry[]): ModelMessage[] {
   return conversation.map(({ role, text }) => ({ role, content: text }));
 }
 
-/** A reply that called tools, and the outcome of each call. `results` are those of the calls that the gate decided. */
-export function exchangeOf(
-  parts: readonly ReplyPart[],
-  planned: readonly PlannedCall[],
-  results: readonly ToolResult[],
-): ModelMessage[] {
+/** A reply that called tools. `by` names the model; a journal of an earlier release does not say it. */
+export interface Reply {
+  by?: string;
+  parts: ReplyPart[];
+  planned: PlannedCall[];
+}
+
+/** A reply, and the results of those of its calls that the gate decided. */
+export interface Exchange extends Reply {
+  results: readonly ToolResult[];
+}
+
+/** What has happened in a turn so far, for this model. Of another model's replies it gets what every provider understands. */
+export function exchangesFor(model: OpenModel, exchanges: readonly Exchange[]): ModelMessage[] {
+  return exchanges.flatMap((exchange, step) => {
+    const isOwn = exchange.by === undefined || exchange.by === model.name;
+    return messagesOfExchange(isOwn ? exchange : withoutMarks(exchange, step));
+  });
+}
+
+/**
+ * A reply without thoughts, signatures and ids of the provider that sent it: another one refuses them. The ids of the calls
+ * are ours, because not every provider accepts every character in them.
+ */
+function withoutMarks({ parts, planned, results }: Exchange, step: number): Exchange {
+  const texts = parts.flatMap((part) => (part.type === "text" ? [{ type: part.type, text: part.text }] : []));
+  const ids = planned.map(({ made }) => made.toolCallId);
+  const unmarked = planned.map((plan): PlannedCall => {
+    const { toolCallId, toolName, input } = plan.made;
+    return { ...plan, made: { toolCallId: `call_${step + 1}_${ids.indexOf(toolCallId) + 1}`, toolName, input } };
+  });
+  return { parts: texts, planned: unmarked, results };
+}
+
+function messagesOfExchange({ parts, planned, results }: Exchange): ModelMessage[] {
   const decided = new Map(results.toReversed().map((result) => [result.callId, result]));
   const calls: ReplyPart[] = [];
   const answers: ToolResultPart[] = [];

@@ -7,8 +7,7 @@ import {
   type ToolCallPart,
   type ToolSet,
 } from "ai";
-import type { ErrorObject } from "turnpike/contracts";
-import { failureOf, failureOfEnd } from "./model-errors.ts";
+import { failureOf, failureOfEnd, type Failure } from "./model-errors.ts";
 import { optionsFor, type OpenModel } from "./providers.ts";
 
 // The SDK's warnings would go to the console.
@@ -40,7 +39,7 @@ export interface Finish {
 /** The outcome of one request. */
 export type ModelAnswer = { finish?: Finish | undefined } & (
   | { kind: "reply"; text: string; parts: ReplyPart[]; calls: ModelCall[] }
-  | { kind: "failure"; error: ErrorObject }
+  | ({ kind: "failure" } & Failure)
 );
 
 /** Listens to a reply while it arrives. */
@@ -48,6 +47,9 @@ export interface ModelListener {
   text(delta: string): void;
   call(name: string): void;
 }
+
+/** Parts of a stream with which a reply begins. */
+const beginnings: ReadonlySet<string> = new Set(["text-start", "reasoning-start", "tool-input-start", "tool-call"]);
 
 /** Sends exactly one request and reads the whole reply. Rejects only when the turn is over. */
 export async function sendModelRequest(
@@ -76,8 +78,8 @@ export async function sendModelRequest(
     let end: { finish: Finish; raw: string | undefined } | undefined;
     for await (const part of result.fullStream) {
       signal.throwIfAborted();
-      if (part.type === "error") return { kind: "failure", error: failureOf(part.error, hasBegun) };
-      hasBegun ||= part.type === "text-start" || part.type === "reasoning-start" || part.type === "tool-input-start";
+      if (part.type === "error") return { kind: "failure", ...failureOf(part.error, hasBegun) };
+      hasBegun ||= beginnings.has(part.type);
       if (part.type === "text-delta") {
         text += part.text;
         listener.text(part.text);
@@ -96,12 +98,12 @@ export async function sendModelRequest(
     const finish = end?.finish;
     const reason = finish?.reason ?? "other";
     const error = failureOfEnd({ reason, raw: end?.raw, hasBegun, hasCalls: calls.length > 0 });
-    if (error !== undefined) return { kind: "failure", error, finish };
+    if (error !== undefined) return { kind: "failure", error, remedy: "none", finish };
     const { messages: replies } = await result.response;
     return { kind: "reply", text, parts: replies.flatMap(replyPartsIn), calls, finish };
   } catch (error) {
     signal.throwIfAborted();
-    return { kind: "failure", error: failureOf(error, hasBegun) };
+    return { kind: "failure", ...failureOf(error, hasBegun) };
   } finally {
     left.abort();
   }

@@ -6,6 +6,7 @@ import {
   modelWorldOf,
   openModelServer,
   providers,
+  runtimeOf,
   says,
   settingsOf,
 } from "../../../../test/model-server.ts";
@@ -21,13 +22,12 @@ import {
 } from "../../../../../turnpike/test/deployment.ts";
 import { dataOf, saidOf, toolOf, turnWorldOf, typesOf } from "../../../../../turnpike/test/turns.ts";
 import type { JsonValue, TurnEvent } from "../../../../../turnpike/src/contracts/index.ts";
-import { modelRuntime } from "./model-runtime.ts";
-import { openModel } from "./providers.ts";
 
 const message = (payload: JsonValue) => envelopeOf({ sender: alice, receiver: agent, payload });
 
 describe.each(providers)("a turn with a model of %s", (provider) => {
   const isErrorFlagged = provider === "anthropic";
+  const model = `${settingsOf(provider, "").provider}/model-1`;
 
   test("uses two tools, one denied, and says what came of it", async () => {
     const grants = [
@@ -55,6 +55,7 @@ describe.each(providers)("a turn with a model of %s", (provider) => {
         id: "model-1",
         requests: 2,
         finishReasons: ["tool-calls", "stop"],
+        answeredBy: [model, model],
         usage: { inputTokens: 20, outputTokens: 10, totalTokens: 30 },
       },
       state: {
@@ -201,7 +202,13 @@ describe.each(providers)("a turn with a model of %s", (provider) => {
       { type: "model.text", data: { step: 0, text: " Then." } },
       {
         type: "model.finished",
-        data: { step: 0, finishReason: "stop", usage: { inputTokens: 10, outputTokens: 5, totalTokens: 15 } },
+        data: {
+          step: 0,
+          provider: settingsOf(provider, "").provider,
+          model: "model-1",
+          finishReason: "stop",
+          usage: { inputTokens: 10, outputTokens: 5, totalTokens: 15 },
+        },
       },
     ]);
   });
@@ -287,7 +294,7 @@ describe.each(providers)("a turn with a model of %s", (provider) => {
 test("a server of one's own needs no key, and gets none", async () => {
   const server = await openModelServer("openai-compatible", [says("Hello.")], {});
   const config = configOf({ provider: "openai-compatible", model: "local", baseUrl: server.url });
-  const result = await turnWorldOf(modelRuntime(config, await openModel(config, undefined))).run();
+  const result = await turnWorldOf(await runtimeOf(config)).run();
   expect(result).toMatchObject({ status: "succeeded", output: "Hello." });
   expect(server.requests[0]?.headers).not.toHaveProperty("authorization");
   expect(JSON.stringify(server.requests)).not.toContain(modelKey);

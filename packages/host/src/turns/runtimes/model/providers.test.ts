@@ -1,7 +1,14 @@
 import { expect, test } from "vitest";
 import { configOf, modelKey, providers, settingsOf } from "../../../../test/model-server.ts";
 import { ConfigError } from "../../../base/index.ts";
-import { openModel } from "./providers.ts";
+import type { Backend } from "../../../../test/model-protocols.ts";
+import { openModel, type ConfiguredModel } from "./providers.ts";
+
+const env = { MODEL_KEY: modelKey };
+
+function placed(backend: Backend): ConfiguredModel {
+  return { place: "runtime.fallbacks.1", settings: configOf(settingsOf(backend, "https://a.b/v1")) };
+}
 
 for (const { provider, install } of [
   { provider: "openai", install: "npm install @ai-sdk/openai@3" },
@@ -12,24 +19,23 @@ for (const { provider, install } of [
 ] as const) {
   test(`without the package for ${provider} nothing starts, and it is said which one to install`, async () => {
     const missing = Object.assign(new Error(`Cannot find package. ${modelKey}`), { code: "ERR_MODULE_NOT_FOUND" });
-    const opening = openModel(configOf(settingsOf(provider, "https://a.b/v1")), modelKey, () =>
-      Promise.reject(missing),
-    );
+    const opening = openModel(placed(provider), env, () => Promise.reject(missing));
     await expect(opening).rejects.toThrow(ConfigError);
     await expect(opening).rejects.toThrow(`is not installed. Run: ${install}`);
+    await expect(opening).rejects.toThrow("runtime.fallbacks.1.provider: ");
     await expect(opening).rejects.not.toThrow(modelKey);
   });
 }
 
 test("another failure of a package is not taken for a missing one", async () => {
   const broken = new SyntaxError("It broke.");
-  const opening = openModel(configOf(settingsOf("google", "https://a.b/v1")), modelKey, () => Promise.reject(broken));
+  const opening = openModel(placed("google"), env, () => Promise.reject(broken));
   await expect(opening).rejects.toBe(broken);
 });
 
 for (const provider of providers) {
   test(`a model of ${provider} is an object of the SDK, never a name for a gateway`, async () => {
-    const { model } = await openModel(configOf(settingsOf(provider, "https://a.b/v1")), modelKey);
+    const { model } = await openModel(placed(provider), env);
     expect(model).toMatchObject({ modelId: "model-1", specificationVersion: "v3" });
   });
 }

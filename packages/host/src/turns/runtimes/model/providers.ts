@@ -1,7 +1,7 @@
 import type { LanguageModel, streamText } from "ai";
 import { ConfigError } from "../../../base/index.ts";
 import { createModelFetch } from "./model-fetch.ts";
-import type { ModelConfig } from "./runtime-config.ts";
+import type { ModelConfig, ModelSettings } from "./runtime-config.ts";
 
 /** A model object of the SDK. It is never a bare name, which the SDK would send to a gateway of its makers. */
 type Model = Exclude<LanguageModel, string>;
@@ -11,41 +11,70 @@ export type ProviderOptions = NonNullable<Parameters<typeof streamText>[0]["prov
 
 /** A model that can be asked. */
 export interface OpenModel {
-  settings: ModelConfig;
+  /** `provider/model`: how events, metadata and the journal name it. */
+  name: string;
+  settings: ModelSettings;
   model: Model;
 }
 
 /** The package of each provider, of the release line that fits `ai` 6 and Node 20. */
-const packages: Record<ModelConfig["provider"], string> = {
+const packages: Record<ModelSettings["provider"], string> = {
   openai: "@ai-sdk/openai@3",
   anthropic: "@ai-sdk/anthropic@3",
   google: "@ai-sdk/google@3",
   "openai-compatible": "@ai-sdk/openai-compatible@2",
 };
 
-/** Opens the configured model. Throws `ConfigError` when the package of its provider is not installed. */
+/** A model and its place in the configuration. */
+export interface ConfiguredModel {
+  place: string;
+  settings: ModelSettings;
+}
+
+/** The model and its fallbacks, in the order in which they are asked. */
+export function modelsIn(config: ModelConfig): ConfiguredModel[] {
+  const { fallbacks = [] } = config;
+  return [
+    { place: "runtime", settings: config },
+    ...fallbacks.map((settings, index) => ({ place: `runtime.fallbacks.${index}`, settings })),
+  ];
+}
+
+/** Opens a model. Throws `ConfigError` when its key is not set, or the package of its provider is not installed. */
 export async function openModel(
-  settings: ModelConfig,
-  apiKey: string | undefined,
+  { place, settings }: ConfiguredModel,
+  env: NodeJS.ProcessEnv,
   create: typeof createModel = createModel,
 ): Promise<OpenModel> {
+  const { provider, model: id } = settings;
+  const apiKey = readApiKey(`${place}.apiKeyEnv`, settings.apiKeyEnv, env);
   try {
-    return { settings, model: await create(settings, apiKey) };
+    return { name: `${provider}/${id}`, settings, model: await create(settings, apiKey) };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw error;
-    const { provider } = settings;
     throw new ConfigError(
-      `runtime.provider: the package for ${provider} is not installed. Run: npm install ${packages[provider]}`,
+      `${place}.provider: the package for ${provider} is not installed. Run: npm install ${packages[provider]}`,
       { cause: error },
     );
   }
+}
+
+/** The key in the variable of this name, if there is a name. */
+function readApiKey(place: string, name: string | undefined, env: NodeJS.ProcessEnv): string | undefined {
+  if (name === undefined) return undefined;
+  const key = env[name];
+  if (key === undefined || key === "") {
+    throw new ConfigError(`${place}: the variable ${name} is not set. Put the key of the model there.`);
+  }
+  if (/^[\x21-\x7e]+$/.test(key)) return key;
+  throw new ConfigError(`${place}: the variable ${name} holds something that is no key.`);
 }
 
 /**
  * A model object. Only the package of its provider is loaded. The address is always given, so that no variable of the
  * environment can send the key elsewhere.
  */
-async function createModel(settings: ModelConfig, apiKey: string | undefined): Promise<Model> {
+async function createModel(settings: ModelSettings, apiKey: string | undefined): Promise<Model> {
   const { model, baseUrl: baseURL } = settings;
   const options = { ...(apiKey !== undefined && { apiKey }), baseURL, fetch: createModelFetch(apiKey) };
   switch (settings.provider) {
@@ -74,11 +103,11 @@ async function createModel(settings: ModelConfig, apiKey: string | undefined): P
  * Nothing is kept at OpenAI: every request carries the whole conversation, and its own thoughts come back to it encrypted.
  * The other APIs keep nothing.
  */
-export function optionsFor(settings: ModelConfig): ProviderOptions {
+export function optionsFor(settings: ModelSettings): ProviderOptions {
   return isResponsesApi(settings) ? { openai: { store: false } } : {};
 }
 
 /** The Responses API rewrites a tool's schema to be strict unless it is told not to. */
-export function isResponsesApi(settings: ModelConfig): boolean {
+export function isResponsesApi(settings: ModelSettings): boolean {
   return settings.provider === "openai" && settings.api === "responses";
 }

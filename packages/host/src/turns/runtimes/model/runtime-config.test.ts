@@ -21,6 +21,7 @@ const compatible = {
   model: "model-1",
   baseUrl: "http://models.internal:8000/v1",
 };
+const withoutKind = ({ kind: _kind, ...settings }: { kind: string }): object => settings;
 const key = "sk-hidden-0123456789";
 
 describe("a runtime is taken as it is written:", () => {
@@ -45,6 +46,17 @@ describe("a runtime is taken as it is written:", () => {
       name: "a server with a key, on this machine",
       runtime: { ...openai, baseUrl: "http://127.0.0.1:8080/v1" },
       taken: { baseUrl: "http://127.0.0.1:8080/v1" },
+    },
+    {
+      name: "models that stand in for it",
+      runtime: { ...openai, retries: 0, fallbacks: [anthropic, { ...compatible, retries: 5 }].map(withoutKind) },
+      taken: {
+        retries: 0,
+        fallbacks: [
+          { provider: "anthropic", apiKeyEnv: "MODEL_KEY", baseUrl: "https://api.anthropic.com/v1", retries: 2 },
+          { provider: "openai-compatible", retries: 5 },
+        ],
+      },
     },
     {
       name: "the rest",
@@ -133,6 +145,22 @@ describe("a mistake is named, and what was written is not repeated:", () => {
     },
     { name: "no address at all", runtime: { ...compatible, baseUrl: "models" }, says: "expected an http or https URL" },
     { name: "another scheme", runtime: { ...compatible, baseUrl: "file:///etc/passwd" }, says: "http or https" },
+    {
+      name: "the key of a fallback across the network in the clear",
+      runtime: { ...openai, fallbacks: [{ ...withoutKind(compatible), apiKeyEnv: "MODEL_KEY" }] },
+      says: "runtime.fallbacks.0.baseUrl: found something, expected https",
+    },
+    {
+      name: "the key of a fallback where its variable's name belongs",
+      runtime: { ...openai, fallbacks: [{ ...withoutKind(anthropic), apiKeyEnv: key }] },
+      says: "runtime.fallbacks.0.apiKeyEnv: found something",
+    },
+    {
+      name: "a fallback of a fallback",
+      runtime: { ...openai, fallbacks: [{ ...withoutKind(anthropic), fallbacks: [] }] },
+      says: "runtime.fallbacks.0.fallbacks: there is no such key.",
+    },
+    { name: "too many retries", runtime: { ...openai, retries: 11 }, says: "runtime.retries" },
     { name: "another API", runtime: { ...openai, api: key }, says: "runtime.api: found something" },
     {
       name: "an API of another provider",
@@ -162,6 +190,7 @@ describe("the key comes from the variable that is named,", () => {
     model: "model-1",
     apiKeyEnv: "MODEL_KEY",
     baseUrl,
+    retries: 2,
   } as const;
 
   for (const { name, env, says } of [
@@ -178,6 +207,13 @@ describe("the key comes from the variable that is named,", () => {
     });
   }
 
+  test("and a fallback has a variable of its own", async () => {
+    const fallback = { ...config, provider: "anthropic", apiKeyEnv: "OTHER_KEY" } as const;
+    const { kind: _kind, api: _api, ...settings } = fallback;
+    const opening = openRuntimes({ ...config, fallbacks: [settings] }, { MODEL_KEY: key });
+    await expect(opening).rejects.toThrow("runtime.fallbacks.0.apiKeyEnv: the variable OTHER_KEY is not set.");
+  });
+
   test("and is nowhere in what the runtime shows of itself", async () => {
     const runtimes = await openRuntimes(config, { MODEL_KEY: key });
     const manifest = { id: "model", version: "1" };
@@ -186,7 +222,7 @@ describe("the key comes from the variable that is named,", () => {
   });
 
   test("and the configuration that may be shown names the variable alone", () => {
-    const flags = Object.fromEntries(Object.entries(config).map(([name, value]) => [`runtime.${name}`, value]));
+    const flags = Object.fromEntries(Object.entries(config).map(([name, value]) => [`runtime.${name}`, String(value)]));
     const shown = withoutSecrets(loadConfig({ file: undefined, env: { MODEL_KEY: key }, flags }));
     expect(shown.runtime).toEqual(config);
     expect(JSON.stringify(shown)).not.toContain("hidden");

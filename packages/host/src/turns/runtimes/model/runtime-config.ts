@@ -3,11 +3,12 @@ import { EnvironmentNameSchema, isLoopback } from "../../../base/index.ts";
 
 const BaseUrlSchema = z.string().refine(isPlainUrl, "expected an http or https URL without user, query or fragment");
 
-/** What is said of a model of any provider. */
+/** What is said of every model, the first one and its fallbacks. */
 const ofEveryModel = {
   model: z.string().min(1),
   maxOutputTokens: z.int().min(1).optional(),
   temperature: z.number().min(0).max(2).optional(),
+  retries: z.int().min(0).max(10).default(2),
 };
 
 const keepsTheKey = {
@@ -52,10 +53,18 @@ const CompatibleSchema = z
   })
   .refine(isKeySafe, keepsTheKey);
 
-/** What is said of the runtime besides its model. */
+const ModelSettingsSchema = z.discriminatedUnion("provider", [
+  OpenAiSchema,
+  AnthropicSchema,
+  GoogleSchema,
+  CompatibleSchema,
+]);
+
+/** What is said once, for all models of the runtime. */
 const ofTheRuntime = {
   kind: z.literal("model"),
   instructions: z.string().min(1).max(32_768).optional(),
+  fallbacks: z.array(ModelSettingsSchema).max(8).optional(),
 };
 
 const ModelConfigSchema = z.discriminatedUnion("provider", [
@@ -74,8 +83,11 @@ export const RuntimeConfigSchema = z.discriminatedUnion("kind", [
 /** The runtime of the host's turns. */
 export type RuntimeConfig = z.infer<typeof RuntimeConfigSchema>;
 
-/** A model and its provider. */
+/** A runtime with a model, and the models that stand in for it. */
 export type ModelConfig = z.infer<typeof ModelConfigSchema>;
+
+/** One model and its provider. */
+export type ModelSettings = z.infer<typeof ModelSettingsSchema>;
 
 function isPlainUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;

@@ -1,0 +1,121 @@
+import type { JsonObject, JsonValue, ToolResult } from "turnpike/contracts";
+import { errorObject } from "turnpike/kernel";
+import {
+  escalationToolName,
+  type DriverDecision,
+  type RuntimeHost,
+  type RuntimeTurn,
+  type TurnSession,
+} from "turnpike/runtime";
+import type { RetryClock } from "./ask-models.ts";
+import { stateAfter, textOf, type Entry } from "./conversation.ts";
+import { instructionsFor } from "./instructions.ts";
+import { planCalls } from "./model-calls.ts";
+import { openModelEvents } from "./model-events.ts";
+import { exchangesFor, messagesOf, type Exchange, type Reply } from "./model-messages.ts";
+import { openModelRequests, type RequestsMemory } from "./model-requests.ts";
+import type { OpenModel } from "./providers.ts";
+import type { ModelConfig } from "./runtime-config.ts";
+import { nameTools } from "./tool-names.ts";
+
+/** After so many denials in a turn no further call reaches the gate. It bounds a model that keeps trying. */
+const maxDenials = 512;
+
+/** How many characters a model may reply in a turn, calls included. All of them are sent back to it with every step. */
+const maxReplyCharacters = 1_000_000;
+
+/** What a session is opened with. */
+export interface SessionOptions {
+  config: ModelConfig;
+  models: readonly OpenModel[];
+  clock: RetryClock;
+  isSenderVerified: boolean;
+  turn: RuntimeTurn;
+  host: Pick<RuntimeHost, "emit">;
+  earlier: readonly Entry[];
+}
+
+/** What a session has to know of a decision to go on behind it. The results of its calls come with the next one. */
+interface Memory extends RequestsMemory {
+  replies: Reply[];
+  replyCharacters: number;
+  state: JsonObject | undefined;
+}
+
+/** Opens the conversation of one turn with its models. */
+export function openModelSession(options: SessionOptions): TurnSession {
+  const { config, turn, earlier, isSenderVerified } = options;
+  const names = nameTools(turn.tools.map(({ name }) => name));
+  const events = openModelEvents(options.host);
+  const instructions = instructionsFor(turn, names, { own: config.instructions, isSenderVerified });
+  const requests = openModelRequests({ ...options, names, instructions, events });
+  const conversation: Entry[] = [...earlier, { role: "user", text: textOf(turn.message.payload) }];
+  const beginning = messagesOf(conversation);
+  const exchanges: Exchange[] = [];
+  /** The replies of this decision: the last one waits for its results. */
+  let replies: Reply[] = [];
+  let denials = 0;
+  let replyCharacters = 0;
+  let state: JsonObject | undefined;
+
+  const learn = (results: readonly ToolResult[]): void => {
+    denials += results.filter(({ status }) => status === "denied").length;
+    const waiting = replies.at(-1);
+    if (waiting !== undefined) exchanges.push({ ...waiting, results });
+  };
+
+  const conclude = (text: string): void => {
+    state = stateAfter(turn.state, [...conversation, { role: "assistant", text }]);
+  };
+
+  const decide = async (signal: AbortSignal): Promise<DriverDecision> => {
+    while (requests.count() < turn.limits.maxSteps) {
+      const answer = await requests.send((model) => [...beginning, ...exchangesFor(model, exchanges)], signal);
+      if (answer.kind === "failure") return { type: "fail", error: answer.error };
+      const { text, parts, calls: made, by } = answer;
+      replyCharacters += text.length + JSON.stringify(made).length;
+      if (replyCharacters > maxReplyCharacters) return { type: "fail", error: errorObject("model_response_invalid") };
+      if (made.length === 0) {
+        conclude(text);
+        return { type: "complete", output: text };
+      }
+      const planned = planCalls(made, { turn, names, step: requests.count() - 1, room: maxDenials - denials });
+      replies.push({ by, parts, planned });
+      const calls = planned.flatMap((plan) => (plan.kind === "planned" ? [plan.call] : []));
+      const escalation = calls.find(({ tool }) => tool === escalationToolName);
+      if (escalation !== undefined) conclude(text || String(escalation.arguments["reason"]));
+      if (calls.length > 0) return { type: "tools", calls };
+      // No call can reach the gate. The model is told why, and has used a step.
+      learn([]);
+    }
+    return { type: "fail", error: errorObject("step_limit_exceeded") };
+  };
+
+  return {
+    next(input, signal) {
+      if (input.type === "tool_results") learn(input.results);
+      replies = [];
+      return decide(signal);
+    },
+    memory() {
+      const memory: Memory = { ...requests.memory(), replies, replyCharacters, state };
+      return JSON.parse(JSON.stringify(memory)) as JsonValue;
+    },
+    recall(input, memory) {
+      const kept = memory as unknown as Memory;
+      if (input.type === "tool_results") learn(input.results);
+      replies = kept.replies;
+      for (const reply of replies.slice(0, -1)) exchanges.push({ ...reply, results: [] });
+      ({ replyCharacters, state } = kept);
+      requests.recall(kept);
+    },
+    metadata() {
+      const { provider, model: id } = config;
+      return { model: { provider, id, ...requests.metadata() }, ...(state && { state }) };
+    },
+    close() {
+      events.close();
+      return Promise.resolve();
+    },
+  };
+}

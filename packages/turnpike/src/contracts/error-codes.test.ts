@@ -35,6 +35,7 @@ const rows = [
   { code: "tool_unavailable", families: ["tool", "turn"] },
   { code: "trace_mismatch", families: ["tool"] },
   { code: "step_limit_exceeded", families: ["tool", "turn"] },
+  { code: "token_limit_exceeded", families: ["turn"] },
   { code: "tool_call_limit_exceeded", families: ["tool"] },
   { code: "duplicate_call_id", families: ["tool"] },
   { code: "invalid_tool_arguments", families: ["tool"] },
@@ -135,7 +136,10 @@ for (const { what, codes } of [
   { what: "failed inside", codes: ["internal_error", "message_delivery_failed", "turn_cancelled"] },
   { what: "ran and answered nonsense", codes: ["invalid_tool_result", "invalid_message_receipt", "output_too_large"] },
   { what: "is a tool's own answer", codes: ["not_found", "version_conflict", "quota_exceeded", "mcp_tool_error"] },
-  { what: "ends a turn that ran", codes: ["step_limit_exceeded", "driver_failed", "escalation_unavailable"] },
+  {
+    what: "ends a turn that ran",
+    codes: ["step_limit_exceeded", "token_limit_exceeded", "driver_failed", "escalation_unavailable"],
+  },
   { what: "is another request's fate", codes: ["replay_pending", "replay_interrupted", "replay_conflict"] },
   { what: "is no code of ours", codes: ["constructor", "credential_of_a_stranger", ""] },
 ]) {

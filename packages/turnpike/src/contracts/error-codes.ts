@@ -191,6 +191,7 @@ export const errorCodes = {
     retry: false,
   },
   step_limit_exceeded: { families: ["tool", "turn"], meaning: "The turn has used up its steps.", retry: false },
+  token_limit_exceeded: { families: ["turn"], meaning: "The turn has used up its tokens.", retry: false },
   turn_interrupted: {
     families: ["turn"],
     meaning: "The process that ran the turn ended, and the turn cannot go on; its calls may have had effects.",

@@ -1,5 +1,6 @@
 import type { JsonObject } from "turnpike/contracts";
 import type { RuntimeHost } from "turnpike/runtime";
+import type { RequestUsage } from "./model-usage.ts";
 
 /** A turn may emit 20,000 events. The model's events stay below that, however long its replies are. */
 const maxEvents = 15_000;
@@ -12,7 +13,7 @@ export interface ModelEvents {
   retry(data: { step: number; provider: string; model: string; code: string; attempt: number; waitMs: number }): void;
   /** Another model is asked, because the one before it failed with this code. */
   fallback(data: { step: number; provider: string; model: string; code: string }): void;
-  finished(data: { step: number; provider: string; model: string; finishReason: string; usage: JsonObject }): void;
+  finished(data: { step: number; provider: string; model: string; finishReason: string } & RequestUsage): void;
   /** Emits the text that is still waiting. */
   flush(): void;
   /** Drops the text that is still waiting. */
@@ -47,7 +48,7 @@ export function openModelEvents({ emit }: Pick<RuntimeHost, "emit">): ModelEvent
     },
     retry: (data) => emitEvent("model.retry", data),
     fallback: (data) => emitEvent("model.fallback", data),
-    finished: (data) => emitEvent("model.finished", data),
+    finished: (data) => emitEvent("model.finished", { ...data }),
     flush,
     close() {
       clearTimeout(waiting?.timer);

@@ -1,5 +1,6 @@
 import type { ModelMessage } from "ai";
 import type { JsonObject } from "turnpike/contracts";
+import { errorObject } from "turnpike/kernel";
 import type { RuntimeTurn } from "turnpike/runtime";
 import { askModels, type RetryClock, type RetryListener } from "./ask-models.ts";
 import type { ModelEvents } from "./model-events.ts";
@@ -9,6 +10,12 @@ import { openModelUsage } from "./model-usage.ts";
 import type { OpenModel } from "./providers.ts";
 import type { ToolNames } from "./tool-names.ts";
 
+/** Providers refuse a limit below this: with less, a request is not worth sending. */
+const minOutputTokens = 16;
+
+/** Every model can reply with so many tokens. */
+const everyModelReplies = 4_096;
+
 /** What all requests of a turn share. */
 export interface RequestsOptions {
   turn: RuntimeTurn;
@@ -17,6 +24,8 @@ export interface RequestsOptions {
   instructions: string;
   events: ModelEvents;
   clock: RetryClock;
+  /** How many tokens the turn may use. */
+  tokenBudget: number | undefined;
 }
 
 /** What of the requests goes on elsewhere. Journals of earlier releases have no `model` and no `elapsedMs`. */
@@ -40,7 +49,7 @@ export interface ModelRequests {
 
 /** Opens the requests of a turn. A model that has answered is asked first for the rest of the turn. */
 export function openModelRequests(options: RequestsOptions): ModelRequests {
-  const { turn, models, names, instructions, events, clock } = options;
+  const { turn, models, names, instructions, events, clock, tokenBudget } = options;
   const usage = openModelUsage();
   const begun = clock.now();
   let remaining = models;
@@ -55,6 +64,8 @@ export function openModelRequests(options: RequestsOptions): ModelRequests {
   return {
     count: () => requests,
     async send(messagesFor, signal) {
+      const left = (tokenBudget ?? Number.POSITIVE_INFINITY) - usage.spent();
+      if (left < minOutputTokens) return overBudget(models[0]);
       const step = requests;
       requests += 1;
       const listener = {
@@ -62,7 +73,12 @@ export function openModelRequests(options: RequestsOptions): ModelRequests {
         call: (name: string) => events.call({ step, tool: names.fromModel(name).slice(0, 256) }),
       };
       const send = (model: OpenModel): Promise<ModelAnswer> => {
-        const request = { model, instructions, tools: toolSet(turn.tools, names, model), settings: limitsOf(model) };
+        const request = {
+          model,
+          instructions,
+          tools: toolSet(turn.tools, names, model),
+          settings: limitsOf(model, left),
+        };
         return sendModelRequest(request, messagesFor(model), listener, signal);
       };
       const deadline = begun + turn.limits.timeoutMs - earlierMs;
@@ -71,8 +87,16 @@ export function openModelRequests(options: RequestsOptions): ModelRequests {
       remaining = remaining.slice(remaining.indexOf(model));
       events.flush();
       const { finish } = answer;
-      if (finish !== undefined)
-        events.finished({ step, ...nameOf(model), finishReason: finish.reason, usage: usage.add(finish, model) });
+      if (finish !== undefined) {
+        const said = answer.kind === "reply" ? [answer.text, answer.calls] : [];
+        const estimate = (): number =>
+          tokenBudget === undefined ? 0 : estimateTokens([instructions, turn.tools, messagesFor(model), said]);
+        const used = usage.add(finish, model, estimate);
+        events.finished({ step, ...nameOf(model), finishReason: finish.reason, ...used });
+      }
+      // A reply that ended at a limit which is there because of the budget ended at the budget.
+      const isCut = answer.kind === "failure" && answer.error.code === "model_output_truncated";
+      if (isCut && limitsOf(model, left).maxOutputTokens === left) return overBudget(model);
       return { ...answer, by: model.name };
     },
     metadata: () => ({ requests, ...usage.total() }),
@@ -94,9 +118,27 @@ function nameOf({ settings: { provider, model } }: OpenModel): { provider: strin
   return { provider, model };
 }
 
-function limitsOf({ settings: { maxOutputTokens, temperature } }: OpenModel): {
-  maxOutputTokens?: number;
-  temperature?: number;
-} {
-  return { ...(maxOutputTokens && { maxOutputTokens }), ...(temperature !== undefined && { temperature }) };
+/**
+ * The settings of a request, of which the output is limited to what is left of the budget. A model without a limit of its
+ * own gets that one only when it is small: a number that is larger than the model can reply is refused.
+ */
+function limitsOf(
+  { settings: { maxOutputTokens = Number.POSITIVE_INFINITY, temperature } }: OpenModel,
+  left: number,
+): { maxOutputTokens?: number; temperature?: number } {
+  const isLimited = Number.isFinite(maxOutputTokens) || left <= everyModelReplies;
+  return {
+    ...(isLimited && { maxOutputTokens: Math.min(maxOutputTokens, left) }),
+    ...(temperature !== undefined && { temperature }),
+  };
+}
+
+function overBudget(model: OpenModel | undefined): ModelAnswer & { by: string } {
+  return { kind: "failure", error: errorObject("token_limit_exceeded"), remedy: "none", by: model?.name ?? "" };
+}
+
+/** Four characters a token, for providers that do not count. Files are not text. */
+function estimateTokens(said: unknown): number {
+  const text = JSON.stringify(said, (key, value: unknown) => (key === "data" ? undefined : value));
+  return Math.ceil(text.length / 4);
 }

@@ -48,7 +48,7 @@ export function openModelSession(options: SessionOptions): TurnSession {
   const names = nameTools(turn.tools.map(({ name }) => name));
   const events = openModelEvents(options.host);
   const instructions = instructionsFor(turn, names, { own: config.instructions, isSenderVerified });
-  const requests = openModelRequests({ ...options, names, instructions, events });
+  const requests = openModelRequests({ ...options, names, instructions, events, tokenBudget: config.tokenBudget });
   const conversation: Entry[] = [...earlier, { role: "user", text: textOf(turn.message.payload) }];
   const beginning = messagesOf(conversation);
   const exchanges: Exchange[] = [];

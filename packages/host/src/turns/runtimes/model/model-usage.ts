@@ -1,41 +1,92 @@
+import type { LanguageModelUsage } from "ai";
 import type { JsonObject } from "turnpike/contracts";
+import { costIn, priceOf, type Costs, type Usage } from "./model-cost.ts";
 import type { Finish } from "./model-request.ts";
 import type { OpenModel } from "./providers.ts";
 
+/** What one request used, and what that cost, if its model has prices. */
+export interface RequestUsage {
+  usage: Usage;
+  cost?: Costs;
+}
+
 /** Counts the tokens that the requests of a turn use. */
 export interface ModelUsage {
-  /** Adds a request, and returns what this request alone used. */
-  add(finish: Finish, model: OpenModel): JsonObject;
+  /** Adds a request, and returns what this request alone used. `estimate` counts when the provider reports nothing. */
+  add(finish: Finish, model: OpenModel, estimate: () => number): RequestUsage;
+  /** How many tokens count against the turn's budget. */
+  spent(): number;
   /** The total so far, for the metadata of the result. */
   total(): JsonObject;
   /** Goes on from an earlier total. */
   restore(total: JsonObject): void;
 }
 
-const counted = ["inputTokens", "outputTokens", "totalTokens"] as const;
+/** The total as it is kept. A journal of an earlier release has less. */
+interface Total {
+  finishReasons: string[];
+  answeredBy?: string[];
+  usage: Usage;
+  cost?: Costs;
+  requestsWithoutCost?: number;
+  estimatedTokens?: number;
+}
 
-/** Opens the count of a turn. Numbers that a provider does not report are left out. */
+/** Opens the count of a turn. */
 export function openModelUsage(): ModelUsage {
-  let finishReasons: string[] = [];
-  let answeredBy: string[] = [];
-  let usage: Record<string, number> = {};
+  let total: Required<Total> = emptyTotal();
+  let isPriced = false;
   return {
-    add({ reason, usage: spent }, { name }) {
-      finishReasons.push(reason);
-      answeredBy.push(name);
-      const known = counted.filter((key) => isCount(spent[key]));
-      for (const key of known) usage[key] = (usage[key] ?? 0) + (spent[key] ?? 0);
-      return Object.fromEntries(known.map((key) => [key, spent[key] ?? 0]));
+    add({ reason, usage: reported }, { name, settings }, estimate) {
+      const usage = usageIn(reported);
+      const price = settings.prices && priceOf(usage, settings.prices);
+      isPriced ||= settings.prices !== undefined;
+      total = {
+        finishReasons: [...total.finishReasons, reason],
+        answeredBy: [...total.answeredBy, name],
+        usage: sumOf(total.usage, usage),
+        cost: price === undefined ? total.cost : costIn(total.cost, price),
+        requestsWithoutCost: total.requestsWithoutCost + (price === undefined ? 1 : 0),
+        estimatedTokens: total.estimatedTokens + (usage.totalTokens === undefined ? estimate() : 0),
+      };
+      return { usage, ...(price && { cost: costIn({}, price) }) };
     },
-    total: () => ({ finishReasons: [...finishReasons], answeredBy: [...answeredBy], usage: { ...usage } }),
-    restore(total) {
-      // A journal of an earlier release does not say which model answered.
-      const kept = total as { finishReasons: string[]; answeredBy?: string[]; usage: typeof usage };
-      finishReasons = [...kept.finishReasons];
-      answeredBy = [...(kept.answeredBy ?? [])];
-      usage = { ...kept.usage };
+    spent: () => (total.usage.totalTokens ?? 0) + total.estimatedTokens,
+    total() {
+      const { cost, requestsWithoutCost, estimatedTokens, ...always } = total;
+      return {
+        ...always,
+        ...(isPriced && { cost }),
+        ...(isPriced && requestsWithoutCost > 0 && { requestsWithoutCost }),
+        ...(estimatedTokens > 0 && { estimatedTokens }),
+      };
+    },
+    restore(kept) {
+      total = { ...emptyTotal(), ...(kept as unknown as Total) };
+      isPriced = "cost" in kept;
     },
   };
+}
+
+function emptyTotal(): Required<Total> {
+  return { finishReasons: [], answeredBy: [], usage: {}, cost: {}, requestsWithoutCost: 0, estimatedTokens: 0 };
+}
+
+function usageIn(reported: LanguageModelUsage): Usage {
+  const { inputTokens, outputTokens, totalTokens, inputTokenDetails, outputTokenDetails } = reported;
+  const always = Object.entries({ inputTokens, outputTokens, totalTokens }).filter(([, count]) => isCount(count));
+  // The SDK says 0 of these two as well when the provider says nothing.
+  const details = Object.entries({
+    cachedInputTokens: inputTokenDetails.cacheReadTokens,
+    reasoningTokens: outputTokenDetails.reasoningTokens,
+  }).filter(([, count]) => isCount(count) && count !== 0);
+  return Object.fromEntries([...always, ...details]) as Usage;
+}
+
+function sumOf(one: Usage, other: Usage): Usage {
+  const sum: Usage = { ...one };
+  for (const [key, count] of Object.entries(other) as [keyof Usage, number][]) sum[key] = (sum[key] ?? 0) + count;
+  return sum;
 }
 
 function isCount(value: number | undefined): boolean {

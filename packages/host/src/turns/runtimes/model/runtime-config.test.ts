@@ -59,6 +59,11 @@ describe("a runtime is taken as it is written:", () => {
       },
     },
     {
+      name: "prices and a budget",
+      runtime: { ...openai, prices: { currency: "USD", input: 0.25, output: 2 }, tokenBudget: 50_000 },
+      taken: { prices: { currency: "USD", input: 0.25, output: 2 }, tokenBudget: 50_000 },
+    },
+    {
       name: "the rest",
       runtime: { ...openai, instructions: "Be brief.", maxOutputTokens: 500, temperature: 0.2 },
       taken: { instructions: "Be brief.", maxOutputTokens: 500, temperature: 0.2 },
@@ -160,6 +165,17 @@ describe("a mistake is named, and what was written is not repeated:", () => {
       runtime: { ...openai, fallbacks: [{ ...withoutKind(anthropic), fallbacks: [] }] },
       says: "runtime.fallbacks.0.fallbacks: there is no such key.",
     },
+    {
+      name: "a price without a currency",
+      runtime: { ...openai, prices: { input: 1, output: 2 } },
+      says: "runtime.prices.currency: found nothing",
+    },
+    {
+      name: "a price below nothing",
+      runtime: { ...openai, prices: { currency: "USD", input: -1, output: 2 } },
+      says: "runtime.prices.input",
+    },
+    { name: "a budget for nothing", runtime: { ...openai, tokenBudget: 10 }, says: "runtime.tokenBudget" },
     { name: "too many retries", runtime: { ...openai, retries: 11 }, says: "runtime.retries" },
     { name: "another API", runtime: { ...openai, api: key }, says: "runtime.api: found something" },
     {

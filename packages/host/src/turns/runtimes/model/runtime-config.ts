@@ -3,12 +3,25 @@ import { EnvironmentNameSchema, isLoopback } from "../../../base/index.ts";
 
 const BaseUrlSchema = z.string().refine(isPlainUrl, "expected an http or https URL without user, query or fragment");
 
+const price = z.number().min(0).max(100_000);
+
+/** What a million tokens cost. Cached input costs as much as other input when it has no price of its own. */
+const PricesSchema = z.strictObject({
+  currency: z.string().regex(/^[A-Z]{3}$/, "expected a currency of three capital letters"),
+  input: price,
+  cachedInput: price.optional(),
+  output: price,
+});
+
+export type Prices = z.infer<typeof PricesSchema>;
+
 /** What is said of every model, the first one and its fallbacks. */
 const ofEveryModel = {
   model: z.string().min(1),
   maxOutputTokens: z.int().min(1).optional(),
   temperature: z.number().min(0).max(2).optional(),
   retries: z.int().min(0).max(10).default(2),
+  prices: PricesSchema.optional(),
 };
 
 const keepsTheKey = {
@@ -65,6 +78,7 @@ const ofTheRuntime = {
   kind: z.literal("model"),
   instructions: z.string().min(1).max(32_768).optional(),
   fallbacks: z.array(ModelSettingsSchema).max(8).optional(),
+  tokenBudget: z.int().min(1_000).optional(),
 };
 
 const ModelConfigSchema = z.discriminatedUnion("provider", [

@@ -21,7 +21,7 @@ export function messagesOf(conversation: readonly Entry[]): ModelMessage[] {
   return conversation.map(({ role, text }) => ({ role, content: text }));
 }
 
-/** A reply that called tools. `by` names the model; a journal of an earlier release does not say it. */
+/** A reply that called tools, or was paused. `by` names the model; a journal of an earlier release does not say it. */
 export interface Reply {
   by?: string;
   parts: ReplyPart[];
@@ -75,9 +75,11 @@ function messagesOfExchange({ parts, planned, results }: Exchange): ModelMessage
     });
     answers.push({ ...about, type: "tool-result", output });
   }
+  const content = [...parts, ...calls];
+  // A reply that was paused has no calls, and may have said nothing yet. Providers refuse empty messages.
   return [
-    { role: "assistant", content: [...parts, ...calls] },
-    { role: "tool", content: answers },
+    ...(content.length > 0 ? [{ role: "assistant" as const, content }] : []),
+    ...(answers.length > 0 ? [{ role: "tool" as const, content: answers }] : []),
   ];
 }
 

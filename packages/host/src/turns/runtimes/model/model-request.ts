@@ -16,6 +16,9 @@ globalThis.AI_SDK_LOG_WARNINGS = false;
 /** How many calls of one reply are used. The model sees which of its calls were answered. */
 const maxCalls = 128;
 
+/** Anthropic ends a long reply with this reason, and goes on when it gets it back. */
+const pauseReason = "pause_turn";
+
 /** A model, and the parts that all requests of a turn share. */
 export interface ModelRequest {
   model: OpenModel;
@@ -38,7 +41,7 @@ export interface Finish {
 
 /** The outcome of one request. */
 export type ModelAnswer = { finish?: Finish | undefined } & (
-  | { kind: "reply"; text: string; parts: ReplyPart[]; calls: ModelCall[] }
+  | { kind: "reply"; text: string; parts: ReplyPart[]; calls: ModelCall[]; isPaused: boolean }
   | ({ kind: "failure" } & Failure)
 );
 
@@ -100,7 +103,8 @@ export async function sendModelRequest(
     const error = failureOfEnd({ reason, raw: end?.raw, hasBegun, hasCalls: calls.length > 0 });
     if (error !== undefined) return { kind: "failure", error, remedy: "none", finish };
     const { messages: replies } = await result.response;
-    return { kind: "reply", text, parts: replies.flatMap(replyPartsIn), calls, finish };
+    const isPaused = end?.raw === pauseReason && calls.length === 0;
+    return { kind: "reply", text, parts: replies.flatMap(replyPartsIn), calls, isPaused, finish };
   } catch (error) {
     signal.throwIfAborted();
     return { kind: "failure", ...failureOf(error, hasBegun) };

@@ -69,12 +69,22 @@ export function openModelSession(options: SessionOptions): TurnSession {
   };
 
   const decide = async (signal: AbortSignal): Promise<DriverDecision> => {
+    /** What a reply has said that was paused. */
+    let said = "";
     while (requests.count() < turn.limits.maxSteps) {
       const answer = await requests.send((model) => [...beginning, ...exchangesFor(model, exchanges)], signal);
       if (answer.kind === "failure") return { type: "fail", error: answer.error };
-      const { text, parts, calls: made, by } = answer;
-      replyCharacters += text.length + JSON.stringify(made).length;
+      const { parts, calls: made, by } = answer;
+      const text = said + answer.text;
+      replyCharacters += answer.text.length + JSON.stringify(made).length;
       if (replyCharacters > maxReplyCharacters) return { type: "fail", error: errorObject("model_response_invalid") };
+      if (answer.isPaused) {
+        // It goes on where it stopped, once it sees what it has said. That is another step.
+        replies.push({ by, parts, planned: [] });
+        learn([]);
+        said = text;
+        continue;
+      }
       if (made.length === 0) {
         conclude(text);
         return { type: "complete", output: text };
@@ -87,6 +97,7 @@ export function openModelSession(options: SessionOptions): TurnSession {
       if (calls.length > 0) return { type: "tools", calls };
       // No call can reach the gate. The model is told why, and has used a step.
       learn([]);
+      said = "";
     }
     return { type: "fail", error: errorObject("step_limit_exceeded") };
   };

@@ -1,10 +1,11 @@
 import { jsonSchema, tool, type ModelMessage, type ToolResultPart, type ToolSet } from "ai";
-import type { ErrorObject, ToolDescriptor, ToolResult } from "turnpike/contracts";
+import type { ToolDescriptor, ToolResult } from "turnpike/contracts";
 import type { ReplyPart } from "./model-request.ts";
 import type { Entry } from "./conversation.ts";
 import type { PlannedCall } from "./model-calls.ts";
 import { providerName, type ToolNames } from "../../../base/index.ts";
-import { isResponsesApi, type OpenModel } from "./providers.ts";
+import { isResponsesApi, showsImages, type OpenModel } from "./providers.ts";
+import { outputOf, outputOfError } from "./tool-output.ts";
 
 /** The tools of a turn for the SDK: without anything to execute, and with their own schemas. */
 export function toolSet(tools: readonly ToolDescriptor[], names: ToolNames, model: OpenModel): ToolSet {
@@ -37,7 +38,7 @@ export interface Exchange extends Reply {
 export function exchangesFor(model: OpenModel, exchanges: readonly Exchange[]): ModelMessage[] {
   return exchanges.flatMap((exchange, step) => {
     const isOwn = exchange.by === undefined || exchange.by === model.name;
-    return messagesOfExchange(isOwn ? exchange : withoutMarks(exchange, step));
+    return messagesOfExchange(isOwn ? exchange : withoutMarks(exchange, step), showsImages(model.settings));
   });
 }
 
@@ -55,14 +56,14 @@ function withoutMarks({ parts, planned, results }: Exchange, step: number): Exch
   return { parts: texts, planned: unmarked, results };
 }
 
-function messagesOfExchange({ parts, planned, results }: Exchange): ModelMessage[] {
+function messagesOfExchange({ parts, planned, results }: Exchange, isSeeing: boolean): ModelMessage[] {
   const decided = new Map(results.toReversed().map((result) => [result.callId, result]));
   const calls: ReplyPart[] = [];
   const answers: ToolResultPart[] = [];
   const shown = new Set<string>();
   for (const plan of planned) {
     const { toolCallId, toolName, input, providerOptions } = plan.made;
-    const output = plan.kind === "answered" ? outputOfError(plan.error) : outputOf(decided.get(plan.call.id));
+    const output = plan.kind === "answered" ? outputOfError(plan.error) : outputOf(decided.get(plan.call.id), isSeeing);
     // Providers accept an id only once. A second call with the same id was refused, and is not sent to them.
     if (output === undefined || shown.has(toolCallId)) continue;
     shown.add(toolCallId);
@@ -81,17 +82,6 @@ function messagesOfExchange({ parts, planned, results }: Exchange): ModelMessage
     ...(content.length > 0 ? [{ role: "assistant" as const, content }] : []),
     ...(answers.length > 0 ? [{ role: "tool" as const, content: answers }] : []),
   ];
-}
-
-function outputOf(result: ToolResult | undefined): ToolResultPart["output"] | undefined {
-  if (result === undefined) return undefined;
-  if (result.status !== "succeeded") return outputOfError(result.error, result.status);
-  const { output } = result;
-  return typeof output === "string" ? { type: "text", value: output } : { type: "json", value: output };
-}
-
-function outputOfError(error: ErrorObject, status = "failed"): ToolResultPart["output"] {
-  return { type: "error-json", value: { status, error: { ...error } } };
 }
 
 function isObject(value: unknown): value is object {

@@ -8,7 +8,7 @@ import { toolSet } from "./model-messages.ts";
 import { sendModelRequest, type ModelAnswer } from "./model-request.ts";
 import { openModelUsage } from "./model-usage.ts";
 import type { OpenModel } from "./providers.ts";
-import type { ToolNames } from "./tool-names.ts";
+import type { ToolNames } from "../../../base/index.ts";
 
 /** Providers refuse a limit below this: with less, a request is not worth sending. */
 const minOutputTokens = 16;

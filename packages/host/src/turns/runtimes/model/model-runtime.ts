@@ -1,8 +1,10 @@
+import type { ErrorObject } from "turnpike/contracts";
 import { errorObject } from "turnpike/kernel";
 import { standardRuntime, type RuntimePlugin, type TurnSession } from "turnpike/runtime";
 import { systemClock, type RetryClock } from "./ask-models.ts";
 import { readConversation } from "./conversation.ts";
 import { openModelSession } from "./model-session.ts";
+import { readPayload } from "./payload.ts";
 import type { OpenModel } from "./providers.ts";
 import type { ModelConfig } from "./runtime-config.ts";
 
@@ -24,12 +26,16 @@ export function modelRuntime(
     resumes: (version) => version === "1",
     open(turn, host) {
       const earlier = readConversation(turn.state);
-      if (earlier === undefined) return Promise.resolve(refusing);
-      return Promise.resolve(openModelSession({ config, models, clock, isSenderVerified, turn, host, earlier }));
+      if (earlier === undefined) return Promise.resolve(refusing(errorObject("invalid_turn_state")));
+      const payload = readPayload(turn.message.payload);
+      if ("error" in payload) return Promise.resolve(refusing(payload.error));
+      const options = { config, models, clock, isSenderVerified, turn, host, earlier, payload };
+      return Promise.resolve(openModelSession(options));
     },
   });
 }
 
-const refusing: TurnSession = {
-  next: () => Promise.resolve({ type: "fail", error: errorObject("invalid_turn_state") }),
-};
+/** A session that ends its turn without asking a model. */
+function refusing(reason: ErrorObject): TurnSession {
+  return { next: () => Promise.resolve({ type: "fail", error: reason }) };
+}

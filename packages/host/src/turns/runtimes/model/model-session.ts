@@ -8,15 +8,16 @@ import {
   type TurnSession,
 } from "turnpike/runtime";
 import type { RetryClock } from "./ask-models.ts";
-import { stateAfter, textOf, type Entry } from "./conversation.ts";
+import { stateAfter, type Entry } from "./conversation.ts";
 import { instructionsFor } from "./instructions.ts";
 import { planCalls } from "./model-calls.ts";
 import { openModelEvents } from "./model-events.ts";
 import { exchangesFor, messagesOf, type Exchange, type Reply } from "./model-messages.ts";
 import { openModelRequests, type RequestsMemory } from "./model-requests.ts";
+import type { ReadPayload } from "./payload.ts";
 import type { OpenModel } from "./providers.ts";
 import type { ModelConfig } from "./runtime-config.ts";
-import { nameTools } from "./tool-names.ts";
+import { nameTools } from "../../../base/index.ts";
 
 /** After so many denials in a turn no further call reaches the gate. It bounds a model that keeps trying. */
 const maxDenials = 512;
@@ -33,6 +34,7 @@ export interface SessionOptions {
   turn: RuntimeTurn;
   host: Pick<RuntimeHost, "emit">;
   earlier: readonly Entry[];
+  payload: ReadPayload;
 }
 
 /** What a session has to know of a decision to go on behind it. The results of its calls come with the next one. */
@@ -44,13 +46,13 @@ interface Memory extends RequestsMemory {
 
 /** Opens the conversation of one turn with its models. */
 export function openModelSession(options: SessionOptions): TurnSession {
-  const { config, turn, earlier, isSenderVerified } = options;
+  const { config, turn, earlier, payload, isSenderVerified } = options;
   const names = nameTools(turn.tools.map(({ name }) => name));
   const events = openModelEvents(options.host);
   const instructions = instructionsFor(turn, names, { own: config.instructions, isSenderVerified });
   const requests = openModelRequests({ ...options, names, instructions, events, tokenBudget: config.tokenBudget });
-  const conversation: Entry[] = [...earlier, { role: "user", text: textOf(turn.message.payload) }];
-  const beginning = messagesOf(conversation);
+  const conversation: Entry[] = [...earlier, { role: "user", text: payload.kept }];
+  const beginning = [...messagesOf(earlier), payload.message];
   const exchanges: Exchange[] = [];
   /** The replies of this decision: the last one waits for its results. */
   let replies: Reply[] = [];

@@ -111,3 +111,8 @@ export function optionsFor(settings: ModelSettings): ProviderOptions {
 export function isResponsesApi(settings: ModelSettings): boolean {
   return settings.provider === "openai" && settings.api === "responses";
 }
+
+/** Whether a result of a tool may contain images. The chat protocol has only text there. */
+export function showsImages(settings: ModelSettings): boolean {
+  return settings.provider === "anthropic" || settings.provider === "google" || isResponsesApi(settings);
+}

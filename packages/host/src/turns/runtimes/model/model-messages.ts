@@ -1,9 +1,10 @@
-import { jsonSchema, tool, type ModelMessage, type ToolResultPart, type ToolSet } from "ai";
+import { jsonSchema, tool, type ModelMessage, type ToolResultPart, type ToolSet, type UserModelMessage } from "ai";
 import type { ToolDescriptor, ToolResult } from "turnpike/contracts";
 import type { ReplyPart } from "./model-request.ts";
 import type { Entry } from "./conversation.ts";
 import type { PlannedCall } from "./model-calls.ts";
 import { providerName, type ToolNames } from "../../../base/index.ts";
+import type { OutputSchema } from "./output-schema.ts";
 import { isResponsesApi, showsImages, type OpenModel } from "./providers.ts";
 import { outputOf, outputOfError } from "./tool-output.ts";
 
@@ -20,6 +21,13 @@ export function toolSet(tools: readonly ToolDescriptor[], names: ToolNames, mode
 /** An earlier conversation as messages. It cannot contain a message of the role `system`. */
 export function messagesOf(conversation: readonly Entry[]): ModelMessage[] {
   return conversation.map(({ role, text }) => ({ role, content: text }));
+}
+
+/** A message that also asks for an output in words. It is the caller's request, so it is not among the instructions. */
+export function withSchema({ role, content }: UserModelMessage, { schema }: OutputSchema): ModelMessage {
+  const text = `When you are done, reply with JSON alone that fits this JSON Schema: ${JSON.stringify(schema)}`;
+  if (typeof content === "string") return { role, content: `${content}\n\n${text}` };
+  return { role, content: [...content, { type: "text", text }] };
 }
 
 /** A reply that called tools, or was paused. `by` names the model; a journal of an earlier release does not say it. */

@@ -4,10 +4,12 @@ import {
   type FinishReason,
   type LanguageModelUsage,
   type ModelMessage,
+  type Output,
   type ToolCallPart,
   type ToolSet,
 } from "ai";
 import { failureOf, failureOfEnd, type Failure } from "./model-errors.ts";
+import type { OutputSchema } from "./output-schema.ts";
 import { optionsFor, type OpenModel } from "./providers.ts";
 
 // The SDK's warnings would go to the console.
@@ -25,6 +27,8 @@ export interface ModelRequest {
   instructions: string;
   tools: ToolSet;
   settings: { maxOutputTokens?: number; temperature?: number };
+  /** What the output has to look like, for a provider that can be told. */
+  schema: OutputSchema | undefined;
 }
 
 /** A call as the model made it. Nothing in it is validated yet. */
@@ -56,7 +60,7 @@ const beginnings: ReadonlySet<string> = new Set(["text-start", "reasoning-start"
 
 /** Sends exactly one request and reads the whole reply. Rejects only when the turn is over. */
 export async function sendModelRequest(
-  { model, instructions, tools, settings }: ModelRequest,
+  { model, instructions, tools, settings, schema }: ModelRequest,
   messages: readonly ModelMessage[],
   listener: ModelListener,
   signal: AbortSignal,
@@ -68,7 +72,8 @@ export async function sendModelRequest(
     const result = streamText({
       ...settings,
       model: model.model,
-      providerOptions: optionsFor(model.settings),
+      providerOptions: optionsFor(model.settings, schema),
+      ...(schema && { output: outputOf(schema) }),
       system: instructions,
       messages: [...messages],
       tools,
@@ -111,6 +116,17 @@ export async function sendModelRequest(
   } finally {
     left.abort();
   }
+}
+
+/** Tells the SDK the schema of the output. The output itself is read and checked when the turn ends. */
+function outputOf({ schema }: OutputSchema): Output.Output<string, never, never> {
+  return {
+    name: "schema",
+    responseFormat: Promise.resolve({ type: "json", schema }),
+    parseCompleteOutput: ({ text }) => Promise.resolve(text),
+    parsePartialOutput: () => Promise.resolve(undefined),
+    createElementStreamTransform: () => undefined,
+  };
 }
 
 function replyPartsIn({ role, content }: ModelMessage): ReplyPart[] {

@@ -7,7 +7,8 @@ import type { ModelEvents } from "./model-events.ts";
 import { toolSet } from "./model-messages.ts";
 import { sendModelRequest, type ModelAnswer } from "./model-request.ts";
 import { openModelUsage } from "./model-usage.ts";
-import type { OpenModel } from "./providers.ts";
+import type { OutputSchema } from "./output-schema.ts";
+import { takesSchema, type OpenModel } from "./providers.ts";
 import type { ToolNames } from "../../../base/index.ts";
 
 /** Providers refuse a limit below this: with less, a request is not worth sending. */
@@ -26,6 +27,7 @@ export interface RequestsOptions {
   clock: RetryClock;
   /** How many tokens the turn may use. */
   tokenBudget: number | undefined;
+  schema: OutputSchema | undefined;
 }
 
 /** What of the requests goes on elsewhere. Journals of earlier releases have no `model` and no `elapsedMs`. */
@@ -49,7 +51,7 @@ export interface ModelRequests {
 
 /** Opens the requests of a turn. A model that has answered is asked first for the rest of the turn. */
 export function openModelRequests(options: RequestsOptions): ModelRequests {
-  const { turn, models, names, instructions, events, clock, tokenBudget } = options;
+  const { turn, models, names, instructions, events, clock, tokenBudget, schema } = options;
   const usage = openModelUsage();
   const begun = clock.now();
   let remaining = models;
@@ -78,6 +80,7 @@ export function openModelRequests(options: RequestsOptions): ModelRequests {
           instructions,
           tools: toolSet(turn.tools, names, model),
           settings: limitsOf(model, left),
+          schema: takesSchema(model.settings, turn.tools.length > 0) ? schema : undefined,
         };
         return sendModelRequest(request, messagesFor(model), listener, signal);
       };

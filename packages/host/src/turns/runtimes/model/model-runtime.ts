@@ -4,6 +4,7 @@ import { standardRuntime, type RuntimePlugin, type TurnSession } from "turnpike/
 import { systemClock, type RetryClock } from "./ask-models.ts";
 import { readConversation } from "./conversation.ts";
 import { openModelSession } from "./model-session.ts";
+import { readOutputSchema } from "./output-schema.ts";
 import { readPayload } from "./payload.ts";
 import type { OpenModel } from "./providers.ts";
 import type { ModelConfig } from "./runtime-config.ts";
@@ -29,7 +30,9 @@ export function modelRuntime(
       if (earlier === undefined) return Promise.resolve(refusing(errorObject("invalid_turn_state")));
       const payload = readPayload(turn.message.payload);
       if ("error" in payload) return Promise.resolve(refusing(payload.error));
-      const options = { config, models, clock, isSenderVerified, turn, host, earlier, payload };
+      const schema = readOutputSchema(turn.metadata);
+      if (schema !== undefined && "error" in schema) return Promise.resolve(refusing(schema.error));
+      const options = { config, models, clock, isSenderVerified, turn, host, earlier, payload, schema };
       return Promise.resolve(openModelSession(options));
     },
   });

@@ -1,3 +1,4 @@
+import type { ModelMessage } from "ai";
 import type { JsonObject, JsonValue, ToolResult } from "turnpike/contracts";
 import { errorObject } from "turnpike/kernel";
 import {
@@ -12,10 +13,11 @@ import { stateAfter, type Entry } from "./conversation.ts";
 import { instructionsFor } from "./instructions.ts";
 import { planCalls } from "./model-calls.ts";
 import { openModelEvents } from "./model-events.ts";
-import { exchangesFor, messagesOf, type Exchange, type Reply } from "./model-messages.ts";
+import { exchangesFor, messagesOf, withSchema, type Exchange, type Reply } from "./model-messages.ts";
 import { openModelRequests, type RequestsMemory } from "./model-requests.ts";
+import type { OutputSchema } from "./output-schema.ts";
 import type { ReadPayload } from "./payload.ts";
-import type { OpenModel } from "./providers.ts";
+import { takesSchema, type OpenModel } from "./providers.ts";
 import type { ModelConfig } from "./runtime-config.ts";
 import { nameTools } from "../../../base/index.ts";
 
@@ -24,6 +26,8 @@ const maxDenials = 512;
 
 /** How many characters a model may reply in a turn, calls included. All of them are sent back to it with every step. */
 const maxReplyCharacters = 1_000_000;
+
+const unfitting = "The model's output does not fit the schema that was asked for.";
 
 /** What a session is opened with. */
 export interface SessionOptions {
@@ -35,6 +39,7 @@ export interface SessionOptions {
   host: Pick<RuntimeHost, "emit">;
   earlier: readonly Entry[];
   payload: ReadPayload;
+  schema: OutputSchema | undefined;
 }
 
 /** What a session has to know of a decision to go on behind it. The results of its calls come with the next one. */
@@ -46,13 +51,16 @@ interface Memory extends RequestsMemory {
 
 /** Opens the conversation of one turn with its models. */
 export function openModelSession(options: SessionOptions): TurnSession {
-  const { config, turn, earlier, payload, isSenderVerified } = options;
+  const { config, turn, earlier, payload, schema, isSenderVerified } = options;
   const names = nameTools(turn.tools.map(({ name }) => name));
   const events = openModelEvents(options.host);
   const instructions = instructionsFor(turn, names, { own: config.instructions, isSenderVerified });
   const requests = openModelRequests({ ...options, names, instructions, events, tokenBudget: config.tokenBudget });
   const conversation: Entry[] = [...earlier, { role: "user", text: payload.kept }];
-  const beginning = [...messagesOf(earlier), payload.message];
+  const beginningFor = ({ settings }: OpenModel): ModelMessage[] => {
+    const isAsked = schema !== undefined && !takesSchema(settings, turn.tools.length > 0);
+    return [...messagesOf(earlier), isAsked ? withSchema(payload.message, schema) : payload.message];
+  };
   const exchanges: Exchange[] = [];
   /** The replies of this decision: the last one waits for its results. */
   let replies: Reply[] = [];
@@ -74,7 +82,10 @@ export function openModelSession(options: SessionOptions): TurnSession {
     /** What a reply has said that was paused. */
     let said = "";
     while (requests.count() < turn.limits.maxSteps) {
-      const answer = await requests.send((model) => [...beginning, ...exchangesFor(model, exchanges)], signal);
+      const answer = await requests.send(
+        (model) => [...beginningFor(model), ...exchangesFor(model, exchanges)],
+        signal,
+      );
       if (answer.kind === "failure") return { type: "fail", error: answer.error };
       const { parts, calls: made, by } = answer;
       const text = said + answer.text;
@@ -88,8 +99,10 @@ export function openModelSession(options: SessionOptions): TurnSession {
         continue;
       }
       if (made.length === 0) {
+        const output = schema === undefined ? text : schema.read(text);
+        if (output === undefined) return { type: "fail", error: errorObject("model_response_invalid", unfitting) };
         conclude(text);
-        return { type: "complete", output: text };
+        return { type: "complete", output };
       }
       const planned = planCalls(made, { turn, names, step: requests.count() - 1, room: maxDenials - denials });
       replies.push({ by, parts, planned });

@@ -1,4 +1,4 @@
-import type { ModelMessage } from "ai";
+import type { UserModelMessage } from "ai";
 import { describeIssues, type ErrorObject, type JsonValue } from "turnpike/contracts";
 import { errorObject } from "turnpike/kernel";
 import { z } from "zod";
@@ -9,7 +9,7 @@ const maxBytes = 8_388_608;
 
 /** What a model is shown of a message's payload, and what of it is kept in the conversation. */
 export interface ReadPayload {
-  message: ModelMessage;
+  message: UserModelMessage;
   kept: string;
 }
 

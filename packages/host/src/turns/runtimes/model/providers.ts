@@ -1,6 +1,7 @@
 import type { LanguageModel, streamText } from "ai";
 import { ConfigError } from "../../../base/index.ts";
 import { createModelFetch } from "./model-fetch.ts";
+import type { OutputSchema } from "./output-schema.ts";
 import type { ModelConfig, ModelSettings } from "./runtime-config.ts";
 
 /** A model object of the SDK. It is never a bare name, which the SDK would send to a gateway of its makers. */
@@ -103,8 +104,10 @@ async function createModel(settings: ModelSettings, apiKey: string | undefined):
  * Nothing is kept at OpenAI: every request carries the whole conversation, and its own thoughts come back to it encrypted.
  * The other APIs keep nothing.
  */
-export function optionsFor(settings: ModelSettings): ProviderOptions {
-  return isResponsesApi(settings) ? { openai: { store: false } } : {};
+export function optionsFor(settings: ModelSettings, schema?: Pick<OutputSchema, "isStrict">): ProviderOptions {
+  if (settings.provider !== "openai") return {};
+  const storage = isResponsesApi(settings) ? { store: false } : {};
+  return { openai: { ...storage, ...(schema && { strictJsonSchema: schema.isStrict }) } };
 }
 
 /** The Responses API rewrites a tool's schema to be strict unless it is told not to. */
@@ -115,4 +118,12 @@ export function isResponsesApi(settings: ModelSettings): boolean {
 /** Whether a result of a tool may contain images. The chat protocol has only text there. */
 export function showsImages(settings: ModelSettings): boolean {
   return settings.provider === "anthropic" || settings.provider === "google" || isResponsesApi(settings);
+}
+
+/**
+ * Whether the provider can be told the schema of the output. Google takes none beside tools, and servers that are only
+ * compatible often none at all: their models are asked in words.
+ */
+export function takesSchema({ provider }: ModelSettings, hasTools: boolean): boolean {
+  return provider === "google" ? !hasTools : provider !== "openai-compatible";
 }

@@ -1,0 +1,139 @@
+import { CfWorkerJsonSchemaValidator } from "@modelcontextprotocol/client/validators/cf-worker";
+import { JsonValueSchema, type ErrorObject, type JsonObject, type JsonValue } from "turnpike/contracts";
+import { errorObject } from "turnpike/kernel";
+
+const maxNodes = 2_000;
+const maxDepth = 64;
+
+/** What a turn's output has to look like. */
+export interface OutputSchema {
+  /** Without references, which not every provider understands. */
+  schema: JsonObject;
+  /** Whether every object in it names all of its keys as required: only then OpenAI can enforce it. */
+  isStrict: boolean;
+  /** The value in a reply; undefined when there is none, or it does not fit. */
+  read(text: string): JsonValue | undefined;
+}
+
+/** Reads the schema in `metadata.output.schema` of a turn's request; undefined when there is none. */
+export function readOutputSchema(metadata: JsonObject = {}): OutputSchema | { error: ErrorObject } | undefined {
+  const asked = objectOf(metadata["output"])?.["schema"];
+  if (asked === undefined) return undefined;
+  try {
+    const schema = schemaOf(asked, useless);
+    const validate = new CfWorkerJsonSchemaValidator({ shortcircuit: true }).getValidator(schemaOf(asked, unchecked));
+    const read = (text: string): JsonValue | undefined => {
+      const value = JsonValueSchema.safeParse(parsed(withoutFence(text)));
+      return value.success && validate(value.data).valid ? value.data : undefined;
+    };
+    return { schema, isStrict: objectsIn(schema).every(isStrictObject), read };
+  } catch (error) {
+    const problem = error instanceof SchemaError ? error.message : "it cannot be read";
+    return { error: errorObject("invalid_request", `metadata.output.schema: ${problem}.`) };
+  }
+}
+
+class SchemaError extends Error {
+  override readonly name = "SchemaError";
+}
+
+/**
+ * Keywords whose check may take time that nobody bounds: an expression on a long text, each element compared with each
+ * other, references that are found at the time of the check.
+ */
+const refused = new Set([
+  "pattern",
+  "patternProperties",
+  "uniqueItems",
+  "dependencies",
+  "$dynamicRef",
+  "$recursiveRef",
+]);
+/** Keywords whose value is a schema, or a list of schemas. */
+const nested = new Set([
+  ...["items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"],
+  ...["additionalProperties", "unevaluatedProperties", "propertyNames"],
+  ...["anyOf", "oneOf", "allOf", "not", "if", "then", "else"],
+]);
+/** Keywords whose value has a schema under each name. */
+const named = new Set(["properties", "dependentSchemas"]);
+/** Keywords that are of no use once references are replaced. */
+const useless: ReadonlySet<string> = new Set(["$defs", "definitions", "$schema", "$id", "$anchor", "$dynamicAnchor"]);
+/** Formats are told to the model and not checked, as JSON Schema has it by default. */
+const unchecked: ReadonlySet<string> = new Set([...useless, "format"]);
+
+/** The schema with its references replaced, and without some keywords. What that makes too large, or never ends, is refused. */
+function schemaOf(root: JsonValue, dropped: ReadonlySet<string>): JsonObject {
+  let nodes = 0;
+  const visit = (node: JsonValue, depth: number): JsonValue => {
+    if (typeof node === "boolean") return node;
+    const schema = objectOf(node);
+    if (schema === undefined) throw new SchemaError("expected a JSON Schema");
+    if ((nodes += 1) > maxNodes || depth > maxDepth)
+      throw new SchemaError(`it has more than ${maxNodes} parts, or refers to itself`);
+    const { $ref: reference, ...own } = schema;
+    if (reference !== undefined) return visit({ ...objectOf(targetOf(reference, root)), ...own }, depth + 1);
+    return Object.fromEntries(
+      Object.entries(own)
+        .filter(([key]) => !dropped.has(key))
+        .map(([key, value]) => [key, visitKeyword(key, value, depth + 1)]),
+    );
+  };
+  const visitKeyword = (key: string, value: JsonValue, depth: number): JsonValue => {
+    if (refused.has(key)) throw new SchemaError(`${key} is not supported, leave it out`);
+    if (nested.has(key)) return Array.isArray(value) ? value.map((each) => visit(each, depth)) : visit(value, depth);
+    if (!named.has(key)) return value;
+    const schemas = Object.entries(objectOf(value) ?? {});
+    return Object.fromEntries(schemas.map(([name, each]) => [name, visit(each, depth)]));
+  };
+  const schema = objectOf(visit(root, 0));
+  if (schema === undefined) throw new SchemaError("expected a JSON Schema");
+  return schema;
+}
+
+/** What a reference within the schema leads to. */
+function targetOf(reference: JsonValue, root: JsonValue): JsonValue {
+  if (typeof reference !== "string" || !reference.startsWith("#/"))
+    throw new SchemaError("a $ref has to point into the schema itself, such as #/$defs/name");
+  let target: JsonValue | undefined = root;
+  for (const step of reference.slice(2).split("/")) {
+    const name = step.replaceAll("~1", "/").replaceAll("~0", "~");
+    const object = objectOf(target);
+    target = object !== undefined && Object.hasOwn(object, name) ? object[name] : undefined;
+  }
+  if (objectOf(target) === undefined) throw new SchemaError("a $ref leads nowhere");
+  return target as JsonValue;
+}
+
+/** All objects in a schema, whichever they are. */
+function objectsIn(value: JsonValue): JsonObject[] {
+  if (Array.isArray(value)) return value.flatMap(objectsIn);
+  const object = objectOf(value);
+  return object === undefined ? [] : [object, ...Object.values(object).flatMap(objectsIn)];
+}
+
+function isStrictObject(schema: JsonObject): boolean {
+  const { type, properties, required, additionalProperties } = schema;
+  if (type !== "object" && properties === undefined) return true;
+  const keys = Object.keys(objectOf(properties) ?? {});
+  return additionalProperties === false && Array.isArray(required) && keys.every((key) => required.includes(key));
+}
+
+/** Models like to put JSON into a fence. */
+function withoutFence(text: string): string {
+  const lines = text.trim().split("\n");
+  const isFenced = lines.length > 2 && /^```(json)?\s*$/.test(lines[0] ?? "") && lines.at(-1) === "```";
+  return isFenced ? lines.slice(1, -1).join("\n") : text;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function objectOf(value: JsonValue | undefined): JsonObject | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
+}

@@ -14,7 +14,10 @@ export interface ReplyEnd {
   reason: FinishReason;
   raw: string | undefined;
   hasBegun: boolean;
+  hasText: boolean;
   hasCalls: boolean;
+  /** The provider's own reason is there because the reply is not complete. */
+  isIncomplete: boolean;
 }
 
 /** How a request to a model failed, and what may help: the same model later, another model, or nothing. */
@@ -35,11 +38,14 @@ export function failureOf(error: unknown, hasBegun: boolean): Failure {
 }
 
 /** Why a whole reply cannot be used; undefined when it can. */
-export function failureOfEnd({ reason, raw, hasBegun, hasCalls }: ReplyEnd): ErrorObject | undefined {
+export function failureOfEnd(end: ReplyEnd): ErrorObject | undefined {
+  const { reason, raw, hasBegun, hasText, hasCalls, isIncomplete } = end;
+  const code = endCodes[reason] ?? (isIncomplete ? "model_output_truncated" : undefined);
+  if (code !== undefined) return errorObject(code);
   if (reason === "other" && raw === undefined) return interrupted(hasBegun);
-  if (reason === "tool-calls" && !hasCalls) return errorObject("model_response_invalid");
-  const code = endCodes[reason];
-  return code && errorObject(code);
+  // A reason that nobody knows is the end of a reply. It does not make a reply of nothing.
+  const isNothing = reason === "other" && !hasText && !hasCalls;
+  return isNothing || (reason === "tool-calls" && !hasCalls) ? errorObject("model_response_invalid") : undefined;
 }
 
 const endCodes: Partial<Record<FinishReason, ErrorCode>> = {

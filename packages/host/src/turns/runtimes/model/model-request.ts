@@ -10,7 +10,7 @@ import {
 } from "ai";
 import { failureOf, failureOfEnd, type Failure } from "./model-errors.ts";
 import type { OutputSchema } from "./output-schema.ts";
-import { optionsFor, type OpenModel } from "./providers.ts";
+import { isResponsesApi, optionsFor, type OpenModel } from "./providers.ts";
 
 // The SDK's warnings would go to the console.
 globalThis.AI_SDK_LOG_WARNINGS = false;
@@ -105,7 +105,9 @@ export async function sendModelRequest(
 
     const finish = end?.finish;
     const reason = finish?.reason ?? "other";
-    const error = failureOfEnd({ reason, raw: end?.raw, hasBegun, hasCalls: calls.length > 0 });
+    const isIncomplete = isResponsesApi(model.settings) && end?.raw !== undefined;
+    const seen = { hasBegun, hasText: text !== "", hasCalls: calls.length > 0 };
+    const error = failureOfEnd({ reason, raw: end?.raw, isIncomplete, ...seen });
     if (error !== undefined) return { kind: "failure", error, remedy: "none", finish };
     const { messages: replies } = await result.response;
     const isPaused = end?.raw === pauseReason && calls.length === 0;

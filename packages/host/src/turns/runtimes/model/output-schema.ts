@@ -50,11 +50,12 @@ const refused = new Set([
   "$recursiveRef",
 ]);
 /** Keywords whose value is a schema, or a list of schemas. */
-const nested = new Set([
-  ...["items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"],
-  ...["additionalProperties", "unevaluatedProperties", "propertyNames"],
-  ...["anyOf", "oneOf", "allOf", "not", "if", "then", "else"],
-]);
+const nested = new Set(
+  (
+    "items prefixItems additionalItems unevaluatedItems contains additionalProperties unevaluatedProperties " +
+    "propertyNames anyOf oneOf allOf not if then else"
+  ).split(" "),
+);
 /** Keywords whose value has a schema under each name. */
 const named = new Set(["properties", "dependentSchemas"]);
 /** Keywords that are of no use once references are replaced. */

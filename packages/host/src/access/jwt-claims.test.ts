@@ -112,6 +112,31 @@ describe("claims become a credential", () => {
         senders: [],
       },
     })),
+    ...[true, "true", 1, undefined].map((pep) => ({
+      name: `a token whose claim says ${JSON.stringify(pep)} may ${pep === true ? "" : "not "}ask about others`,
+      mapping: { ...plain, evaluates: "pep" },
+      claims: { pep, evaluates: true },
+      access: {
+        namespaceId: "tenant-1",
+        actor: alice,
+        owner: alice,
+        authority: alice,
+        purposes: ["support", "billing"],
+        ...(pep === true && { evaluates: true }),
+      },
+    })),
+    {
+      name: "no claim lets a token ask about others unless one is configured",
+      mapping: plain,
+      claims: { evaluates: true },
+      access: {
+        namespaceId: "tenant-1",
+        actor: alice,
+        owner: alice,
+        authority: alice,
+        purposes: ["support", "billing"],
+      },
+    },
     {
       name: "no claim makes an operator",
       mapping: plain,

@@ -34,6 +34,7 @@ export const JwtConfigSchema = z.strictObject({
       authority: z.string().optional(),
       purposes: z.string().default("scope"),
       senders: z.string().optional(),
+      evaluates: z.string().optional().describe("claim that is true where a token may ask about others"),
       kind: z
         .enum(["human", "agent", "group", "service"])
         .optional()

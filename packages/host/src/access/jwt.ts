@@ -155,9 +155,11 @@ function credentialOf(payload: JWTPayload, { claims }: JwtConfig): Credential | 
   // Where the claim for senders is configured, a token without it may name no sender.
   const senders =
     claims.senders === undefined ? undefined : wordsOf(payload[claims.senders]).flatMap((id) => named(id) ?? []);
+  const evaluates = claims.evaluates !== undefined && payload[claims.evaluates] === true;
   if (typeof sub !== "string" || sub === "") return undefined;
   if (!tenant.success || actor === undefined || owner === undefined || purposes.length === 0) return undefined;
-  const access = { actor, owner, purposes, ...(authority && { authority }), ...(senders && { senders }) };
+  const more = { ...(authority && { authority }), ...(senders && { senders }), ...(evaluates && { evaluates }) };
+  const access = { actor, owner, purposes, ...more };
   return { id: `jwt:${iss}:${sub}`, namespaceId: tenant.data, access };
 }
 

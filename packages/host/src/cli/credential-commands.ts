@@ -21,6 +21,7 @@ interface CreateFlags extends OperatorFlags {
   authority?: string;
   purpose?: string[];
   sender?: string[];
+  evaluates?: boolean;
   expires?: string;
 }
 
@@ -43,13 +44,16 @@ export function addCredentialCommands(program: Command, show: Show): void {
     .option("--authority <kind:id>", "whose grants are exercised; the owner unless given")
     .requiredOption("--purpose <purposes...>", "what it may be used for; the first is the default")
     .option("--sender <kind:id...>", "whose messages it may start turns with; anybody's unless given")
+    .option("--evaluates", "whether it may ask, through AuthZEN, what others in its tenant may do")
     .option("--expires <span or time>", "when it ends, such as 30d")
     .action(async (flags: CreateFlags) => {
       const actor = readPrincipal("--actor", flags.actor ?? "");
       const owner = flags.owner === undefined ? actor : readPrincipal("--owner", flags.owner);
       const authority = flags.authority === undefined ? owner : readPrincipal("--authority", flags.authority);
       const senders = flags.sender?.map((sender) => readPrincipal("--sender", sender));
-      const access = { actor, owner, authority, purposes: flags.purpose, ...(senders && { senders }) };
+      const { purpose: purposes, evaluates } = flags;
+      const more = { ...(senders && { senders }), ...(evaluates === true && { evaluates }) };
+      const access = { actor, owner, authority, purposes, ...more };
       await make(show, flags, { namespaceId: flags.tenant, access });
     });
   asOperator(
@@ -134,11 +138,15 @@ function credentialTable(credentials: readonly CredentialRecord[], cursor: strin
     namespaceId,
     principalText(access.actor),
     principalText(access.owner),
-    access.admin === true ? operatorText(access) : access.purposes.join(","),
+    access.admin === true ? operatorText(access) : purposesText(access),
     access.senders?.map(principalText).join(",") ?? "anybody",
     revokedAt === undefined ? (expiresAt === undefined ? "good" : `until ${expiresAt}`) : `revoked ${revokedAt}`,
   ]);
   return withMore(renderTable(["ID", "TENANT", "ACTOR", "OWNER", "PURPOSES", "SENDERS", "STATE"], rows), cursor);
+}
+
+function purposesText({ purposes, evaluates }: CredentialAccess): string {
+  return `${purposes.join(",")}${evaluates === true ? " (evaluates)" : ""}`;
 }
 
 function operatorText({ role = "admin", tenant }: CredentialAccess): string {

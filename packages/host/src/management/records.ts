@@ -24,6 +24,9 @@ export const CredentialAccessSchema = z
     authority: PrincipalRefSchema.optional(),
     purposes: z.array(PurposeSchema).min(1).max(64),
     senders: z.array(PrincipalRefSchema).min(1).max(256).optional(),
+    evaluates: z.boolean().optional().meta({
+      description: "whether it may ask, through AuthZEN, about every subject of its tenant",
+    }),
     admin: z.boolean().optional().meta({ description: "whether it is an operator's" }),
     role: OperatorRoleSchema.optional().meta({ description: "of an operator: what they may do; admin unless given" }),
     tenant: IdentifierSchema.optional().meta({
@@ -39,6 +42,11 @@ export const CredentialAccessSchema = z
     path: ["tenant"],
     error: "expected only together with `admin`: true",
   })
+  // Operators ask about others by their role, which an attribute beside it would seem to widen.
+  .refine(({ admin, evaluates }) => admin !== true || evaluates === undefined, {
+    path: ["evaluates"],
+    error: "expected only without `admin`: true",
+  })
   // Whoever manages this tenant makes operators, which is for admins of all tenants.
   .refine(({ tenant }) => tenant !== operatorsTenant, {
     path: ["tenant"],
@@ -47,7 +55,8 @@ export const CredentialAccessSchema = z
 
 /**
  * What the bearer of a credential may do. The first purpose is the default. `senders` are the principals whose messages may
- * start turns; without it, anybody's may. With `admin` it is an operator's, who has a role in all tenants or in one.
+ * start turns; without it, anybody's may. With `evaluates` it is an enforcement point's, which asks about others. With `admin`
+ * it is an operator's, who has a role in all tenants or in one.
  */
 export type CredentialAccess = z.infer<typeof CredentialAccessSchema>;
 

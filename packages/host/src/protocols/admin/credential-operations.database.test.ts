@@ -47,6 +47,24 @@ describe.each(databaseKinds)("credentials for operators on %s", (kind) => {
     expect((await adminApi.handler(new Request(`http://host${path}`, { headers })))?.status).toBe(403);
   });
 
+  test("one that asks about others says so on the trail, and an operator's has no need of it", async () => {
+    const adminApi = await office();
+    const namespaceId = newTenant();
+    const asking = { ...access, evaluates: true };
+    const { body } = await adminApi.post<Made>(path, { namespaceId, access: asking });
+    expect(await verify(adminApi, body.token)).toMatchObject({ access: asking });
+    const [created] = await changesIn(adminApi, namespaceId);
+    expect(created).toMatchObject({ metadata: { evaluates: true } });
+    const refused = await adminApi.post<Refusal>(path, {
+      namespaceId: "operators",
+      access: { ...operators, evaluates: true },
+    });
+    expect([refused.status, refused.body.error.message]).toEqual([
+      400,
+      "/access/evaluates: expected only without `admin`: true",
+    ]);
+  });
+
   test("the trail of the tenant says for whom, for which purposes and whether it is an operator's", async () => {
     const adminApi = await office();
     const namespaceId = newTenant();

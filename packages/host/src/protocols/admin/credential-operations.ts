@@ -31,11 +31,12 @@ export function credentialOperations({
         throw invalid(`/access/admin: expected true in the tenant ${operatorsTenant}, and only there.`);
       if (!isStorable(namespaceId)) throw invalid("/namespaceId: expected no NUL and no half of a character.");
       const id = freshCredentialId();
-      const { purposes, senders, role = "admin", tenant } = access;
+      const { purposes, senders, evaluates, role = "admin", tenant } = access;
       const metadata = {
         credential: id,
         purposes,
         ...(senders && { senders: senders.map(principalKey) }),
+        ...(evaluates === true && { evaluates }),
         isOperator: access.admin === true,
         ...(access.admin === true && { role, ...(tenant !== undefined && { tenant }) }),
       };

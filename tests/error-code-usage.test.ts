@@ -14,6 +14,9 @@ const notCodes = {
   tool_results: "what a driver is told",
   at_hash: "a claim of ID tokens",
   c_hash: "a claim of ID tokens",
+  execute_all: "a semantic of AuthZEN",
+  deny_on_first_deny: "a semantic of AuthZEN",
+  permit_on_first_permit: "a semantic of AuthZEN",
 };
 
 /** Codes that nothing produces yet. A room that arrives takes its codes away. */

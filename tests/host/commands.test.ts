@@ -100,6 +100,17 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     expect(await prints(create)).toEqual(said("The token, shown this once:", `tp_0000000000000000_${zeros}`));
   });
 
+  test("credential: one that asks about others is listed as such", async () => {
+    const create = words`credential create --tenant records --actor service:gateway --purpose serve`;
+    await prints([...create, ...words`--evaluates`]);
+    expect(await prints(words`credential list --tenant records`)).toEqual(
+      said(
+        "ID                TENANT   ACTOR            OWNER            PURPOSES           SENDERS  STATE",
+        "0000000000000000  records  service:gateway  service:gateway  serve (evaluates)  anybody  good",
+      ),
+    );
+  });
+
   test("credential: one that may name two senders is listed with them", async () => {
     const create = words`credential create --tenant names --actor agent:assistant --purpose support`;
     await prints([...create, ...words`--sender human:alice --sender human:bob`]);

@@ -45,6 +45,25 @@ for (const hours of [-1, 24 * 365]) {
   });
 }
 
+test("requests inside a request are counted, and whoever sent them waits for as long as they would have taken", () => {
+  let now = 0;
+  const limit = createRateLimit({ perSecond: 2, burst: 3, clock: () => now });
+  expect(limit.take("credential-1").isGranted).toBe(true);
+  limit.charge("credential-1", 4);
+  limit.charge("credential-2", 4);
+  const refused = limit.take("credential-1");
+  expect([refused.isGranted, refused.headers["retry-after"], refused.headers["ratelimit"]]).toEqual([
+    false,
+    "2",
+    '"default";r=0;t=2',
+  ]);
+  expect(limit.take("credential-2").isGranted).toBe(true);
+  now = 1499;
+  expect(limit.take("credential-1").isGranted).toBe(false);
+  now = 1500;
+  expect(limit.take("credential-1").isGranted).toBe(true);
+});
+
 test("credentials do not take from each other", () => {
   const limit = createRateLimit({ perSecond: 2, burst: 1, clock: () => 0 });
   expect(limit.take("credential-1").isGranted).toBe(true);

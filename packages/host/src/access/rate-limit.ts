@@ -11,6 +11,8 @@ interface Allowance {
 /** A token bucket for each credential. */
 export interface RateLimit {
   take(credentialId: string): Allowance;
+  /** Counts further requests that came inside one that was granted. Whoever sends many waits for that afterwards. */
+  charge(credentialId: string, requests: number): void;
 }
 
 const maxBuckets = 100_000;
@@ -42,10 +44,14 @@ export function createRateLimit({ perSecond, burst, clock = () => performance.no
       bucket.tokens = left;
       bucket.at = now;
       const wait = Math.max(1, Math.ceil((1 - left) / perSecond));
-      const ratelimit = `"default";r=${Math.floor(left)};t=${wait}`;
+      const ratelimit = `"default";r=${Math.max(0, Math.floor(left))};t=${wait}`;
       const headers: Record<string, string> = { ratelimit, "ratelimit-policy": policy };
       if (!isGranted) headers["retry-after"] = String(wait);
       return { isGranted, headers };
+    },
+    charge(credentialId, requests) {
+      const bucket = buckets.get(credentialId);
+      if (bucket !== undefined) bucket.tokens -= requests;
     },
   };
 }

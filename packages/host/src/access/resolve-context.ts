@@ -21,19 +21,35 @@ export function createContextResolver(ports: AccessPorts): ContextResolver {
   const standing = createStandingContexts();
   return async (headers, record) => {
     const now = ports.clock();
-    const caller = await authenticate(ports, headers);
-    const { credential } = caller;
-    const { id, namespaceId, access } = credential;
-    const traceId = traceIdOf(headers) ?? crypto.randomUUID();
-    record.caller = caller;
-    record.facts = { tenant: namespaceId, traceId, credentialId: id };
-    record.headers["x-trace-id"] = toHeaderValue(traceId);
-    takeAllowance(ports.rateLimit, caller, record);
+    const { credential, traceId } = await admitCaller(ports, headers, record);
+    const { namespaceId, access } = credential;
     if (access.admin === true) throw new ServiceHttpError(403, "permission_denied", operatorRefusal);
     const enabled = await orUnavailable(ports.settings.enabled(namespaceId, access.actor));
     const choice = { purpose: headers.get("x-purpose"), authority: headers.get("x-authority") };
     return contextAt(standing(credential, choice, enabled), now, traceId);
   };
+}
+
+/** The caller of a request, who is within their rate, and the id of its trace. */
+export interface AdmittedCaller {
+  credential: Credential;
+  traceId: string;
+}
+
+/** Admits whoever has a valid credential, operators too, and puts them on the record. Throws 401 or 429. */
+export async function admitCaller(
+  ports: AuthenticationPorts & { rateLimit: RateLimit },
+  headers: RequestHeaders,
+  record: RequestRecord,
+): Promise<AdmittedCaller> {
+  const caller = await authenticate(ports, headers);
+  const { credential } = caller;
+  const traceId = traceIdOf(headers) ?? crypto.randomUUID();
+  record.caller = caller;
+  record.facts = { tenant: credential.namespaceId, traceId, credentialId: credential.id };
+  record.headers["x-trace-id"] = toHeaderValue(traceId);
+  takeAllowance(ports.rateLimit, caller, record);
+  return { credential, traceId };
 }
 
 /** What a request chooses by its headers. */

@@ -12,6 +12,7 @@ import {
   verifySenders,
 } from "../access/index.ts";
 import { adminProtocol } from "../protocols/admin/index.ts";
+import { authzenProtocol } from "../protocols/authzen/index.ts";
 import { auditKeyFile, checkpointFile, type Checkpoints, createCheckpoints, openSigningKey } from "../audit/index.ts";
 import type { Config } from "./config.ts";
 import { type Database, heartbeat, openDatabase } from "../storage/index.ts";
@@ -23,7 +24,7 @@ import { createNotices, createSender, openOutbox, openWebhooks, type Webhook } f
 import { mcpProtocol } from "../protocols/mcp/index.ts";
 import { metricsPage, openPages } from "../protocols/pages/index.ts";
 import { serviceProtocol } from "../protocols/service/index.ts";
-import { createFront, createReadiness, serveProtocol, startServer } from "../front/index.ts";
+import { createFront, createOriginOf, createReadiness, serveProtocol, startServer } from "../front/index.ts";
 import {
   auditRetention,
   createRetention,
@@ -167,14 +168,14 @@ async function wire(
   const api = createPipeline(runs, { ...parts, engine });
   const rateLimit = createRateLimit({ perSecond: config.limits.requestsPerSecond, burst: config.limits.burst });
   const onKeySetError = (error: unknown): void => log.error(errorFacts(error), "key set not read");
-  const resolveContext = createContextResolver({
+  const callers = {
     credentials: stores.credentials,
     jwt: config.jwt && createJwtVerifier(config.jwt, { onKeySetError }),
     isDeleted: stores.tenants.isDeleted,
-    settings: stores.settings,
     rateLimit,
     clock,
-  });
+  };
+  const resolveContext = createContextResolver({ ...callers, settings: stores.settings });
   const key = openSigningKey(auditKeyFile(config));
   const checkpoints = createCheckpoints({
     file: checkpointFile(config),
@@ -224,10 +225,19 @@ async function wire(
     wakeTurns: engine.nudge,
   };
   const pages = openPages({ checkReady: createReadiness(() => heartbeat(database)), log });
+  const authzen = {
+    kernel,
+    access: callers,
+    isLivingTenant: async (tenant: string) =>
+      (await stores.audit.isKnown(tenant)) && !(await stores.tenants.isDeleted(tenant)),
+    originOf: createOriginOf(config),
+    clock,
+  };
   // A further protocol is a room and a line here. The service is the last, because it owns every other path.
   const front = createFront({
     protocols: [
       serveProtocol(adminProtocol(services, operators, [metricsPage(metrics)])),
+      serveProtocol(authzenProtocol(authzen)),
       serveProtocol(
         mcpProtocol({
           api,

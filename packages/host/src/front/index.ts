@@ -1,5 +1,6 @@
 export { createFront } from "./front.ts";
 export { ListenSchema, PublicUrlSchema, TlsSchema, wireLimits } from "./front-settings.ts";
 export { startServer } from "./node-server.ts";
+export { createOriginOf, type OriginOf } from "./origin.ts";
 export { serveProtocol, type IncomingRequest, type Protocol, type ProtocolRoute } from "./protocol.ts";
 export { createReadiness } from "./readiness.ts";

@@ -1,0 +1,1 @@
+export { authzenProtocol } from "./authzen-protocol.ts";

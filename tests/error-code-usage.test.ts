@@ -14,6 +14,8 @@ const notCodes = {
   tool_results: "what a driver is told",
   at_hash: "a claim of ID tokens",
   c_hash: "a claim of ID tokens",
+  execute_tool: "what OpenTelemetry calls a tool call",
+  invoke_agent: "what OpenTelemetry calls a turn",
   execute_all: "a semantic of AuthZEN",
   deny_on_first_deny: "a semantic of AuthZEN",
   permit_on_first_permit: "a semantic of AuthZEN",

@@ -18,7 +18,17 @@ import type { Config } from "./config.ts";
 import { type Database, heartbeat, openDatabase } from "../storage/index.ts";
 import { createHostKernel } from "./kernel.ts";
 import { createTurnEngine, openTurnSlots, type Runtimes, turnLimitsOf } from "../turns/index.ts";
-import { createMetrics, errorFacts, foreignErrorFacts, type Log, type Metrics, queryLog } from "../observe/index.ts";
+import {
+  createMetrics,
+  errorFacts,
+  foreignErrorFacts,
+  type Log,
+  type Metrics,
+  openTracing,
+  queryLog,
+  traceSteps,
+  type Tracing,
+} from "../observe/index.ts";
 import { prepareMcpPool, serversAsOwnUser } from "../mcp-servers/index.ts";
 import { createNotices, createSender, openOutbox, openWebhooks, type Webhook } from "../notify/index.ts";
 import { mcpProtocol } from "../protocols/mcp/index.ts";
@@ -68,9 +78,10 @@ export async function startHost(config: Config, options: HostOptions): Promise<H
   const webhooks = openWebhooks(config.notify, options.env ?? process.env);
   const metrics = createMetrics();
   const openPool = prepareMcpPool(config.mcp, options.log);
+  const tracing = await openTracing({ log: options.log, metrics });
   const database = await openDatabase(config.database, queryLog(metrics));
   try {
-    return await wire(config, options, { database, metrics, openPool, webhooks });
+    return await wire(config, options, { database, metrics, tracing, openPool, webhooks });
   } catch (error) {
     await database.close();
     throw error;
@@ -81,6 +92,7 @@ export async function startHost(config: Config, options: HostOptions): Promise<H
 interface Parts {
   database: Database;
   metrics: Metrics;
+  tracing: Tracing | undefined;
   openPool: ReturnType<typeof prepareMcpPool>;
   webhooks: readonly Webhook[];
 }
@@ -89,7 +101,7 @@ interface Parts {
 async function wire(
   config: Config,
   { log, runtime, runtimeOfVerifiedSenders = runtime, tools = [], isNewOperatorTokenWanted = false }: HostOptions,
-  { database, metrics, openPool, webhooks }: Parts,
+  { database, metrics, tracing, openPool, webhooks }: Parts,
 ): Promise<Host> {
   const { openEscalations, unreadMessages } = config.limits;
   const { expireHours, permitMinutes, refusalMinutes, approvals } = config.escalations;
@@ -126,12 +138,13 @@ async function wire(
     tools,
     providers: pool.providers,
     resources: pool.resources,
+    isTraced: tracing !== undefined,
     limits: config.tools,
   });
   const turnsWith = (plugin: RuntimePlugin): TurnExecutionPort =>
     createTurnExecutor({
       kernel,
-      runtime: plugin,
+      runtime: tracing === undefined ? plugin : traceSteps(plugin),
       journal: stores.turns,
       defaults: config.turns,
       onTurnError: (error, executionId) => log.error({ executionId, ...foreignErrorFacts(error) }, "runtime failed"),
@@ -150,6 +163,7 @@ async function wire(
     turns: stores.turns,
     isHidden: pool.isHidden,
     metrics,
+    tracing,
     log,
     onSlotError,
   };
@@ -252,6 +266,7 @@ async function wire(
     ],
     log,
     metrics,
+    tracing,
   });
   const outbox = openOutbox(database);
   const sender = createSender({
@@ -297,6 +312,7 @@ async function wire(
       await stores.replay.close();
       await checkpoints.close();
       await database.close();
+      await tracing?.close();
     },
   };
 }

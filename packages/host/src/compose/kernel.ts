@@ -16,6 +16,11 @@ import {
   type Log,
   type Metrics,
   portErrorFacts,
+  traceAuditedDecisions,
+  traceDecisions,
+  traceMcpServer,
+  traceResources,
+  traceTool,
 } from "../observe/index.ts";
 import { ClaimTakenError } from "../ledger/index.ts";
 import { messageTools, messageTransport } from "../messages/index.ts";
@@ -30,6 +35,8 @@ export interface HostKernelOptions {
   tools: readonly ToolHandler[];
   providers: readonly ToolProvider[];
   resources: readonly ResourceProvider[];
+  /** Whether what happens is traced. Otherwise nothing stands between the kernel and its ports. */
+  isTraced: boolean;
   /** How long a tool call may take, and how much it may return. */
   limits: Config["tools"];
 }
@@ -40,9 +47,12 @@ export function createHostKernel(options: HostKernelOptions): {
   ownTools: string[];
   toolNamespaces: string[];
 } {
-  const { stores, access, metrics, log, tools, providers, resources, limits } = options;
+  const { stores, access, metrics, log, tools, providers, resources, isTraced, limits } = options;
   const fileServices: FileServices = { files: stores.files, covers: (act, request) => kernel.covers(act, request) };
   const offered = [escalationTool(), ...fileTools(fileServices), ...messageTools(stores.messages), ...tools];
+  const audit = countAuditEvents(stores.audit, metrics);
+  const ledger = countDecisions(stores.decisions, metrics);
+  const allResources = [fileProvider(fileServices), ...resources];
   const kernel: Kernel = createKernel({
     grants: stores.grants,
     usage: stores.usage,
@@ -50,12 +60,12 @@ export function createHostKernel(options: HostKernelOptions): {
     access,
     escalations: stores.escalations,
     permits: stores.permits,
-    audit: countAuditEvents(stores.audit, metrics),
-    ledger: countDecisions(stores.decisions, metrics),
+    audit: isTraced ? traceAuditedDecisions(audit) : audit,
+    ledger: isTraced ? traceDecisions(ledger) : ledger,
     messages: messageTransport(stores.messages),
-    tools: offered,
-    toolProviders: providers,
-    resources: [fileProvider(fileServices), ...resources],
+    tools: isTraced ? offered.map(traceTool) : offered,
+    toolProviders: isTraced ? providers.map(traceMcpServer) : providers,
+    resources: isTraced ? allResources.map(traceResources) : allResources,
     toolTimeoutMs: limits.timeoutMs,
     maxToolOutputBytes: limits.outputBytes,
     onPortError: (error, failure) => log.error({ ...failure, ...portErrorFacts(error, failure) }, "port failed"),

@@ -1,7 +1,7 @@
 import type { ServiceApi } from "turnpike/http";
 import { type HostAccessGuard, limitSenders, recordOf } from "../access/index.ts";
 import { protectFromReplay, type ReplayStore } from "../ledger/index.ts";
-import { errorFacts, type Log, measureTurns, type Metrics } from "../observe/index.ts";
+import { errorFacts, type Log, measureTurns, type Metrics, traceTurns, type Tracing } from "../observe/index.ts";
 import { hideNamespaces } from "../tool-namespaces/index.ts";
 import {
   answerKnownTurns,
@@ -19,6 +19,7 @@ export interface PipelineParts {
   turns: TurnJournalStore;
   isHidden: Parameters<typeof hideNamespaces>[1];
   metrics: Metrics;
+  tracing?: Tracing | undefined;
   log: Log;
   onSlotError(error: unknown): void;
 }
@@ -32,7 +33,7 @@ function within(layers: readonly Layer[], service: ServiceApi): ServiceApi {
 
 /** The service with every layer that this host puts around a run of a turn, the first one and those that go on. */
 export function createRuns(service: ServiceApi, parts: PipelineParts): ServiceApi {
-  const { access, slots, isHidden, metrics, onSlotError } = parts;
+  const { access, slots, isHidden, metrics, tracing, onSlotError } = parts;
   return within(
     [
       (api) =>
@@ -43,6 +44,7 @@ export function createRuns(service: ServiceApi, parts: PipelineParts): ServiceAp
         }),
       access.watchTurns,
       (api) => measureTurns(api, metrics),
+      (api) => (tracing === undefined ? api : traceTurns(api, tracing)),
       (api) => hideNamespaces(api, isHidden),
     ],
     service,

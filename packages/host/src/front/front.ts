@@ -10,7 +10,7 @@ import {
   type Reply,
 } from "turnpike/http";
 import { openRecord, type RequestRecord } from "../access/index.ts";
-import { bugFacts, errorFacts, type Log, type Metrics } from "../observe/index.ts";
+import { bugFacts, errorFacts, type Log, type Metrics, type OpenSpan, runIn, type Tracing } from "../observe/index.ts";
 import { isOutage } from "../storage/index.ts";
 import type { ServedProtocol } from "./protocol.ts";
 import type { WireRequest } from "./wire-request.ts";
@@ -21,6 +21,8 @@ export interface FrontOptions {
   protocols: readonly ServedProtocol[];
   log: Log;
   metrics: Metrics;
+  /** Absent where nothing is traced. */
+  tracing?: Tracing | undefined;
 }
 
 /** Answers a request, whatever happens. */
@@ -29,10 +31,10 @@ export type Front = (request: WireRequest) => Promise<Reply | Response>;
 const unavailable = new ServiceHttpError(503, "authority_unavailable", "The stores cannot be reached right now.");
 
 /** The front of every protocol: request id, path, error envelope, log line and metrics, once for all of them. */
-export function createFront({ protocols, log, metrics }: FrontOptions): Front {
+export function createFront({ protocols, log, metrics, tracing }: FrontOptions): Front {
   const paths = new Set(protocols.flatMap((protocol) => protocol.paths));
   const patterns = [...paths].filter((path) => path.includes("{"));
-  return async (request) => {
+  const serve = async (request: WireRequest, span?: OpenSpan): Promise<Reply | Response> => {
     const started = performance.now();
     const { method, headers, signal } = request;
     const record = openRecord(requestIdOf(headers.get("x-request-id")));
@@ -57,8 +59,32 @@ export function createFront({ protocols, log, metrics }: FrontOptions): Front {
     const { tenant, traceId, credentialId } = record.facts;
     const rounded = Math.round(ms * 1000) / 1000;
     log.info({ requestId, tenant, traceId, credentialId, method, route, status, ms: rounded }, "request");
+    if (span !== undefined) describeRequest(span, { method, route, status, tenant, traceId });
     return answer;
   };
+  if (tracing === undefined) return serve;
+  return (request) => runIn(tracing.begin(requestSpan, request.headers), (span) => serve(request, span));
+}
+
+const requestSpan = { name: "request", kind: "server" as const };
+const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/** What a trace tells of a request: its route and not its path, in which there may be somebody's names. */
+function describeRequest(
+  span: OpenSpan,
+  answered: { method: string; route: string; status: number; tenant: string | undefined; traceId: string | undefined },
+): void {
+  const { route, status, tenant, traceId } = answered;
+  const method = methods.has(answered.method) ? answered.method : "_OTHER";
+  span.rename(route === "other" ? method : `${method} ${route}`);
+  span.set({
+    "http.request.method": method,
+    ...(route !== "other" && { "http.route": route }),
+    "http.response.status_code": status,
+    ...(tenant !== undefined && { "turnpike.tenant": tenant }),
+    ...(traceId !== undefined && { "turnpike.trace_id": traceId }),
+  });
+  if (status >= 500) span.fail();
 }
 
 /** Logs a refusal as a warning and a failure as an error; only a bug is logged with its stack. */

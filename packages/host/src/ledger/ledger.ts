@@ -1,4 +1,5 @@
 import { decideBatch, guessBatch, wantedBy } from "./decide-batch.ts";
+import { inSpan } from "../observe/index.ts";
 import { isOutage, UnansweredCommitError, type Database } from "../storage/index.ts";
 import { createHeadLog, type HeadLog } from "./heads.ts";
 import { postgresTables } from "./postgres-tables.ts";
@@ -31,6 +32,9 @@ interface Committed {
   /** The heads that its rows went on from. */
   before: ReadonlyMap<string, TenantHead>;
 }
+
+/** A span for each call, and not for each batch: it is the part of the call's time that it waited for the disk. */
+const commitSpan = (): { name: string } => ({ name: "commit" });
 
 const maxBatch = 500;
 /** How many tenants' heads are remembered. */
@@ -101,12 +105,13 @@ export function openLedger(database: Database, noticesOf: NoticesOf = () => []):
 
   return {
     heads,
-    submit(submission) {
-      return new Promise((resolve, reject) => {
-        waiting.push({ submission, resolve, reject });
-        writing ??= writeAll();
-      });
-    },
+    submit: (submission) =>
+      inSpan(commitSpan, () => {
+        return new Promise((resolve, reject) => {
+          waiting.push({ submission, resolve, reject });
+          writing ??= writeAll();
+        });
+      }),
     get waiting() {
       return waiting.length;
     },

@@ -4,6 +4,7 @@ import {
   type FetchLike,
   type Transport,
 } from "@modelcontextprotocol/client";
+import { withTrace } from "../observe/index.ts";
 import type { Channel } from "./channel.ts";
 import { createEventReader } from "./event-reader.ts";
 import { isWithinJsonLimits, type JsonLimits } from "./json-limits.ts";
@@ -111,7 +112,7 @@ function createBoundedFetch(limits: ExchangeLimits, send: FetchLike): FetchLike 
     const signals = [leaving.signal, AbortSignal.timeout(limits.timeoutMs), ...(init?.signal ? [init.signal] : [])];
     let isStreaming = false;
     try {
-      const response = await send(url, { ...init, signal: AbortSignal.any(signals) });
+      const response = await send(url, withTrace({ ...init, signal: AbortSignal.any(signals) }));
       const { status, statusText, headers } = response;
       isStreaming = response.ok && id !== undefined && isEventStream(headers) && response.body !== null;
       const body = isStreaming

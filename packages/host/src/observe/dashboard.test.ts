@@ -50,6 +50,7 @@ test("every metric of the host is shown in some panel", () => {
     "turnpike_turns_running",
     "turnpike_store_duration_seconds",
     "turnpike_webhook_messages_total",
+    "turnpike_spans_dropped_total",
     "turnpike_queue_depth",
   ]);
   const hidden = own.filter((metric) => !seriesOf(metric).some((name) => new RegExp(`\\b${name}\\b`).test(inPanels)));

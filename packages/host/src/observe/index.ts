@@ -10,3 +10,15 @@ export {
 export { countAuditEvents, countDecisions, measureTurns } from "./measure.ts";
 export { createMetrics, type Metrics } from "./metrics.ts";
 export { queryLog } from "./query-log.ts";
+export { inSpan, type OpenSpan, runIn, withTrace } from "./spans.ts";
+export {
+  inModelSpan,
+  traceAuditedDecisions,
+  traceDecisions,
+  traceMcpServer,
+  traceResources,
+  traceSteps,
+  traceTool,
+  traceTurns,
+} from "./trace-layers.ts";
+export { openTracing, type Tracing } from "./tracing.ts";

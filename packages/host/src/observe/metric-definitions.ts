@@ -63,6 +63,11 @@ export function registerMetrics(registry: Registry, queues: ReadonlyMap<string, 
     labelNames: ["outcome"],
     registers,
   });
+  const spansDropped = new Counter({
+    name: `${prefix}_spans_dropped_total`,
+    help: "Spans of traces that were not sent, because too many waited or the collector did not take them.",
+    registers,
+  });
   const queueDepth = new Gauge({
     name: `${prefix}_queue_depth`,
     help: "What waits: audit events to be written, heads of trails to be signed, escalations to be answered, messages to be acknowledged, webhooks to be told.",
@@ -85,6 +90,7 @@ export function registerMetrics(registry: Registry, queues: ReadonlyMap<string, 
     turnSeconds: childrenOf((outcome) => turnSeconds.labels(outcome)),
     runningTurns,
     webhookMessages: childrenOf((outcome) => webhookMessages.labels(outcome)),
+    spansDropped,
     storeSeconds: childrenOf((operation, table) => storeSeconds.labels(operation, table)),
   };
 }

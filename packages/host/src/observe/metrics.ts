@@ -18,6 +18,8 @@ export interface Metrics {
   query(operation: string, table: string, seconds: number): void;
   /** Counts messages to webhooks: those sent, attempts that failed, and those dropped. */
   webhookMessages(outcome: "sent" | "failed" | "dropped", count?: number): void;
+  /** Counts spans of traces that were not sent. */
+  spansDropped(count: number): void;
   /** Reads the depth of a queue whenever the metrics are read. */
   watchQueue(queue: string, depth: Depth): void;
 }
@@ -52,6 +54,7 @@ export function createMetrics(): Metrics {
     },
     query: (operation, table, seconds) => registered.storeSeconds(operation, table).observe(seconds),
     webhookMessages: (outcome, count = 1) => registered.webhookMessages(outcome).inc(count),
+    spansDropped: (count) => registered.spansDropped.inc(count),
     watchQueue: (queue, depth) => void queues.set(queue, depth),
   };
 }

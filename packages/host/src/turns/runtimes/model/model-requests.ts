@@ -2,6 +2,7 @@ import type { ModelMessage } from "ai";
 import type { JsonObject } from "turnpike/contracts";
 import { errorObject } from "turnpike/kernel";
 import type { RuntimeTurn } from "turnpike/runtime";
+import { inModelSpan } from "../../../observe/index.ts";
 import { askModels, type RetryClock, type RetryListener } from "./ask-models.ts";
 import type { ModelEvents } from "./model-events.ts";
 import { toolSet } from "./model-messages.ts";
@@ -82,7 +83,7 @@ export function openModelRequests(options: RequestsOptions): ModelRequests {
           settings: limitsOf(model, left),
           schema: takesSchema(model.settings, turn.tools.length > 0) ? schema : undefined,
         };
-        return sendModelRequest(request, messagesFor(model), listener, signal);
+        return inModelSpan(model.settings, () => sendModelRequest(request, messagesFor(model), listener, signal));
       };
       const deadline = begun + turn.limits.timeoutMs - earlierMs;
       const asking = { send, deadline, clock, listener: listenerOf(step), signal };

@@ -1,0 +1,81 @@
+import type { ReadableSpan, SpanExporter, SpanProcessor } from "@opentelemetry/sdk-trace-base";
+
+/** Where spans wait for the collector. */
+export interface SpanQueueOptions {
+  exporter: SpanExporter;
+  /** How many wait at most. Those that find no room are dropped. */
+  maxWaiting: number;
+  maxBatch: number;
+  delayMs: number;
+  onDropped(count: number): void;
+  /** Told when the collector stops taking spans, once until it takes some again. */
+  onUnreachable(error: unknown): void;
+}
+
+/** How long spans that are left may take when the host stops. */
+export const lastFlushMs = 5_000;
+
+const sampled = 1;
+
+/** Sends spans in batches, one at a time. Nobody ever waits for it: a span that finds no room, or no collector, is dropped. */
+export function createSpanQueue(options: SpanQueueOptions): SpanProcessor {
+  const { exporter, maxWaiting, maxBatch, delayMs } = options;
+  const waiting: ReadableSpan[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let sending: Promise<void> | undefined;
+  let isReachable = true;
+  let isClosed = false;
+
+  const send = async (batch: ReadableSpan[]): Promise<void> => {
+    const { code, error } = await new Promise<{ code: number; error?: Error }>((resolve) => {
+      try {
+        exporter.export(batch, resolve);
+      } catch (cause) {
+        resolve({ code: 1, error: cause as Error });
+      }
+    });
+    if (code === 0) {
+      isReachable = true;
+      return;
+    }
+    options.onDropped(batch.length);
+    if (isReachable) options.onUnreachable(error);
+    isReachable = false;
+  };
+  const sendAll = async (): Promise<void> => {
+    while (waiting.length > 0) await send(waiting.splice(0, maxBatch));
+    sending = undefined;
+  };
+  const wake = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    sending ??= sendAll();
+  };
+  const flush = async (): Promise<void> => {
+    wake();
+    await sending;
+  };
+
+  return {
+    onStart() {},
+    onEnd(span) {
+      if ((span.spanContext().traceFlags & sampled) === 0) return;
+      if (isClosed || waiting.length >= maxWaiting) return options.onDropped(1);
+      waiting.push(span);
+      if (waiting.length >= maxBatch) wake();
+      else timer ??= setTimeout(wake, delayMs).unref();
+    },
+    forceFlush: flush,
+    async shutdown() {
+      isClosed = true;
+      let late: NodeJS.Timeout | undefined;
+      const deadline = new Promise<void>((resolve) => (late = setTimeout(resolve, lastFlushMs)));
+      await Promise.race([flush(), deadline]);
+      clearTimeout(late);
+      const left = waiting.splice(0).length;
+      if (left > 0) options.onDropped(left);
+      // A request that is under way would only end with its own time limit.
+      void exporter.shutdown().catch(() => {});
+    },
+  };
+}

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { around, hole, hostileParts, leastCpuMs, maxCpuMs } from "../../../../turnpike/test/hostile-bodies.ts";
 import { openDecisionPoint } from "../../../test/authzen.ts";
 
 const one = "/access/v1/evaluation";
@@ -497,6 +498,36 @@ describe("the id of a resource", () => {
         400,
         "invalid_request",
       ]);
+    });
+  }
+});
+
+describe("a body that would like to cost much", () => {
+  const bodies = {
+    subject: { ...readsRecord, subject: hole },
+    "the id of a subject": { ...readsRecord, subject: { type: "human", id: hole } },
+    "the name of an action": { ...readsRecord, action: { name: hole } },
+    "the id of a resource": { ...readsRecord, resource: { type: "record", id: hole } },
+    context: { ...readsRecord, context: hole },
+    "an owner": { ...readsRecord, context: { owner: hole } },
+    evaluations: { ...readsRecord, evaluations: hole },
+    "an evaluation": { ...readsRecord, evaluations: [hole] },
+    "the id of a resource that 256 evaluations share": {
+      ...readsRecord,
+      resource: { type: "record", id: hole },
+      evaluations: Array.from({ length: 256 }, (_, place) => (place % 2 ? { resource: { id: "x" } } : {})),
+    },
+    options: { ...readsRecord, options: hole, evaluations: [{}] },
+  };
+  const slashes = { name: "a megabyte of slashes", text: `"${"a/".repeat(500_000)}a"` };
+  const escapes = { name: "a megabyte of percents", text: `"${"%61".repeat(340_000)}"` };
+  for (const [place, body] of Object.entries(bodies)) {
+    test(`costs little as ${place}`, async () => {
+      const { post } = openDecisionPoint({ perSecond: 1e9, burst: 1e9 });
+      for (const { name, text } of [...hostileParts, slashes, escapes]) {
+        const spent = await leastCpuMs(async () => (await post("gateway", several, around(body, text))).text());
+        expect([name, spent < maxCpuMs]).toEqual([name, true]);
+      }
     });
   }
 });

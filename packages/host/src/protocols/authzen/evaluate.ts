@@ -47,12 +47,12 @@ export async function evaluateSeveral(
 ): Promise<EvaluationAnswer[]> {
   const questions: (() => Promise<EvaluationAnswer>)[] = [];
   for (const item of items) {
-    if (item.kind === "malformed") {
+    if (!item.ok) {
       questions.push(() => Promise.resolve(malformed(item.message)));
       continue;
     }
-    const context = await contextOf(services, asking.caller, item.evaluation);
-    questions.push(() => decide(services, asking, item.evaluation, context));
+    const context = await contextOf(services, asking.caller, item.value);
+    questions.push(() => decide(services, asking, item.value, context));
   }
   // All at once: their records share a commit.
   if (semantic === "execute_all") return Promise.all(questions.map((ask) => ask()));
@@ -74,7 +74,7 @@ function malformed(message: string): EvaluationAnswer {
 async function decide(
   { kernel }: EvaluationServices,
   { caller, signal }: Asking,
-  { action: { name: action }, resource: { type: namespace, id: path } }: Evaluation,
+  { action: { name: action }, resource: { type: namespace }, path }: Evaluation,
   context: AccessContext,
 ): Promise<EvaluationAnswer> {
   const request = { action, resource: { namespace, path } };

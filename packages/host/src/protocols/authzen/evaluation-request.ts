@@ -20,19 +20,6 @@ const SubjectSchema = z
   .object({ type: z.enum(["human", "agent", "group", "service"]), id: IdentifierSchema })
   .transform(({ type, id }): PrincipalRef => parsePrincipal(`${type}:${id}`) ?? z.NEVER);
 
-/** A path: its segments percent-encoded, with slashes between them. Nothing at all is the root. */
-const ResourceIdSchema = z
-  .string()
-  .transform((id, { addIssue }): string[] => {
-    try {
-      return id === "" ? [] : id.split("/").map(decodeURIComponent);
-    } catch {
-      addIssue({ code: "custom", message: "expected percent-encoded segments with slashes between them" });
-      return z.NEVER;
-    }
-  })
-  .pipe(PathSchema);
-
 const PrincipalTextSchema = z.string().transform((text, { addIssue }): PrincipalRef => {
   const principal = parsePrincipal(text);
   if (principal === undefined) addIssue({ code: "custom", message: "expected kind:id, such as human:alice" });
@@ -49,12 +36,15 @@ const ContextSchema = z.object({
 const EvaluationSchema = z.object({
   subject: SubjectSchema,
   action: z.object({ name: ActionSchema }),
-  resource: z.object({ type: IdentifierSchema, id: ResourceIdSchema }),
+  resource: z.object({ type: IdentifierSchema, id: z.string() }),
   context: ContextSchema.default({}),
 });
 
 /** One question: may this subject do this, there? */
-export type Evaluation = z.output<typeof EvaluationSchema>;
+export type Evaluation = z.output<typeof EvaluationSchema> & { path: string[] };
+
+/** Something that was read, or what is wrong with it. */
+type Reading<T> = { ok: true; value: T } | { ok: false; message: string };
 
 const SemanticSchema = z.enum(["execute_all", "deny_on_first_deny", "permit_on_first_permit"]);
 
@@ -79,43 +69,24 @@ const BatchSchema = z.object({
 });
 
 /** One of several: a question, or what is wrong with it. */
-export type BatchedEvaluation = { kind: "question"; evaluation: Evaluation } | { kind: "malformed"; message: string };
+export type BatchedEvaluation = Reading<Evaluation>;
 
 /** The question in the body of a request. Throws 400. */
 export function readEvaluation(body: unknown): Evaluation {
-  return parse(EvaluationSchema, body);
+  return orRefuse(read(body, createPathReader()));
 }
 
 /** The questions in the body of a request; without any of their own, the body is one. Throws 400. */
 export function readEvaluations(
   body: unknown,
 ): { kind: "one"; evaluation: Evaluation } | { kind: "several"; semantic: Semantic; items: BatchedEvaluation[] } {
-  const { evaluations, options, ...defaults } = parse(BatchSchema, body);
+  const { evaluations, options, ...defaults } = orRefuse(parse(BatchSchema, body));
   if (evaluations === undefined || evaluations.length === 0) return { kind: "one", evaluation: readEvaluation(body) };
   // As it was sent: each evaluation reads its context by itself.
   const { context } = body as { context?: unknown };
-  const items = evaluations.map((item) => readItem(item, { ...defaults, context }));
+  const pathOf = createPathReader();
+  const items = evaluations.map((item) => readItem(item, { ...defaults, context }, pathOf));
   return { kind: "several", semantic: options.evaluations_semantic, items };
-}
-
-type Defaults = z.output<typeof PartsSchema>;
-
-/**
- * An evaluation among several. What it says of a subject, an action or a resource comes before the default, key by key, so that
- * it need not repeat a type. A context takes the default's place as a whole.
- */
-function readItem(item: unknown, defaults: Defaults): BatchedEvaluation {
-  const own = PartsSchema.safeParse(item);
-  if (!own.success) return { kind: "malformed", message: describeIssues(own.error.issues) };
-  const { subject, action, resource, context = defaults.context } = own.data;
-  const parsed = EvaluationSchema.safeParse({
-    subject: merged(defaults.subject, subject),
-    action: merged(defaults.action, action),
-    resource: merged(defaults.resource, resource),
-    context,
-  });
-  if (parsed.success) return { kind: "question", evaluation: parsed.data };
-  return { kind: "malformed", message: describeIssues(parsed.error.issues) };
 }
 
 const PartsSchema = z.object({
@@ -125,12 +96,70 @@ const PartsSchema = z.object({
   context: z.unknown().optional(),
 });
 
+/**
+ * An evaluation among several. What it says of a subject, an action or a resource comes before the default, key by key, so that
+ * it need not repeat a type. A context takes the default's place as a whole.
+ */
+function readItem(item: unknown, defaults: z.output<typeof PartsSchema>, pathOf: PathReader): BatchedEvaluation {
+  const own = parse(PartsSchema, item);
+  if (!own.ok) return own;
+  const { subject, action, resource, context = defaults.context } = own.value;
+  const whole = {
+    subject: merged(defaults.subject, subject),
+    action: merged(defaults.action, action),
+    resource: merged(defaults.resource, resource),
+    context,
+  };
+  return read(whole, pathOf);
+}
+
 function merged(one: object | undefined, other: object | undefined): object | undefined {
   return one === undefined ? other : { ...one, ...other };
 }
 
-function parse<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
-  const parsed = schema.safeParse(body);
-  if (parsed.success) return parsed.data;
-  throw new ServiceHttpError(400, "invalid_request", describeIssues(parsed.error.issues));
+function read(body: unknown, pathOf: PathReader): Reading<Evaluation> {
+  const parsed = parse(EvaluationSchema, body);
+  if (!parsed.ok) return parsed;
+  const path = pathOf(parsed.value.resource.id);
+  return path.ok ? { ok: true, value: { ...parsed.value, path: path.value } } : path;
+}
+
+/** Reads the id of a resource as a path. */
+type PathReader = (id: string) => Reading<string[]>;
+
+/** Reads each id once: many evaluations may share one that is long. */
+function createPathReader(): PathReader {
+  const known = new Map<string, Reading<string[]>>();
+  return (id) => {
+    const reading = known.get(id) ?? readPath(id);
+    known.set(id, reading);
+    return reading;
+  };
+}
+
+/** Segments percent-encoded, with slashes between them. Nothing at all is the root. */
+function readPath(id: string): Reading<string[]> {
+  try {
+    // One more than a path may have: what is longer is refused, and not read to its end.
+    const segments = id === "" ? [] : id.split("/", 65).map(decodeURIComponent);
+    return parse(PathSchema, segments, ["resource", "id"]);
+  } catch {
+    return { ok: false, message: "/resource/id: expected percent-encoded segments with slashes between them" };
+  }
+}
+
+function parse<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  place: readonly PropertyKey[] = [],
+): Reading<z.output<Schema>> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return { ok: true, value: parsed.data };
+  const issues = parsed.error.issues.map((issue) => ({ ...issue, path: [...place, ...issue.path] }));
+  return { ok: false, message: describeIssues(issues) };
+}
+
+function orRefuse<T>(reading: Reading<T>): T {
+  if (reading.ok) return reading.value;
+  throw new ServiceHttpError(400, "invalid_request", reading.message);
 }

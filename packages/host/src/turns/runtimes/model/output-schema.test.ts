@@ -105,7 +105,7 @@ describe("a schema that cannot be checked in bounded time is refused, with what 
   const twice = (level: number): JsonObject => ({
     anyOf: [{ $ref: `#/$defs/d${level}` }, { $ref: `#/$defs/d${level}` }],
   });
-  const bomb = Object.fromEntries(Array.from({ length: 40 }, (_, level) => [`d${level}`, twice(level + 1)]));
+  const bomb = Object.fromEntries(Array.from({ length: 20 }, (_, level) => [`d${level}`, twice(level + 1)]));
   for (const { name, schema, says } of [
     { name: "no schema", schema: "string", says: "expected a JSON Schema" },
     { name: "one that allows everything or nothing", schema: true, says: "expected a JSON Schema" },
@@ -133,8 +133,8 @@ describe("a schema that cannot be checked in bounded time is refused, with what 
     { name: "a reference elsewhere", schema: { $ref: "https://a.b/schema" }, says: "into the schema itself" },
     { name: "a reference to the prototype", schema: { $ref: "#/constructor" }, says: "a $ref leads nowhere" },
     {
-      name: "one that doubles forty times",
-      schema: { ...twice(0), $defs: { ...bomb, d40: {} } },
+      name: "one that doubles twenty times",
+      schema: { ...twice(0), $defs: { ...bomb, d20: {} } },
       says: "more than 2000 parts",
     },
     { name: "a property of no schema", schema: { properties: { a: 1 } }, says: "expected a JSON Schema" },

@@ -239,12 +239,13 @@ async function wire(
     wakeTurns: engine.nudge,
   };
   const pages = openPages({ checkReady: createReadiness(() => heartbeat(database)), log });
+  const originOf = createOriginOf(config);
   const authzen = {
     kernel,
     access: callers,
     isLivingTenant: async (tenant: string) =>
       (await stores.audit.isKnown(tenant)) && !(await stores.tenants.isDeleted(tenant)),
-    originOf: createOriginOf(config),
+    originOf,
     clock,
   };
   // A further protocol is a room and a line here. The service is the last, because it owns every other path.
@@ -258,7 +259,7 @@ async function wire(
           resolveContext,
           known: { tools: ownTools, namespaces: pool.providers.flatMap(({ namespaces }) => namespaces) },
           offers: pool.offers,
-          about: { publicUrl: config.publicUrl, hasTls: config.tls !== undefined, issuer: config.jwt?.issuer },
+          about: { originOf, issuer: config.jwt?.issuer },
           version,
         }),
       ),

@@ -10,6 +10,7 @@ import { serveProtocol } from "../../src/front/protocol.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { fromOfferSegment, type ServerOffer } from "../../src/mcp-servers/index.ts";
 import { mcpProtocol } from "../../src/protocols/mcp/mcp-protocol.ts";
+import { createOriginOf } from "../../src/front/index.ts";
 import type { ProtectedResource } from "../../src/protocols/mcp/protected-resource.ts";
 import { alice, assistant, capability, contextOf, grantOf } from "./servers.ts";
 
@@ -136,7 +137,7 @@ export function servedWorld(options: WorldOptions = {}): ServedWorld {
   const protocol = mcpProtocol({
     api,
     offers: () => Promise.resolve(offers),
-    about: { hasTls: false, ...options.about },
+    about: { originOf: createOriginOf({}), ...options.about },
     known: { tools: ["notes.burn", "notes.read"], namespaces: ["mcp.wiki", "mcp.other"] },
     version: "1.2.3",
     async resolveContext(headers, record) {

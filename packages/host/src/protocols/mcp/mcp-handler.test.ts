@@ -6,6 +6,7 @@ import { connectClient } from "../../../test/mcp/servers.ts";
 import { servedWorld, type ServedWorld } from "../../../test/mcp/endpoint.ts";
 import { context, now } from "../../../test/records.ts";
 import { wireRequestFrom } from "../../../test/fetch-front.ts";
+import { createOriginOf } from "../../front/index.ts";
 import { openRecord } from "../../access/request-record.ts";
 import { mcpProtocol } from "./mcp-protocol.ts";
 
@@ -197,7 +198,7 @@ test("the context of a request is validated and frozen when it is admitted, for 
     version: "1",
     known,
     offers,
-    about: { hasTls: false },
+    about: { originOf: createOriginOf({}) },
     resolveContext,
   }).admit(incoming);
   expect(acceptContext(admitted, "optional")).toBe(admitted);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { servedWorld } from "../../../test/mcp/endpoint.ts";
-import { PublicUrlSchema } from "../../front/index.ts";
+import { createOriginOf, PublicUrlSchema } from "../../front/index.ts";
 import type { ProtectedResource } from "./protected-resource.ts";
 
 const paths = ["/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp"];
@@ -23,12 +23,17 @@ const challengeAt = (origin: string): string =>
 describe("whoever comes without a credential is told where to learn how to get one", () => {
   for (const row of [
     { name: "at the Host of the request", host: "gate.example.com:8787", origin: "http://gate.example.com:8787" },
-    { name: "with TLS", host: "gate.example.com", about: { hasTls: true }, origin: "https://gate.example.com" },
+    {
+      name: "with TLS",
+      host: "gate.example.com",
+      about: { originOf: createOriginOf({ tls: {} }) },
+      origin: "https://gate.example.com",
+    },
     { name: "at an address", host: "[::1]:8787", origin: "http://[::1]:8787" },
     {
       name: "at the public URL, whatever the Host is",
       host: "elsewhere.example.com",
-      about: { publicUrl: "https://gate.example.com/" },
+      about: { originOf: createOriginOf({ publicUrl: "https://gate.example.com/" }) },
       origin: "https://gate.example.com",
     },
   ]) {

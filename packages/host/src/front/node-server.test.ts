@@ -25,7 +25,7 @@ async function serve(handler: Handler = answer, flags = {}) {
     (facts) => void refused.push(facts),
   );
   onTestFinished(close);
-  return { url, seen, refused };
+  return { url, seen, refused, close };
 }
 
 type Handler = (request: Request, wire: WireRequest) => Promise<Reply | Response>;
@@ -365,4 +365,17 @@ test("the head of a stream is sent before anything is in the stream", async () =
   expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
   end();
   expect(await response.text()).toBe("");
+});
+
+test("a connection over which nothing was asked does not hold up the end", async () => {
+  const server = await serve(answer, { "limits.shutdownMs": "170000" });
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname);
+  const isClosed = once(socket, "close");
+  await once(socket, "connect");
+  // Another connection is answered later, so the server knows of both.
+  await (await fetch(server.url)).text();
+  await server.close();
+  await isClosed;
+  expect(server.seen).toHaveLength(1);
 });

@@ -57,14 +57,19 @@ export async function startServer(config: FrontSettings, front: Front, onRefused
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
-  // Node calls destroySoon to end a socket after its last answer.
+  /** Nothing has been asked over these. To Node they are not idle: it waits for their first request. */
+  const unused = new Set<Socket>();
   server.on(tls === undefined ? "connection" : "secureConnection", (socket: Socket) => {
+    unused.add(socket);
+    socket.once("close", () => unused.delete(socket));
+    // Node calls destroySoon to end a socket after its last answer.
     socket.destroySoon = () => closeGracefully(socket);
   });
   const running = new Set<Promise<void>>();
   /** Whatever follows a refused request on its socket cannot be trusted, so it is ignored. */
   const begin = (incoming: IncomingMessage, outgoing: ServerResponse): Exchange | undefined => {
     const connection = connectionOf(incoming.socket);
+    unused.delete(incoming.socket);
     if (connection.isEnding) return undefined;
     const exchange = { incoming, outgoing, connection, body: new BodyState() };
     connection.last = exchange;
@@ -108,7 +113,11 @@ export async function startServer(config: FrontSettings, front: Front, onRefused
   const host = address.includes(":") ? `[${address}]` : address;
   return {
     url: `${tls === undefined ? "http" : "https"}://${host}:${port}`,
-    close: () => closeServer(server, sockets, running, limits.shutdownMs),
+    close() {
+      const closed = closeServer(server, sockets, running, limits.shutdownMs);
+      for (const socket of unused) socket.destroy();
+      return closed;
+    },
   };
 }
 

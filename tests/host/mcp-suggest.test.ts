@@ -52,12 +52,12 @@ for (const row of [
   {
     name: "a server that nobody serves",
     server: "down",
-    says: /^The MCP server down cannot be reached.*\. Check mcp\.servers\.down\.\n$/,
+    says: /^The MCP server down: nobody answers at 127\.0\.0\.1:1 .*correct mcp\.servers\.down\.url\.\n$/,
   },
   {
     name: "a server that ends at once, in its own words",
     server: "ends",
-    says: /The server says: no such module\n(.*\n)*The MCP server ends cannot be reached.*\n$/,
+    says: /^The MCP server ends: it started.*It last said on standard error: "no such module"\.\n$/,
   },
 ]) {
   test(`ends with 1 and one clear sentence for ${row.name}`, async () => {
@@ -71,11 +71,11 @@ for (const row of [
   });
 }
 
-test("ends with 2 when the server is configured wrongly", async () => {
+test("ends with 1 when the server is configured wrongly, and says what to correct", async () => {
   const servers = { test: { url: "https://x.test", headersEnv: { authorization: "UNSET_TOKEN" } } };
   expect(await suggest("test", servers)).toEqual({
-    code: 2,
+    code: 1,
     stdout: "",
-    stderr: "mcp.servers.test.headersEnv.authorization: the variable UNSET_TOKEN is not set.\n",
+    stderr: "The MCP server test: mcp.servers.test.headersEnv.authorization: the variable UNSET_TOKEN is not set.\n",
   });
 });

@@ -1,6 +1,5 @@
 import type { Command } from "commander";
-import { ConfigError } from "../base/index.ts";
-import type { Log } from "../observe/index.ts";
+import type { ServerTrial } from "../mcp-servers/index.ts";
 import { oneLine } from "./table.ts";
 
 /** `mcp suggest`: rules to begin with, as JSON on standard output. Everything else is on standard error. */
@@ -21,17 +20,14 @@ export function addMcpSuggest(mcp: Command): void {
 
 async function suggestionFor(name: string, file: string | undefined, say: (line: string) => void): Promise<string> {
   const { loadConfig } = await import("../compose/index.ts");
-  const { listServerTools, suggestRules } = await import("../mcp-servers/index.ts");
+  const { suggestRules, tryServers } = await import("../mcp-servers/index.ts");
   const { servers = {} } = loadConfig({ file, env: process.env, flags: {} }).mcp ?? {};
   const server = Object.hasOwn(servers, name) ? servers[name] : undefined;
   if (server === undefined) throw new Error(unknownServer(name, Object.keys(servers)));
-  const tools = await listServerTools(name, server, hintsOnly(say)).catch((error: unknown) => {
-    if (error instanceof ConfigError) throw error;
-    throw new Error(`The MCP server ${name} cannot be reached${codeOf(error)}. Check mcp.servers.${name}.`, {
-      cause: error,
-    });
-  });
-  const { rules, without } = suggestRules(tools);
+  const { rules: _present, ...unruled } = server;
+  const [trial] = await tryServers({ servers: { [name]: unruled } }, { env: process.env });
+  if (trial?.kind !== "answers") throw new Error(`The MCP server ${name}: ${whyNot(trial)}`);
+  const { rules, without } = suggestRules([...trial.tools.values()].map(({ descriptor }) => descriptor));
   say(
     "These rules are guesses from names and descriptions. Edit them: a grant binds what a rule names, and nothing else.",
   );
@@ -45,18 +41,8 @@ function unknownServer(name: string, known: readonly string[]): string {
   return oneLine(`There is no MCP server ${name} in the configuration. ${others} Name the file with --config.`);
 }
 
-/** The code of an error, which quotes nothing. */
-function codeOf(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return typeof code === "string" ? ` (${code})` : "";
-}
-
-/** Shows what the server says on its standard error, which may be why it does not start. */
-function hintsOnly(say: (line: string) => void): Log {
-  const info = (facts: object): void => {
-    if ("line" in facts && typeof facts.line === "string") say(`The server says: ${facts.line}`);
-  };
-  return { info, warn() {}, error() {} };
+function whyNot(trial: ServerTrial | undefined): string {
+  return trial?.kind === "fails" ? trial.why : "it takes an owner's credentials, and nobody's are used for this.";
 }
 
 function hint(line: string): void {

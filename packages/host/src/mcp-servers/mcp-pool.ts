@@ -1,4 +1,4 @@
-import { principalKey, type DiscoveryContext, type ToolDescriptor } from "turnpike/contracts";
+import { principalKey, type DiscoveryContext } from "turnpike/contracts";
 import type { ResourceProvider, ToolProvider } from "turnpike/kernel";
 import { ConfigError } from "../base/index.ts";
 import { foreignErrorFacts, type Log } from "../observe/index.ts";
@@ -10,7 +10,6 @@ import type { McpConfig, McpServerConfig } from "./mcp-config.ts";
 import { openMcpConnection, type McpConnection, type McpRoute } from "./mcp-connection.ts";
 import { createMcpProvider, type LeftOut } from "./mcp-provider.ts";
 import { createMcpResources } from "./mcp-resources.ts";
-import { readTool } from "./mcp-tool.ts";
 import type { PinStore } from "./pin-store.ts";
 import type { LeftOutEntry } from "./read-offer.ts";
 import type { ListKind } from "./server-lists.ts";
@@ -123,29 +122,6 @@ function createMcpPool(prepared: readonly PreparedServer[], { store, pinFirst }:
 function refuseImpossibleUsers(config: McpConfig): void {
   const impossible = impossibleUsers(config);
   if (impossible.length > 0) throw new ConfigError(impossible.map(({ says }) => says).join("\n"));
-}
-
-/**
- * The tools that one server lists now, with the limits and the isolation that it has in a host. Rejects when it cannot be
- * reached; throws `ConfigError` as `createMcpPool` does.
- */
-export async function listServerTools(
-  name: string,
-  server: McpServerConfig,
-  log: Log,
-  env: Readonly<Record<string, string | undefined>> = process.env,
-): Promise<ToolDescriptor[]> {
-  refuseImpossibleUsers({ servers: { [name]: server } });
-  const clients = clientsOf(name, server, routeTo(name, server, env, log), log);
-  try {
-    if (clients.shared === undefined)
-      throw new ConfigError(`mcp.servers.${name}.headers: the server is asked only for an owner, and here is none.`);
-    const connection = await clients.shared();
-    const readings = (await connection.list()).map((entry) => readTool(name, entry));
-    return readings.flatMap((reading) => (reading.ok ? [reading.tool.descriptor] : []));
-  } finally {
-    await clients.close();
-  }
 }
 
 /** A server is offered to everybody, unless its configuration names tenants or owners. Then both have to match. */

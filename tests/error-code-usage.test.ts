@@ -16,6 +16,7 @@ const notCodes = {
   c_hash: "a claim of ID tokens",
   execute_tool: "what OpenTelemetry calls a tool call",
   invoke_agent: "what OpenTelemetry calls a turn",
+  pause_turn: "how Anthropic says that a reply goes on",
   execute_all: "a semantic of AuthZEN",
   deny_on_first_deny: "a semantic of AuthZEN",
   permit_on_first_permit: "a semantic of AuthZEN",

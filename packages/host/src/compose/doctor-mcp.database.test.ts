@@ -153,7 +153,7 @@ describe("a server that fails is found, with what to do:", () => {
     {
       name: "a list that is too long",
       server: () => ({ command: testServer("--entries", "1025") }),
-      says: "bad notes: its list of tools is not used. A list of tools has at most 1024 entries.",
+      says: "bad notes: its list of tools is not used. A list of tools has at most 1024 entries on 64 pages.",
     },
     {
       name: "a key that the server refuses",

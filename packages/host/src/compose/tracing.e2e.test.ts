@@ -250,6 +250,8 @@ test("a call of an MCP server is a client's span, and the server is told the tra
   const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/mcp`;
   const traced = await startTraced(receiver.url, { mcp: { servers: { test: { url } } } });
   await enable(traced, "mcp.test");
+  // What the server lists is pinned when it is first asked.
+  await traced.send("/v1/tools", undefined, { traceparent: `00-${trace.id}-${trace.parent}-00` });
   const { body } = await traced.send("/v1/tools/invoke", call("mcp.test.echo", { words: secret }));
   expect(body).toMatchObject({ status: "succeeded" });
   await traced.close();

@@ -174,7 +174,7 @@ describe("rules that take the place from arguments", () => {
     {
       name: "a list with another place",
       args: { org: "acme", repo: ["site", "shop"] },
-      gist: "denied no_matching_grant",
+      gist: "denied invalid_tool_arguments",
     },
   ]) {
     test(`do not allow ${row.name}`, async () => {

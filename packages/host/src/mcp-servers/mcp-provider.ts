@@ -1,6 +1,6 @@
 import type { DiscoveryContext, JsonObject } from "turnpike/contracts";
 import { ToolError, type ToolHandler, type ToolProgress, type ToolProvider } from "turnpike/kernel";
-import { misnamedArgument, placesBy, type Places, type Rule } from "./argument-rules.ts";
+import { misnamedArgument, placesBy, type Rule } from "./argument-rules.ts";
 import { checkArguments } from "./check-arguments.ts";
 import type { ServerClients } from "./server-clients.ts";
 import type { McpServerConfig } from "./mcp-config.ts";
@@ -71,16 +71,21 @@ export function createMcpProvider(options: McpProviderOptions): McpProvider {
   const handlerFor = (tool: McpTool): ToolHandler => {
     const { descriptor, listed } = tool;
     const { action, resource } = descriptor.requiredCapability;
-    const placesOf = placesBy(rules.get(listed.name));
+    const rule = rules.get(listed.name);
+    const placesOf = placesBy(rule);
+    const check = (args: JsonObject): void => checkArguments(descriptor.inputSchema, args);
     return {
       descriptor,
       parse(args) {
-        // What its rule cannot bind is denied for that, whatever the schema says of it.
-        if (isBound(placesOf, args)) checkArguments(descriptor.inputSchema, args);
+        if (rule === undefined) check(args);
         return args;
       },
-      requirement: (_context, args) =>
-        placesOf(args).map((place) => ({ action, resource: { ...resource, path: [listed.name, ...place] } })),
+      // Arguments that a rule decides by are denied when they do not fit, by the rule first and then by the schema.
+      requirement(_context, args) {
+        const places = placesOf(args);
+        if (rule !== undefined) check(args);
+        return places.map((place) => ({ action, resource: { ...resource, path: [listed.name, ...place] } }));
+      },
       async invoke(context, { id: callId, tool: name, arguments: args }, signal, reportProgress) {
         const connection = await options.clients.connection(context).catch(toUnavailable);
         const now = (await toolsOf(connection, context).catch(toUnavailable)).get(listed.name);
@@ -145,14 +150,6 @@ function withRule(reading: ToolReading, rules: ReadonlyMap<string, Rule>): ToolR
     name: listed.name,
     why: `its rule names the optional argument ${misnamed}, which it does not have`,
   };
-}
-
-function isBound(placesOf: Places, args: JsonObject): boolean {
-  try {
-    return placesOf(args).length > 0;
-  } catch {
-    return false;
-  }
 }
 
 function plainProgress({ message, ...progress }: ToolProgress): ToolProgress {

@@ -11,8 +11,10 @@ import type { JsonObject } from "turnpike/contracts";
 import type { ToolProgress } from "turnpike/kernel";
 import { z } from "zod";
 import { version } from "../base/index.ts";
+import { limitAnswers } from "./answer-limit.ts";
 import type { Channel } from "./channel.ts";
 import { AnswerTooLargeError, brokenOffCode } from "./http-channel.ts";
+import { plainText } from "./plain-text.ts";
 import { createServerLists, type ListKind } from "./server-lists.ts";
 
 /** Who waits for an answer, and how long. */
@@ -64,6 +66,8 @@ export interface McpConnection {
 }
 
 const connectMs = 30_000;
+/** How much of a name that a server made up is said back to it. */
+const maxMethodText = 128;
 
 /** How to reach a server. */
 export interface McpRoute {
@@ -97,13 +101,14 @@ async function connect(
   onLost: (error: unknown) => void,
 ): Promise<McpConnection> {
   const channel = await openChannel();
+  limitAnswers(channel.transport);
   const client: Client = new WholeAnswerClient(
     { name: "turnpike", version },
     // It declares no capabilities: the host has nobody who answers a server's questions in the middle of a call.
     { versionNegotiation: { mode }, inputRequired: { autoFulfill: false } },
   );
   client.fallbackRequestHandler = ({ method }) => {
-    const message = `${method} is not carried by this client: the call cannot go on with it.`;
+    const message = `${plainText(method, maxMethodText)} is not carried by this client: the call cannot go on with it.`;
     return Promise.reject(new ProtocolError(ProtocolErrorCode.MethodNotFound, message));
   };
   try {

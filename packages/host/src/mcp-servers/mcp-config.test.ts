@@ -190,6 +190,15 @@ describe("a mistake is named, with what is expected and without what was found",
       server: { url, headers: { a: secret }, tenants: ["acme", "other"] },
       says: "wiki.headers: found something, expected {tenant} beside {owner}, or one tenant alone in `tenants`",
     })),
+    ...[
+      { file: "/keys/{owner}-{tenant}" },
+      { file: "/keys/{tenant}{owner}" },
+      { command: ["key", "{owner}@x.{tenant}"] },
+    ].map((secret) => ({
+      name: `a key that owners of two tenants could share, ${JSON.stringify(secret)}`,
+      server: { url, headers: { a: secret }, tenants: ["prod", "eu-prod"] },
+      says: "wiki.headers: found something, expected a / or another character between {tenant} and {owner}",
+    })),
     {
       name: "a header with a space in its name",
       server: { url, headersEnv: { "a b": "C" } },

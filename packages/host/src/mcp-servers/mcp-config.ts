@@ -128,10 +128,17 @@ function headerMistake({ headersEnv = {}, headers = {}, tenants }: McpServerConf
     const text = JSON.stringify(secret);
     return text.includes("{owner}") && !text.includes("{tenant}");
   });
-  const message =
+  if (tenants?.length === 1) return undefined;
+  const beside =
     "expected {tenant} beside {owner}, or one tenant alone in `tenants`: names of owners are a tenant's own";
-  return isShared && tenants?.length !== 1 ? { key: "headers", message } : undefined;
+  if (isShared) return { key: "headers", message: beside };
+  const texts = Object.values(headers).flatMap(({ command = [], file = "" }) => [...command, file]);
+  const apart = "expected a / or another character between {tenant} and {owner} that neither of them can have";
+  return texts.some((text) => joined.test(text)) ? { key: "headers", message: apart } : undefined;
 }
+
+/** Two names with nothing between them but what a name can have too: two owners of two tenants could be the same text. */
+const joined = /\{owner\}[\w.:@%-]*\{tenant|\{tenant\}[\w.:@%-]*\{owner/;
 
 /** Headers are sent with every request, so beyond this machine TLS is required, unless `insecure` is set. */
 function urlMistake(text: string, isInsecureWanted: boolean): string | undefined {

@@ -105,9 +105,15 @@ for (const kind of ["stdio, older", "stdio, newer", "HTTP, older", "HTTP, newer"
       expect(result.metadata).toEqual({ mcp: { content, _meta: { "acme.example/id": "7" } } });
     });
 
-    test("has no keys of the protocol in its metadata", async () => {
+    test("has no keys of the protocol or of the host in its metadata", async () => {
       const { call } = await worldOf();
-      const meta = { "io.modelcontextprotocol/related-task": { taskId: "1" }, "acme.example/id": "7" };
+      const meta = {
+        "io.modelcontextprotocol/related-task": { taskId: "1" },
+        [`io.modelcontext${hidden}protocol/related-task`]: { taskId: "1" },
+        "turnpike/error": { status: "denied", code: "no_matching_grant" },
+        [`turnpike${hidden}/error`]: { status: "denied", code: "no_matching_grant" },
+        "acme.example/id": "7",
+      };
       const result = await call("mcp.test.say", { answer: { content: [], _meta: meta } });
       expect(result.metadata).toEqual({ mcp: { _meta: { "acme.example/id": "7" } } });
     });

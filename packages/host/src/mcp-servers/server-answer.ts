@@ -7,6 +7,7 @@ import {
 } from "@modelcontextprotocol/client";
 import type { JsonObject, JsonValue } from "turnpike/contracts";
 import { ToolError } from "turnpike/kernel";
+import { withoutHiddenText } from "../base/index.ts";
 import { AnswerTooLargeError, brokenOffCode } from "./http-channel.ts";
 import { tooLargeCode } from "./line-limiter.ts";
 import type { ToolAnswer } from "./mcp-connection.ts";
@@ -66,14 +67,19 @@ function textsOf(content: ToolAnswer["content"]): string[] {
 }
 
 function metaOf(meta: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
-  const own = Object.entries(meta ?? {}).filter(([key]) => !isOfProtocol(key));
+  // Read without what is hidden in it, as everybody else reads it later.
+  const own = Object.entries(meta ?? {}).filter(([key]) => !isReserved(withoutHiddenText(key)));
   return own.length === 0 ? undefined : Object.fromEntries(own);
 }
 
-/** Whether a key of `_meta` is the protocol's: those are about the connection to the server, and not about its answer. */
-function isOfProtocol(key: string): boolean {
-  const labels = key.slice(0, Math.max(0, key.indexOf("/"))).split(".");
-  return labels.includes("modelcontextprotocol") || labels.includes("mcp");
+/**
+ * Whether a key of `_meta` is not the server's to say: the protocol's are about the connection to the server, and not about its
+ * answer, and the host's own say what the gate decided.
+ */
+function isReserved(key: string): boolean {
+  const prefix = key.slice(0, Math.max(0, key.indexOf("/"))).toLowerCase();
+  const labels = prefix.split(".");
+  return prefix === "turnpike" || labels.includes("modelcontextprotocol") || labels.includes("mcp");
 }
 
 /**

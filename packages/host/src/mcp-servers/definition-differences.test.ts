@@ -41,6 +41,14 @@ for (const row of [
     ],
   },
   {
+    name: "a list that became an object of the same values",
+    after: { ...before, inputSchema: { ...before.inputSchema, required: { 0: "to" } } },
+    differences: [
+      ["inputSchema/required/0", { after: "to" }],
+      ["inputSchema/required/0", { before: "to" }],
+    ],
+  },
+  {
     name: "annotations",
     after: { ...before, annotations: { readOnlyHint: true } },
     differences: [["annotations/readOnlyHint", { after: true }]],

@@ -14,18 +14,21 @@ export function differencesOf(before: string | undefined, after: string): Defini
   return places.flatMap((place) => {
     const [one, other] = [old.get(place), current.get(place)];
     if (JSON.stringify(one) === JSON.stringify(other)) return [];
-    const path = JSON.parse(place) as string[];
+    const path = (JSON.parse(place) as (string | number)[]).map(String);
     return [{ path, ...(one !== undefined && { before: one }), ...(other !== undefined && { after: other }) }];
   });
 }
 
-/** The values of a definition, each under the JSON of its path. An empty object or list is a value. */
+/**
+ * The values of a definition, each under the JSON of its path, in which places of lists are numbers: a list that became an object
+ * with the same values is another one. An empty object or list is a value.
+ */
 function valuesOf(definition: string | undefined): Map<string, JsonValue> {
   const values = new Map<string, JsonValue>();
-  const visit = (value: JsonValue, path: readonly string[]): void => {
+  const visit = (value: JsonValue, path: readonly (string | number)[]): void => {
     const parts = typeof value === "object" && value !== null ? Object.entries(value) : [];
     if (parts.length === 0) values.set(JSON.stringify(path), value);
-    for (const [key, part] of parts) visit(part, [...path, key]);
+    for (const [key, part] of parts) visit(part, [...path, Array.isArray(value) ? Number(key) : key]);
   };
   if (definition !== undefined) visit(JSON.parse(definition) as JsonValue, []);
   return values;

@@ -7,9 +7,17 @@ export interface DefinitionDifference {
   after?: JsonValue;
 }
 
-/** Every value in which two definitions differ, in the order of their places. Without a first one, all of the second. */
+/** So many characters the places of one definition may have together. They are the server's to choose. */
+const maxPlaces = 1_000_000;
+
+/**
+ * Every value in which two definitions differ, in the order of their places. Without a first one, all of the second. Of
+ * definitions with more places than anybody reads, the parts are compared as wholes.
+ */
 export function differencesOf(before: string | undefined, after: string): DefinitionDifference[] {
-  const [old, current] = [valuesOf(before), valuesOf(after)];
+  const definitions = [before, after].map((text) => (text === undefined ? undefined : (JSON.parse(text) as JsonValue)));
+  const depth = definitions.every((one) => one === undefined || lengthOfPlaces(one) <= maxPlaces) ? Infinity : 1;
+  const [old, current] = [valuesOf(definitions[0], depth), valuesOf(definitions[1], depth)];
   const places = [...new Set([...old.keys(), ...current.keys()])].toSorted();
   return places.flatMap((place) => {
     const [one, other] = [old.get(place), current.get(place)];
@@ -19,17 +27,28 @@ export function differencesOf(before: string | undefined, after: string): Defini
   });
 }
 
+function partsOf(value: JsonValue): [string, JsonValue][] {
+  return typeof value === "object" && value !== null ? Object.entries(value) : [];
+}
+
+/** How many characters the paths of all values have together, about. */
+function lengthOfPlaces(value: JsonValue, length = 0): number {
+  const parts = partsOf(value);
+  if (parts.length === 0) return length;
+  return parts.reduce((sum, [key, part]) => sum + lengthOfPlaces(part, length + key.length + 3), 0);
+}
+
 /**
  * The values of a definition, each under the JSON of its path, in which places of lists are numbers: a list that became an object
- * with the same values is another one. An empty object or list is a value.
+ * with the same values is another one. An empty object or list is a value, and so is everything at the greatest depth.
  */
-function valuesOf(definition: string | undefined): Map<string, JsonValue> {
+function valuesOf(definition: JsonValue | undefined, depth: number): Map<string, JsonValue> {
   const values = new Map<string, JsonValue>();
   const visit = (value: JsonValue, path: readonly (string | number)[]): void => {
-    const parts = typeof value === "object" && value !== null ? Object.entries(value) : [];
+    const parts = path.length < depth ? partsOf(value) : [];
     if (parts.length === 0) values.set(JSON.stringify(path), value);
     for (const [key, part] of parts) visit(part, [...path, Array.isArray(value) ? Number(key) : key]);
   };
-  if (definition !== undefined) visit(JSON.parse(definition) as JsonValue, []);
+  if (definition !== undefined) visit(definition, []);
   return values;
 }

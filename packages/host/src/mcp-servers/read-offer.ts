@@ -20,6 +20,8 @@ export interface OfferReading<Entry> {
 /** How many entries of a list are used. */
 const maxEntries = 256;
 const maxEntryLength = 16_384;
+/** How many places a template may have: each costs time for every URI that is compared with it. */
+const maxTemplatePlaces = 16;
 
 interface EntryKind {
   schema: z.ZodType<Record<string, unknown>>;
@@ -82,12 +84,17 @@ function idOf({ id }: EntryKind, entry: unknown): string {
 function whyNot({ schema, id: key, isStep }: EntryKind, entry: unknown, id: string): string | undefined {
   if ((JSON.stringify(entry) ?? "").length > maxEntryLength) return `it is larger than ${maxEntryLength} characters`;
   if (!isPlain(id)) return `its ${key} has hidden characters`;
+  if (key === "uriTemplate" && !hasFewPlaces(id)) return `it has more than ${maxTemplatePlaces} places`;
   if (!schema.safeParse(entry).success) return "it does not have what the protocol says";
   return isStep && offerSegment(id) === undefined ? `its ${key} is too long to be a step of a path` : undefined;
 }
 
 function lastReason(size: number): string {
   return size < maxEntries ? "it has names that only differ in hidden characters" : `only ${maxEntries} are used`;
+}
+
+function hasFewPlaces(template: string): boolean {
+  return template.split("{").length <= maxTemplatePlaces + 1;
 }
 
 function isPlain(text: string): boolean {

@@ -49,3 +49,12 @@ test("no template is slow to compare: each character of a URI is looked at once"
   const { user, system } = process.cpuUsage(started);
   expect(user + system).toBeLessThan(2_000_000);
 });
+
+test("the length of a template is no work: 256 long ones are compared at once", () => {
+  const template = `{a}${"x".repeat(2000)}`;
+  const uri = "x".repeat(256);
+  const started = process.cpuUsage();
+  for (let count = 0; count < 256; count += 1) expect(matchesTemplate(template, uri)).toBe(false);
+  const { user, system } = process.cpuUsage(started);
+  expect(user + system).toBeLessThan(500_000);
+});

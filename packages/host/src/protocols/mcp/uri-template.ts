@@ -1,4 +1,4 @@
-/** One character of a template, or a variable: a plain one, or one that may hold reserved characters as well. */
+/** A part of a template: a text, or a variable: a plain one, or one that may hold reserved characters as well. */
 type Token = { literal: string } | { variable: "plain" | "reserved" };
 
 const expression = /^([+#]?)[\w.%]+$/;
@@ -7,29 +7,41 @@ const plainCharacter = /^[\w.~%-]$/;
 
 /**
  * Whether a URI is one that a template makes (RFC 6570, level 1 and 2: `{x}`, `{+x}` and `{#x}`, each of one variable and
- * not empty). It takes one step for each character of the URI, whatever the template is. No URI fits any other template.
+ * not empty). It takes one step for each character of the URI and each part of the template. No URI fits any other template.
  */
 export function matchesTemplate(template: string, uri: string): boolean {
   const tokens = readTemplate(template);
   if (tokens === undefined) return false;
-  // All places in the template that the URI may have reached.
-  let places = new Set([0]);
-  for (const character of uri) {
-    const reached = new Set<number>();
-    for (const place of places) {
-      const token = tokens[place];
-      if (token === undefined || !takes(token, character)) continue;
-      reached.add(place + 1);
-      if ("variable" in token) reached.add(place);
-    }
-    places = reached;
-  }
-  return places.has(tokens.length);
+  // All places in the URI that the template may have reached are 1.
+  let places = new Uint8Array(uri.length + 1);
+  places[0] = 1;
+  for (const token of tokens)
+    places = "literal" in token ? afterText(token, places, uri) : afterValue(token, places, uri);
+  return places[uri.length] === 1;
 }
 
-function takes(token: Token, character: string): boolean {
-  if ("literal" in token) return token.literal === character;
-  return token.variable === "reserved" || plainCharacter.test(character);
+function afterText({ literal }: { literal: string }, starts: Uint8Array, uri: string): Uint8Array<ArrayBuffer> {
+  const ends = new Uint8Array(starts.length);
+  starts.forEach((isStart, at) => {
+    if (isStart === 1 && uri.startsWith(literal, at)) ends[at + literal.length] = 1;
+  });
+  return ends;
+}
+
+/** A value ends behind each of its characters. */
+function afterValue(
+  { variable }: { variable: "plain" | "reserved" },
+  starts: Uint8Array,
+  uri: string,
+): Uint8Array<ArrayBuffer> {
+  const ends = new Uint8Array(starts.length);
+  let isInside = false;
+  for (let at = 0; at < uri.length; at += 1) {
+    const isTaken = variable === "reserved" || plainCharacter.test(uri.charAt(at));
+    isInside = (isInside || starts[at] === 1) && isTaken;
+    if (isInside) ends[at + 1] = 1;
+  }
+  return ends;
 }
 
 function readTemplate(template: string): Token[] | undefined {
@@ -39,7 +51,7 @@ function readTemplate(template: string): Token[] | undefined {
     const opened = rest.indexOf("{");
     const text = opened === -1 ? rest : rest.slice(0, opened);
     if (text.includes("}")) return undefined;
-    for (const literal of text) tokens.push({ literal });
+    if (text !== "") tokens.push({ literal: text });
     if (opened === -1) break;
     const closed = rest.indexOf("}", opened);
     const [, operator] = expression.exec(rest.slice(opened + 1, closed === -1 ? opened : closed)) ?? [];

@@ -290,6 +290,35 @@ describe("a call is denied, with what to do about it, when", () => {
   });
 });
 
+describe("a call is denied that has an argument of the rule in another spelling, because a server may act on that one", () => {
+  for (const [key, rule] of [
+    ["To", ["$to"]],
+    ["Cc", ["$to", "$cc?"]],
+    ["c_c", ["$to", "$cc?"]],
+    ["cc[]", ["$to", "$cc?"]],
+    ["cc\u0000", ["$to", "$cc?"]],
+    ["\uFF43c", ["$to", "$cc?"]],
+    ["replyTo", ["$to", "$reply_to?"]],
+    ["\u017Fender", ["$to", "$sender?"]],
+  ] as const) {
+    test(JSON.stringify(key), () => {
+      expect(() => places([...rule], { to: "bob", [key]: "eve" })).toThrow(
+        /leave out ".*", which a server may take for it/,
+      );
+    });
+  }
+
+  test("also inside of another one", () => {
+    const args = { event: { participants: ["bob"], Participants: ["eve"] } };
+    expect(() => places(["$event.participants"], args)).toThrow("leave out");
+    expect(() => places(["$event.participants?"], { Event: { participants: ["eve"] } })).toThrow("leave out");
+  });
+
+  test("not when the names have other letters", () => {
+    expect(places(["$to"], { to: "bob", too: "x", t: "x", "": "x", "-": "x" })).toEqual(["bob"]);
+  });
+});
+
 for (const name of ["constructor", "toString", "__proto__", "constructor.name", "__proto__.x"]) {
   test(`what every object has, such as ${name}, is no argument`, () => {
     expect(() => places([`$${name}`], {})).toThrow(`${name}: this argument is missing`);

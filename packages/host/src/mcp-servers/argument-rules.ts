@@ -1,6 +1,7 @@
 import { PathSegmentSchema, type JsonObject, type JsonValue } from "turnpike/contracts";
 import { ToolError } from "turnpike/kernel";
 import { z } from "zod";
+import { truncateText } from "../base/index.ts";
 import { argumentsOf } from "./schema-arguments.ts";
 
 /** One step of a path: it stands for itself, or for an argument of the call. */
@@ -150,6 +151,9 @@ function within(
 ): JsonValue[] {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw denial(name, "expected an object on the way to it");
+  const other = otherSpelling(value, key);
+  if (other !== undefined)
+    throw denial(name, `leave out ${JSON.stringify(truncateText(other, 256))}, which a server may take for it`);
   const found = Object.hasOwn(value, key) ? value[key] : undefined;
   if (found === undefined || found === null) {
     if (isOptional) return [];
@@ -158,6 +162,23 @@ function within(
   if (!Array.isArray(found)) return [found];
   if (found.length === 0 && !isOptional) throw denial(name, "this list is empty; name at least one");
   return found;
+}
+
+/**
+ * A name in an object that is only spelled otherwise. Many servers tell names apart by neither case nor separators, and take
+ * whichever stands last: they would act on what nobody has bound.
+ */
+function otherSpelling(value: JsonObject, key: string): string | undefined {
+  const wanted = lettersOf(key);
+  return Object.keys(value).find((name) => name !== key && wanted !== "" && lettersOf(name) === wanted);
+}
+
+function lettersOf(name: string): string {
+  return name
+    .normalize("NFKC")
+    .replaceAll(/[\s_\-[\]\p{Cc}\p{Default_Ignorable_Code_Point}]/gu, "")
+    .toUpperCase()
+    .toLowerCase();
 }
 
 function segmentOf(value: JsonValue, name: string): string {

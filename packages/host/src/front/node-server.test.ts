@@ -379,3 +379,48 @@ test("a connection over which nothing was asked does not hold up the end", async
   await isClosed;
   expect(server.seen).toHaveLength(1);
 });
+
+test("a first request whose head is still arriving at the end is answered", async () => {
+  const server = await serve();
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname);
+  let text = "";
+  socket.on("data", (chunk: Buffer) => (text += chunk.toString()));
+  const isClosed = once(socket, "close");
+  await once(socket, "connect");
+  socket.write(`GET /slow HTTP/1.1\r\n${host}`);
+  // Another connection is answered later, so the server has read that much.
+  await (await fetch(server.url)).text();
+  const closed = server.close();
+  socket.write(`${close}\r\n`);
+  await Promise.all([closed, isClosed]);
+  expect(text).toContain("/slow");
+});
+
+test("a first request that was sent before the end, and not yet read, is answered", async () => {
+  const server = await serve();
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname);
+  let text = "";
+  socket.on("data", (chunk: Buffer) => (text += chunk.toString()));
+  const isClosed = once(socket, "close");
+  await once(socket, "connect");
+  await (await fetch(server.url)).text();
+  // The bytes are in the kernel when the server closes in the same round.
+  socket.write(`GET /sent HTTP/1.1\r\n${host}${close}\r\n`);
+  await Promise.all([server.close(), isClosed]);
+  expect(text).toContain("/sent");
+});
+
+test("a head that never arrives whole holds up the end no longer than a head may take", async () => {
+  const server = await serve(answer, { "limits.shutdownMs": "170000", "limits.headersMs": "300" });
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname);
+  const isClosed = once(socket, "close");
+  await once(socket, "connect");
+  socket.write("GET / HTTP/1.1\r\n");
+  await (await fetch(server.url)).text();
+  await server.close();
+  await isClosed;
+  expect(server.seen).toHaveLength(1);
+});

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
+import { setImmediate as nextRound } from "node:timers/promises";
 import { sendNodeResponse } from "srvx/node";
 import { errorCodes } from "turnpike/contracts";
 import type { Reply } from "turnpike/http";
@@ -57,7 +58,7 @@ export async function startServer(config: FrontSettings, front: Front, onRefused
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
-  /** Nothing has been asked over these. To Node they are not idle: it waits for their first request. */
+  /** Over these no request has arrived whole. To Node they are not idle: it waits for their first request. */
   const unused = new Set<Socket>();
   server.on(tls === undefined ? "connection" : "secureConnection", (socket: Socket) => {
     unused.add(socket);
@@ -115,7 +116,7 @@ export async function startServer(config: FrontSettings, front: Front, onRefused
     url: `${tls === undefined ? "http" : "https"}://${host}:${port}`,
     close() {
       const closed = closeServer(server, sockets, running, limits.shutdownMs);
-      for (const socket of unused) socket.destroy();
+      void closeUnused(unused, limits.headersMs);
       return closed;
     },
   };
@@ -166,6 +167,20 @@ function refusalOf(incoming: IncomingMessage, limits: WireLimits): Refusal | und
 
 function readPair({ certFile, keyFile }: NonNullable<FrontSettings["tls"]>): { cert: Buffer; key: Buffer } {
   return { cert: readFileSync(certFile), key: readFileSync(keyFile) };
+}
+
+/**
+ * Closes connections over which nothing was asked. What has arrived by now is read first, and a request that has begun to
+ * arrive has as long as its head may take: Node stops watching that when a server closes.
+ */
+async function closeUnused(unused: ReadonlySet<Socket>, headersMs: number): Promise<void> {
+  // A whole round of the event loop reads every socket.
+  await nextRound();
+  await nextRound();
+  for (const socket of unused) if (socket.bytesRead === 0) socket.destroy();
+  setTimeout(() => {
+    for (const socket of unused) socket.destroy();
+  }, headersMs).unref();
 }
 
 async function closeServer(

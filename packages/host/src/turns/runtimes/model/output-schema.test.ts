@@ -94,6 +94,41 @@ test("references are replaced by what they refer to", () => {
   });
 });
 
+describe("what stands beside a reference holds together with what it leads to:", () => {
+  const $defs = {
+    named: { type: "object", properties: { name: { type: "string" } }, required: ["name"] },
+    closed: { type: "object", additionalProperties: false },
+    adult: { type: "integer", minimum: 18 },
+  };
+  for (const { name, schema, fits, not } of [
+    {
+      name: "keys of both",
+      schema: { $ref: "#/$defs/named", properties: { age: { type: "integer" } }, required: ["age"] },
+      fits: { name: "Ada", age: 36 },
+      not: [{ age: 36 }, { name: "Ada" }, { name: 1, age: 36 }],
+    },
+    { name: "the narrower limit", schema: { $ref: "#/$defs/adult", minimum: 0 }, fits: 18, not: [1] },
+    {
+      name: "no keys that the target does not have",
+      schema: { $ref: "#/$defs/closed", properties: { a: {} } },
+      fits: {},
+      not: [{ a: 1 }],
+    },
+    {
+      name: "a limit that only one of them has",
+      schema: { $ref: "#/$defs/adult", maximum: 99 },
+      fits: 18,
+      not: [1, 100],
+    },
+  ] satisfies { name: string; schema: JsonObject; fits: JsonValue; not: JsonValue[] }[]) {
+    test(name, () => {
+      const { read } = opened({ ...schema, $defs });
+      expect(read(JSON.stringify(fits))).toStrictEqual(fits);
+      for (const value of not) expect(read(JSON.stringify(value))).toBeUndefined();
+    });
+  }
+});
+
 test("a schema is strict when each of its objects names all of its keys as required, and no others", () => {
   expect(opened(person).isStrict).toBe(true);
   expect(opened({ ...person, required: ["name"] }).isStrict).toBe(false);

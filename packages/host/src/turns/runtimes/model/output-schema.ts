@@ -73,7 +73,7 @@ function schemaOf(root: JsonValue, dropped: ReadonlySet<string>): JsonObject {
     if ((nodes += 1) > maxNodes || depth > maxDepth)
       throw new SchemaError(`it has more than ${maxNodes} parts, or refers to itself`);
     const { $ref: reference, ...own } = schema;
-    if (reference !== undefined) return visit({ ...objectOf(targetOf(reference, root)), ...own }, depth + 1);
+    if (reference !== undefined) return visit(joined(targetOf(reference, root), own), depth + 1);
     return Object.fromEntries(
       Object.entries(own)
         .filter(([key]) => !dropped.has(key))
@@ -93,7 +93,7 @@ function schemaOf(root: JsonValue, dropped: ReadonlySet<string>): JsonObject {
 }
 
 /** What a reference within the schema leads to. */
-function targetOf(reference: JsonValue, root: JsonValue): JsonValue {
+function targetOf(reference: JsonValue, root: JsonValue): JsonObject {
   if (typeof reference !== "string" || !reference.startsWith("#/"))
     throw new SchemaError("a $ref has to point into the schema itself, such as #/$defs/name");
   let target: JsonValue | undefined = root;
@@ -102,8 +102,24 @@ function targetOf(reference: JsonValue, root: JsonValue): JsonValue {
     const object = objectOf(target);
     target = object !== undefined && Object.hasOwn(object, name) ? object[name] : undefined;
   }
-  if (objectOf(target) === undefined) throw new SchemaError("a $ref leads nowhere");
-  return target as JsonValue;
+  const found = objectOf(target);
+  if (found === undefined) throw new SchemaError("a $ref leads nowhere");
+  return found;
+}
+
+/** Keywords that describe. Those beside a reference come before those of its target. */
+const describing = new Set(["title", "description", "default", "examples", "deprecated", "$comment"]);
+/** Keywords whose meaning depends on others beside them. */
+const dependent = new Set([...nested, ...named, "minContains", "maxContains"]);
+
+/**
+ * What a reference leads to, together with what stands beside it: both hold. They become one schema where that means the
+ * same, because not every provider understands `allOf`.
+ */
+function joined(target: JsonObject, beside: JsonObject): JsonObject {
+  const own = Object.fromEntries(Object.entries(beside).filter(([key]) => !useless.has(key)));
+  const meets = (key: string): boolean => dependent.has(key) || (Object.hasOwn(target, key) && !describing.has(key));
+  return Object.keys(own).some(meets) ? { allOf: [target, own] } : { ...target, ...own };
 }
 
 /** All objects in a schema, whichever they are. */

@@ -172,6 +172,16 @@ describe("a schema that cannot be checked in bounded time is refused, with what 
       schema: { ...twice(0), $defs: { ...bomb, d20: {} } },
       says: "more than 2000 parts",
     },
+    {
+      name: "one with too many values to compare with",
+      schema: { items: { enum: Array.from({ length: 2_001 }, (_, place) => place) } },
+      says: "more than 2000 parts",
+    },
+    {
+      name: "one that requires a key too often",
+      schema: { items: { required: Array.from({ length: 2_001 }, () => "a") } },
+      says: "more than 2000 parts",
+    },
     { name: "a property of no schema", schema: { properties: { a: 1 } }, says: "expected a JSON Schema" },
   ] satisfies { name: string; schema: JsonValue; says: string }[]) {
     test(name, () => {
@@ -181,6 +191,19 @@ describe("a schema that cannot be checked in bounded time is refused, with what 
       expect(JSON.stringify(read)).toContain(says);
     });
   }
+
+  test("and an output that has too much to check for its schema does not fit", () => {
+    const alternatives = Array.from({ length: 900 }, (_, place) => ({ required: [`key${place}`] }));
+    const { read } = opened({ items: { oneOf: alternatives } });
+    const listOf = (length: number): string => JSON.stringify(Array.from({ length }, () => ({ key899: 1 })));
+    expect(read(listOf(100))).toHaveLength(100);
+    expect(read(listOf(50_000))).toBeUndefined();
+    const long = opened({ allOf: Array.from({ length: 1_900 }, () => ({ minLength: 1 })) });
+    expect(long.read(JSON.stringify("a".repeat(10_000)))).toHaveLength(10_000);
+    expect(long.read(JSON.stringify("a".repeat(900_000)))).toBeUndefined();
+    // One that is simple may be as long as a reply.
+    expect(opened({ items: { type: "integer" } }).read(`[${"1,".repeat(50_000)}1]`)).toHaveLength(50_001);
+  });
 
   test("but a property may be called as a keyword is", () => {
     const schema = { properties: { pattern: { type: "string" }, uniqueItems: { enum: [{ $ref: 1 }] } } };

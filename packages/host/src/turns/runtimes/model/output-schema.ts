@@ -5,6 +5,11 @@ import { errorObject } from "turnpike/kernel";
 const maxNodes = 2_000;
 const maxDepth = 64;
 
+/** How many parts of a schema may meet how many values of an output, one with another. Each takes some microseconds. */
+const maxChecks = 1_000_000;
+/** So many characters are as much work as a value. */
+const charactersOfValue = 256;
+
 /** What a turn's output has to look like. */
 export interface OutputSchema {
   /** Without references, which not every provider understands. */
@@ -20,11 +25,12 @@ export function readOutputSchema(metadata: JsonObject = {}): OutputSchema | { er
   const asked = objectOf(metadata["output"])?.["schema"];
   if (asked === undefined) return undefined;
   try {
-    const schema = schemaOf(asked, useless);
-    const validate = new CfWorkerJsonSchemaValidator({ shortcircuit: true }).getValidator(schemaOf(asked, unchecked));
+    const { schema, parts } = schemaOf(asked, useless);
+    const checked = schemaOf(asked, unchecked).schema;
+    const validate = new CfWorkerJsonSchemaValidator({ shortcircuit: true }).getValidator(checked);
     const read = (text: string): JsonValue | undefined => {
-      const value = JsonValueSchema.safeParse(parsed(withoutFence(text)));
-      return value.success && validate(value.data).valid ? value.data : undefined;
+      const { success, data } = JsonValueSchema.safeParse(parsed(withoutFence(text)));
+      return success && parts * sizeOf(data) <= maxChecks && validate(data).valid ? data : undefined;
     };
     return { schema, isStrict: objectsIn(schema).every(isStrictObject), read };
   } catch (error) {
@@ -58,20 +64,26 @@ const nested = new Set(
 );
 /** Keywords whose value has a schema under each name. */
 const named = new Set(["properties", "dependentSchemas"]);
+/** Keywords whose values are compared with one by one, so each of them is a part. */
+const compared = new Set(["enum", "const", "required", "dependentRequired"]);
 /** Keywords that are of no use once references are replaced. */
 const useless: ReadonlySet<string> = new Set(["$defs", "definitions", "$schema", "$id", "$anchor", "$dynamicAnchor"]);
 /** Formats are told to the model and not checked, as JSON Schema has it by default. */
 const unchecked: ReadonlySet<string> = new Set([...useless, "format"]);
 
 /** The schema with its references replaced, and without some keywords. What that makes too large, or never ends, is refused. */
-function schemaOf(root: JsonValue, dropped: ReadonlySet<string>): JsonObject {
+function schemaOf(root: JsonValue, dropped: ReadonlySet<string>): { schema: JsonObject; parts: number } {
   let nodes = 0;
+  const count = (more: number, depth: number): void => {
+    nodes += more;
+    if (nodes > maxNodes || depth > maxDepth)
+      throw new SchemaError(`it has more than ${maxNodes} parts, or refers to itself`);
+  };
   const visit = (node: JsonValue, depth: number): JsonValue => {
     if (typeof node === "boolean") return node;
     const schema = objectOf(node);
     if (schema === undefined) throw new SchemaError("expected a JSON Schema");
-    if ((nodes += 1) > maxNodes || depth > maxDepth)
-      throw new SchemaError(`it has more than ${maxNodes} parts, or refers to itself`);
+    count(1, depth);
     const { $ref: reference, ...own } = schema;
     if (reference !== undefined) return visit(joined(targetOf(reference, root), own), depth + 1);
     return Object.fromEntries(
@@ -83,13 +95,25 @@ function schemaOf(root: JsonValue, dropped: ReadonlySet<string>): JsonObject {
   const visitKeyword = (key: string, value: JsonValue, depth: number): JsonValue => {
     if (refused.has(key)) throw new SchemaError(`${key} is not supported, leave it out`);
     if (nested.has(key)) return Array.isArray(value) ? value.map((each) => visit(each, depth)) : visit(value, depth);
+    // A list of one is as much work as its only value.
+    if (compared.has(key)) count(Math.max(0, sizeOf(value) - 2), depth);
     if (!named.has(key)) return value;
     const schemas = Object.entries(objectOf(value) ?? {});
     return Object.fromEntries(schemas.map(([name, each]) => [name, visit(each, depth)]));
   };
   const schema = objectOf(visit(root, 0));
   if (schema === undefined) throw new SchemaError("expected a JSON Schema");
-  return schema;
+  return { schema, parts: nodes };
+}
+
+/** How many values there are in one, itself among them. A long text counts as several. */
+function sizeOf(value: JsonValue): number {
+  if (typeof value === "string") return 1 + Math.floor(value.length / charactersOfValue);
+  if (typeof value !== "object" || value === null) return 1;
+  return Object.entries(value).reduce(
+    (sum, [key, each]) => sum + Math.floor(key.length / charactersOfValue) + sizeOf(each),
+    1,
+  );
 }
 
 /** What a reference within the schema leads to. */

@@ -50,6 +50,13 @@ describe("an output", () => {
     { name: "is not empty", schema: person, text: "", value: undefined },
     { name: "is not cut off", schema: person, text: '{"name":"Ada"', value: undefined },
     { name: "has what is required", schema: { required: ["a"] }, text: "{}", value: undefined },
+    { name: "inherits nothing", schema: { required: ["constructor"] }, text: "{}", value: undefined },
+    {
+      name: "is not what it would inherit",
+      schema: { properties: { constructor: { type: "string" } } },
+      text: "{}",
+      value: {},
+    },
     { name: "has no other keys", schema: person, text: '{"name":"Ada","age":36,"isAdmin":true}', value: undefined },
     { name: "has no key of the prototype", schema: {}, text: '{"__proto__":{"isAdmin":true}}', value: undefined },
     {
@@ -134,6 +141,26 @@ test("a schema is strict when each of its objects names all of its keys as requi
   expect(opened({ ...person, required: ["name"] }).isStrict).toBe(false);
   expect(opened({ ...person, additionalProperties: true }).isStrict).toBe(false);
   expect(opened({ type: "array", items: { type: "object" } }).isStrict).toBe(false);
+});
+
+describe("a keyword that would not be checked as it is written is refused before a model is asked:", () => {
+  for (const { schema, says } of [
+    { schema: { allOf: { type: "string" } }, says: "allOf has to be a list" },
+    { schema: { properties: { a: { enum: "abc" } } }, says: "enum has to be a list" },
+    { schema: { required: 5 }, says: "required has to be a list of names" },
+    { schema: { required: [5] }, says: "required has to be a list of names" },
+    { schema: { type: { a: 1 } }, says: "type has to be a type" },
+    { schema: { properties: ["a"] }, says: "properties has to be an object" },
+    { schema: { dependentRequired: { a: "b" } }, says: "dependentRequired has to be" },
+    { schema: { dependentRequired: 1 }, says: "dependentRequired has to be" },
+    { schema: { minimum: 5, exclusiveMinimum: true }, says: "exclusiveMinimum has to be a number" },
+    { schema: { minLength: "5" }, says: "minLength has to be a number" },
+  ] satisfies { schema: JsonValue; says: string }[]) {
+    test(JSON.stringify(schema), () => {
+      const message = expect.stringContaining(says) as string;
+      expect(readOutputSchema({ output: { schema } })).toMatchObject({ error: { code: "invalid_request", message } });
+    });
+  }
 });
 
 describe("a schema that cannot be checked in bounded time is refused, with what to change:", () => {

@@ -30,7 +30,7 @@ export function readOutputSchema(metadata: JsonObject = {}): OutputSchema | { er
     const validate = new CfWorkerJsonSchemaValidator({ shortcircuit: true }).getValidator(checked);
     const read = (text: string): JsonValue | undefined => {
       const { success, data } = JsonValueSchema.safeParse(parsed(withoutFence(text)));
-      return success && parts * sizeOf(data) <= maxChecks && validate(data).valid ? data : undefined;
+      return success && parts * sizeOf(data) <= maxChecks && validate(withoutPrototypes(data)).valid ? data : undefined;
     };
     return { schema, isStrict: objectsIn(schema).every(isStrictObject), read };
   } catch (error) {
@@ -66,6 +66,41 @@ const nested = new Set(
 const named = new Set(["properties", "dependentSchemas"]);
 /** Keywords whose values are compared with one by one, so each of them is a part. */
 const compared = new Set(["enum", "const", "required", "dependentRequired"]);
+/** What the values of keywords have to be. The check passes over others, or breaks on them once the model has answered. */
+const shapes: readonly { keys: ReadonlySet<string>; name: string; is(value: JsonValue): boolean }[] = [
+  {
+    keys: new Set(["enum", "anyOf", "oneOf", "allOf", "prefixItems"]),
+    name: "a list",
+    is: Array.isArray,
+  },
+  { keys: new Set(["required"]), name: "a list of names", is: isListOfNames },
+  {
+    keys: new Set(["type"]),
+    name: "a type or a list of types",
+    is: (value) => typeof value === "string" || isListOfNames(value),
+  },
+  { keys: named, name: "an object", is: (value) => objectOf(value) !== undefined },
+  {
+    keys: new Set(["dependentRequired"]),
+    name: "an object of lists of names",
+    is: (value) => Object.values(objectOf(value) ?? { none: false }).every(isListOfNames),
+  },
+  {
+    keys: new Set(
+      (
+        "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems " +
+        "minContains maxContains minProperties maxProperties"
+      ).split(" "),
+    ),
+    name: "a number",
+    is: (value) => typeof value === "number",
+  },
+];
+
+function isListOfNames(value: JsonValue): boolean {
+  return Array.isArray(value) && value.every((each) => typeof each === "string");
+}
+
 /** Keywords that are of no use once references are replaced. */
 const useless: ReadonlySet<string> = new Set(["$defs", "definitions", "$schema", "$id", "$anchor", "$dynamicAnchor"]);
 /** Formats are told to the model and not checked, as JSON Schema has it by default. */
@@ -94,6 +129,8 @@ function schemaOf(root: JsonValue, dropped: ReadonlySet<string>): { schema: Json
   };
   const visitKeyword = (key: string, value: JsonValue, depth: number): JsonValue => {
     if (refused.has(key)) throw new SchemaError(`${key} is not supported, leave it out`);
+    const shape = shapes.find(({ keys }) => keys.has(key));
+    if (shape?.is(value) === false) throw new SchemaError(`${key} has to be ${shape.name}`);
     if (nested.has(key)) return Array.isArray(value) ? value.map((each) => visit(each, depth)) : visit(value, depth);
     // A list of one is as much work as its only value.
     if (compared.has(key)) count(Math.max(0, sizeOf(value) - 2), depth);
@@ -158,6 +195,15 @@ function isStrictObject(schema: JsonObject): boolean {
   if (type !== "object" && properties === undefined) return true;
   const keys = Object.keys(objectOf(properties) ?? {});
   return additionalProperties === false && Array.isArray(required) && keys.every((key) => required.includes(key));
+}
+
+/** A value whose objects inherit nothing: the check would find `constructor` in each of them. */
+function withoutPrototypes(value: JsonValue): JsonValue {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(withoutPrototypes);
+  const bare = Object.create(null) as JsonObject;
+  for (const [key, each] of Object.entries(value)) bare[key] = withoutPrototypes(each);
+  return bare;
 }
 
 /** Models like to put JSON into a fence. */

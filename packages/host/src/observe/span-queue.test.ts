@@ -28,6 +28,7 @@ function openQueue(changes: Partial<SpanQueueOptions> = {}) {
     maxWaiting: 4,
     maxBatch: 2,
     delayMs: 1000,
+    sendMs: 60_000,
     onDropped: (count) => void (dropped += count),
     onUnreachable: (error) => void unreachable.push(error),
     ...changes,
@@ -130,4 +131,13 @@ test("a collector that does not answer holds a host that stops for five seconds"
   await stopping;
   // Two are under way, and nobody knows what becomes of them.
   expect(dropped()).toBe(2);
+});
+
+test("a batch that is never answered is dropped after its time, and the next one goes", async () => {
+  const { queue, batches, dropped, unreachable } = openQueue();
+  for (const name of "abcd") queue.onEnd(span(name));
+  await vi.advanceTimersByTimeAsync(59_999);
+  expect([batches.length, dropped()]).toEqual([1, 0]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect([batches.length, dropped(), unreachable.length]).toEqual([2, 2, 1]);
 });

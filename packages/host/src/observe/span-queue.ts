@@ -7,6 +7,8 @@ export interface SpanQueueOptions {
   maxWaiting: number;
   maxBatch: number;
   delayMs: number;
+  /** After this long nobody waits any more for a batch to be taken. */
+  sendMs: number;
   onDropped(count: number): void;
   /** Told when the collector stops taking spans, once until it takes some again. */
   onUnreachable(error: unknown): void;
@@ -19,7 +21,7 @@ const sampled = 1;
 
 /** Sends spans in batches, one at a time. Nobody ever waits for it: a span that finds no room, or no collector, is dropped. */
 export function createSpanQueue(options: SpanQueueOptions): SpanProcessor {
-  const { exporter, maxWaiting, maxBatch, delayMs } = options;
+  const { exporter, maxWaiting, maxBatch, delayMs, sendMs } = options;
   const waiting: ReadableSpan[] = [];
   let timer: NodeJS.Timeout | undefined;
   let sending: Promise<void> | undefined;
@@ -27,13 +29,16 @@ export function createSpanQueue(options: SpanQueueOptions): SpanProcessor {
   let isClosed = false;
 
   const send = async (batch: ReadableSpan[]): Promise<void> => {
+    let late: NodeJS.Timeout | undefined;
     const { code, error } = await new Promise<{ code: number; error?: Error }>((resolve) => {
+      late = setTimeout(() => resolve({ code: 1, error: new Error("The collector takes too long.") }), sendMs).unref();
       try {
         exporter.export(batch, resolve);
       } catch (cause) {
         resolve({ code: 1, error: cause as Error });
       }
     });
+    clearTimeout(late);
     if (code === 0) {
       isReachable = true;
       return;

@@ -1,5 +1,6 @@
 import type { Context, Span as SdkSpan, SpanContext } from "@opentelemetry/api";
 import { ConfigError, version } from "../base/index.ts";
+import { createCollectorAgent } from "./collector-agent.ts";
 import { foreignErrorFacts, type Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import { errorType, type OpenSpan, type SpanStart } from "./spans.ts";
@@ -19,7 +20,7 @@ export interface TracingPorts {
   metrics: Pick<Metrics, "spansDropped">;
 }
 
-/** Without them an attempt takes no longer than a host that stops waits for it, so that its process can end then. */
+/** Without them a batch takes no longer than a host that stops waits for it. */
 const timeouts = ["OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT"] as const;
 const endpoints = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"] as const;
 
@@ -44,8 +45,12 @@ export async function openTracing({ log, metrics }: TracingPorts): Promise<Traci
     import("@opentelemetry/exporter-trace-otlp-http"),
     import("@opentelemetry/resources"),
   ]);
+  const agent = createCollectorAgent();
+  const timeoutMillis = countIn(timeouts.map((name) => env[name]).find(Boolean), lastFlushMs);
   const queue = createSpanQueue({
-    exporter: new OTLPTraceExporter(timeouts.some((name) => env[name]) ? {} : { timeoutMillis: lastFlushMs }),
+    exporter: new OTLPTraceExporter({ timeoutMillis, httpAgentOptions: agent.open }),
+    // The exporter's own limit comes first, unless a collector keeps it busy.
+    sendMs: timeoutMillis + 1_000,
     maxWaiting: countIn(env["OTEL_BSP_MAX_QUEUE_SIZE"], 2048),
     maxBatch: countIn(env["OTEL_BSP_MAX_EXPORT_BATCH_SIZE"], 512),
     delayMs: countIn(env["OTEL_BSP_SCHEDULE_DELAY"], 5000),
@@ -81,7 +86,10 @@ export async function openTracing({ log, metrics }: TracingPorts): Promise<Traci
       const remote = headers && remoteContext(headers, api.createTraceState);
       return open(start, remote ? api.trace.setSpanContext(api.ROOT_CONTEXT, remote) : api.ROOT_CONTEXT);
     },
-    close: () => provider.shutdown(),
+    async close() {
+      await provider.shutdown();
+      agent.close();
+    },
   };
 }
 

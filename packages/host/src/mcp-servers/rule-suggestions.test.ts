@@ -38,6 +38,16 @@ for (const row of [
     },
   },
   {
+    name: "a file that is moved: where it comes from, and where it goes",
+    tool: toolOf({ source: text, destination: text }, ["source", "destination"]),
+    rule: {
+      paths: [
+        ["source", "$source"],
+        ["destination", "$destination"],
+      ],
+    },
+  },
+  {
     name: "a payment: its recipient, not its amount",
     tool: toolOf({ recipient: text, amount: { type: "number" }, date: { type: "string", format: "date" } }, [
       "recipient",

@@ -22,7 +22,9 @@ const targets = new Set([
   ..."user users username usernames member members assignee assignees owner org organization team group".split(" "),
   ..."repo repos repository repositories branch project workspace channel channels room chat thread".split(" "),
   ..."path paths file files filename filenames folder folders directory dir bucket database table".split(" "),
-  ..."url urls uri uris link links host hostname domain site page id ids target destination".split(" "),
+  ..."url urls uri uris link links host hostname domain site page id ids target destination source sources src".split(
+    " ",
+  ),
 ]);
 
 /** Words behind which the one before them counts: `channel_name`, `account_number`. */

@@ -21,7 +21,7 @@ export function escalationTool(): ToolHandler {
     run() {
       throw new ToolError(
         "tool_execution_failed",
-        "Escalating ends a turn: a runtime returns it as the turn's outcome.",
+        "Only a turn can escalate, and this call is not part of one. Ask whoever gave you access.",
       );
     },
   });

@@ -20,6 +20,19 @@ for (const mode of ["legacy", "auto"] as const) {
       expect(tools.map(({ _meta }) => _meta?.["turnpike/name"])).toEqual(shown.map(({ name }) => name));
     });
 
+    test("does not see the tool that only a turn can use", async () => {
+      const world = servedWorld({
+        changeApi: (api) => ({
+          ...api,
+          async listTools(context, options) {
+            const tools = await api.listTools(context, options);
+            return tools.flatMap((tool) => [tool, { ...tool, name: "service.escalate", namespace: "service" }]);
+          },
+        }),
+      });
+      expect((await (await connect(world)).listTools()).tools).toMatchObject([{ name: "notes_read" }]);
+    });
+
     test("sees what a tool takes, gives and does", async () => {
       const client = await connect(servedWorld(), "alice");
       const note = { type: "string" };

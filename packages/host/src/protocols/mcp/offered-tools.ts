@@ -1,12 +1,14 @@
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
 import type { JsonObject, JsonValue, ToolDescriptor, ToolResult } from "turnpike/contracts";
+import { escalationToolName } from "turnpike/runtime";
 import type { Access } from "./access.ts";
 import { realNameKey, withUniqueNames, type OfferedNames } from "./offered-names.ts";
 import { advise, toPublicError, type PublicError } from "./public-error.ts";
 
-/** Tools as MCP describes them. */
+/** Tools as MCP describes them, without the one that only a turn can use. */
 export function toMcpTools(tools: readonly ToolDescriptor[], names: OfferedNames): Tool[] {
-  return withUniqueNames(tools.map((tool) => toMcpTool(tool, names)));
+  const usable = tools.filter(({ name }) => name !== escalationToolName);
+  return withUniqueNames(usable.map((tool) => toMcpTool(tool, names)));
 }
 
 function toMcpTool({ name, description, readWrite, annotations, ...tool }: ToolDescriptor, names: OfferedNames): Tool {

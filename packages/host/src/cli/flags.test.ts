@@ -63,9 +63,14 @@ describe("a resource", () => {
 
   test("steps are kept as they are, so that the host refuses what is no path", () => {
     expect(readResource("files/../x")).toEqual({ namespace: "files", path: ["..", "x"] });
-    expect(readResource("files//x")).toEqual({ namespace: "files", path: ["", "x"] });
     expect(readResource("/files")).toEqual({ namespace: "", path: ["files"] });
     expect(readResource("")).toEqual({ namespace: "", path: [] });
+  });
+
+  test("an empty step is refused, and how a slash is written is said", () => {
+    expect(problemOf(() => readResource("mcp.disk/read//tmp/a"))).toBe(
+      "--resource mcp.disk/read//tmp/a: a step of the path is empty. A slash inside of a step is written %2F.",
+    );
   });
 });
 

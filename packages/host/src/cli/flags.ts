@@ -17,6 +17,8 @@ export function checkedPrincipal(flag: string): (text: string) => string {
 /** Reads `files/notes` as the path `notes` in the namespace `files`. */
 export function readResource(text: string): { namespace: string; path: string[] } {
   const [namespace = "", ...path] = text.replace(/\/$/, "").split("/");
+  if (path.includes(""))
+    throw new ConfigError(`--resource ${text}: a step of the path is empty. A slash inside of a step is written %2F.`);
   return { namespace, path };
 }
 

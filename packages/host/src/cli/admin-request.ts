@@ -13,6 +13,11 @@ const nextSteps: Readonly<Record<string, string>> = {
   rate_limited: "Wait a moment and try again.",
 };
 
+/** The same for routes that have no `list` command. */
+const nextStepsOfRoutes: Partial<Record<AdminRouteName, Readonly<Record<string, string>>>> = {
+  reviewMcpServer: { not_found: "`turnpike mcp review` without a name shows what there is." },
+};
+
 /** Sends an operator's request to a running host. Throws an error whose message is for the person at the terminal. */
 export async function requestAdmin<Name extends AdminRouteName>(
   flags: OperatorFlags,
@@ -22,9 +27,13 @@ export async function requestAdmin<Name extends AdminRouteName>(
   try {
     return await createAdminClient({ url: flags.url, token: operatorToken(flags) }).request(name, input);
   } catch (error) {
-    const next = error instanceof AdminClientError ? nextSteps[error.code] : undefined;
+    const next = error instanceof AdminClientError ? nextStepOf(name, error.code) : undefined;
     throw next === undefined ? error : new Error(`${(error as Error).message}\n${next}`, { cause: error });
   }
+}
+
+function nextStepOf(name: AdminRouteName, code: string): string | undefined {
+  return nextStepsOfRoutes[name]?.[code] ?? nextSteps[code];
 }
 
 /** The lists whose pages may be short before their end, by the route of each. */

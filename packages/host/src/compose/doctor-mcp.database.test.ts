@@ -33,6 +33,16 @@ async function answering(listener: RequestListener): Promise<{ url: string }> {
   return { url: `http://127.0.0.1:${await listen(createServer(listener))}/mcp` };
 }
 
+/** A program that speaks MCP until it is asked for its tools. */
+const listsNothing = `require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method, params } = JSON.parse(line);
+  const serverInfo = { name: "test", version: "1" };
+  const started = { protocolVersion: params?.protocolVersion, capabilities: { tools: {} }, serverInfo };
+  const result = method === "initialize" ? started : method === "tools/list" ? { tools: "none" } : undefined;
+  const error = { code: -32601, message: "no such method" };
+  if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, ...(result ? { result } : { error }) }));
+})`;
+
 const firstUse = "; none was accepted yet: the first use accepts them all";
 
 describe("a server that answers", () => {
@@ -140,15 +150,20 @@ describe("a server that fails is found, with what to do:", () => {
         ],
       }),
       says: expect.stringMatching(
-        /^bad notes: it started, and does not speak MCP \(.+\)\. It last said on standard error: "no licence"\.$/,
+        /^bad notes: the program ended, or closed its standard output\. It last said on standard error: "no licence"\.$/,
       ),
     },
     {
       name: "a program that ends at once and says nothing",
       server: () => ({ command: [process.execPath, "-e", "0"] }),
       says: expect.stringMatching(
-        /does not speak MCP \(.+\)\. It said nothing on standard error: run the command by hand to see why\.$/,
+        /the program ended, .+\. It said nothing on standard error: run the command by hand to see why\.$/,
       ),
+    },
+    {
+      name: "a list that is none",
+      server: () => ({ command: [process.execPath, "-e", listsNothing] }),
+      says: "bad notes: its answer is not what MCP says it should be. Look for another version of it.",
     },
     {
       name: "a list that is too long",

@@ -65,7 +65,13 @@ describe("a server that is not there", () => {
     expect(logged[0]).toEqual({
       level: "warn",
       message: "MCP server unavailable",
-      facts: { server: "test", error: "Error", code: "ENOENT", retryInMs: 250 },
+      facts: {
+        server: "test",
+        error: "Error",
+        code: "ENOENT",
+        why: "the program /no/such/program is not found. Install it, or correct mcp.servers.test.command.",
+        retryInMs: 250,
+      },
     });
   });
 
@@ -100,8 +106,9 @@ describe("a server that dies", () => {
       expect(await call("mcp.test.echo", { words: "again" })).toMatchObject({ status: "succeeded" }),
     );
     expect(readFileSync(made, "utf8")).toBe("echo\necho\necho\n");
+    const why = "the program ended, or closed its standard output.";
     expect(logged).toMatchObject([
-      { message: "MCP server unavailable", facts: { server: "test", code: "CONNECTION_CLOSED", retryInMs: 250 } },
+      { message: "MCP server unavailable", facts: { server: "test", code: "CONNECTION_CLOSED", why, retryInMs: 250 } },
     ]);
   });
 

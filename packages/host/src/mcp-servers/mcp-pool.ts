@@ -2,7 +2,7 @@ import { principalKey, type DiscoveryContext } from "turnpike/contracts";
 import type { ResourceProvider, ToolProvider } from "turnpike/kernel";
 import { ConfigError } from "../base/index.ts";
 import { foreignErrorFacts, type Log } from "../observe/index.ts";
-import { createHeaderSecrets, fetchWith, HeaderSecretError, placesOf, type HeaderSecrets } from "./header-secrets.ts";
+import { createHeaderSecrets, fetchWith, placesOf, type HeaderSecrets } from "./header-secrets.ts";
 import { openHttpChannel } from "./http-channel.ts";
 import { impossibleUsers } from "./isolation.ts";
 import { createReconnectingClient, type ReconnectingClient } from "./reconnecting-client.ts";
@@ -19,6 +19,7 @@ import type { StandardErrorLine } from "./standard-error.ts";
 import { openStdioChannel } from "./stdio-channel.ts";
 import { createToolPins, type ToolPinsOptions } from "./tool-pins.ts";
 import { createReviews, type McpReviews } from "./tool-review.ts";
+import { whyUnavailable } from "./why-unavailable.ts";
 
 /** The MCP servers of a host: one provider and one connection each, shared by everybody it is offered to. */
 export interface McpPool {
@@ -130,12 +131,13 @@ function isOffered({ tenants, owners }: McpServerConfig, { namespaceId, owner }:
 }
 
 /** One connection for everybody, unless headers depend on whom a call is for. */
-function clientsOf(name: string, { headers = {} }: McpServerConfig, routeFor: RouteFor, log: Log): ServerClients {
+function clientsOf(name: string, config: McpServerConfig, routeFor: RouteFor, log: Log): ServerClients {
+  const { headers = {} } = config;
   const places = Object.values(headers).map(placesOf);
   const isOwners = places.some(({ owner }) => owner);
   if (!isOwners && !places.some(({ tenant }) => tenant)) {
     const secrets = places.length === 0 ? undefined : createHeaderSecrets(headers, undefined);
-    return sharedClient(clientFor({ server: name }, routeFor(secrets), log));
+    return sharedClient(clientFor({ server: name }, config, routeFor(secrets), log));
   }
   const whose = ({ namespaceId, owner }: DiscoveryContext): { tenant: string; owner?: string } => ({
     tenant: namespaceId,
@@ -144,24 +146,31 @@ function clientsOf(name: string, { headers = {} }: McpServerConfig, routeFor: Ro
   return ownerClients({
     keyOf: (context) => JSON.stringify(whose(context)),
     open: (context) =>
-      clientFor({ server: name, ...whose(context) }, routeFor(createHeaderSecrets(headers, context)), log),
+      clientFor({ server: name, ...whose(context) }, config, routeFor(createHeaderSecrets(headers, context)), log),
   });
 }
 
-function clientFor(of: { server: string }, route: McpRoute, log: Log): ReconnectingClient<McpConnection> {
+function clientFor(
+  of: { server: string },
+  config: McpServerConfig,
+  route: McpRoute,
+  log: Log,
+): ReconnectingClient<McpConnection> {
   return createReconnectingClient({
     open: (signal, onLost) => openMcpConnection(route, signal, onLost),
     clock: () => performance.now(),
     onFailure: (error, retryInMs) =>
-      log.warn({ ...of, ...foreignErrorFacts(error), ...detailOf(error), retryInMs }, "MCP server unavailable"),
+      log.warn(
+        { ...of, ...foreignErrorFacts(error), ...detailOf(error, of.server, config), retryInMs },
+        "MCP server unavailable",
+      ),
   });
 }
 
-/** What can be said of an error: its code, which unlike a message never quotes anything, or why a header has no value. */
-function detailOf(error: unknown): { code?: string; why?: string } {
-  if (error instanceof HeaderSecretError) return { why: error.message };
+/** What can be said of an error: its code, which unlike a message never quotes anything, and what to do about it. */
+function detailOf(error: unknown, name: string, server: McpServerConfig): { code?: string; why: string } {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return typeof code === "string" ? { code } : {};
+  return { ...(typeof code === "string" && { code }), why: whyUnavailable(error, name, server) };
 }
 
 /** How to reach a server. Throws `ConfigError` for a variable that is not set. */

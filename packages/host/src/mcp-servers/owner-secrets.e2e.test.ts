@@ -106,7 +106,7 @@ describe("a server whose header belongs to the owner", () => {
         tenant: "acme",
         owner: "human:bob",
         error: "HeaderSecretError",
-        why: "authorization: the file cannot be read (ENOENT)",
+        why: "authorization: the file cannot be read (ENOENT). Correct mcp.servers.test.headers.",
         retryInMs: 250,
       },
     });

@@ -1,15 +1,14 @@
-import { existsSync } from "node:fs";
-import { SdkError, SdkErrorCode, SdkHttpError } from "@modelcontextprotocol/client";
+import { SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
 import type { JsonObject } from "turnpike/contracts";
-import { ConfigError } from "../base/index.ts";
 import type { Log } from "../observe/index.ts";
-import { createHeaderSecrets, HeaderSecretError, placesOf } from "./header-secrets.ts";
+import { createHeaderSecrets, placesOf } from "./header-secrets.ts";
 import type { McpConfig, McpServerConfig } from "./mcp-config.ts";
 import { openMcpConnection } from "./mcp-connection.ts";
 import { routeTo } from "./mcp-pool.ts";
 import { readList, type LeftOut } from "./mcp-provider.ts";
 import type { McpTool } from "./mcp-tool.ts";
 import type { StandardErrorLine } from "./standard-error.ts";
+import { hasEnded, whyUnavailable } from "./why-unavailable.ts";
 
 /** What became of trying a server. */
 export type ServerTrial = { server: string } & (
@@ -63,7 +62,7 @@ async function tryServer(
     const lastLine = heard.findLast(({ line }) => line !== undefined)?.line;
     const why = isLate
       ? `it did not answer within ${timeoutMs / 1000} s.${saidText(lastLine)} Check that it runs, and what it waits for.`
-      : whyOf(error, name, server, lastLine);
+      : whyUnavailable(error, name, server) + (hasEnded(error, server) ? saidText(lastLine) || silentText : "");
     return { server: name, kind: "fails", why };
   }
 }
@@ -81,65 +80,8 @@ function unknownArguments({ rules = {} }: McpServerConfig, tools: ReadonlyMap<st
   });
 }
 
-/** Why a server cannot be used, and what to do about it. */
-function whyOf(error: unknown, name: string, server: McpServerConfig, lastLine: string | undefined): string {
-  const key = `mcp.servers.${name}`;
-  if (error instanceof ConfigError) return error.message;
-  if (error instanceof HeaderSecretError) return `${error.message}. Correct ${key}.headers.`;
-  if (error instanceof RangeError) return `its list of tools is not used. ${error.message}`;
-  return server.url === undefined
-    ? whyNotStarted(error, key, server, lastLine)
-    : whyNotReached(error, key, new URL(server.url));
-}
-
-function whyNotStarted(
-  error: unknown,
-  key: string,
-  { command = [], cwd }: McpServerConfig,
-  lastLine: string | undefined,
-): string {
-  const [program = ""] = command;
-  const code = codesOf(error)[0];
-  if (cwd !== undefined && !existsSync(cwd)) return `the folder ${cwd} is not there. Make it, or correct ${key}.cwd.`;
-  if (code === "ENOENT") return `the program ${program} is not found. Install it, or correct ${key}.command.`;
-  if (code === "EACCES") return `the program ${program} cannot be started by this user. Check its permissions.`;
-  const said = saidText(lastLine) || " It said nothing on standard error: run the command by hand to see why.";
-  return `it started, and does not speak MCP (${code ?? "no answer"}).${said}`;
-}
-
-const certificateCodes =
-  /^(CERT_|ERR_TLS_|ERR_SSL_|UNABLE_TO_|SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED_CERT|HOSTNAME_MISMATCH|EPROTO$)/;
-
-function whyNotReached(error: unknown, key: string, { host }: URL): string {
-  if (error instanceof SdkHttpError) return whyRefused(error.status, key);
-  const codes = codesOf(error);
-  const certificate = codes.find((code) => certificateCodes.test(code));
-  if (certificate !== undefined) {
-    const next = `Correct ${key}.url, or name the authority that signed it in NODE_EXTRA_CA_CERTS.`;
-    return `the certificate of ${host} is not accepted (${certificate}). ${next}`;
-  }
-  const code = codes.at(-1);
-  return `nobody answers at ${host} (${code ?? "no answer"}). Start the server, or correct ${key}.url.`;
-}
-
-function whyRefused(status: number | undefined, key: string): string {
-  if (status === 401 || status === 403)
-    return `it refuses the credentials (${status}). Check the key, and ${key}.headersEnv or ${key}.headers.`;
-  if (status === 404 || status === 405)
-    return `there is no MCP server at this address (${status}). Correct ${key}.url.`;
-  return `it answers with status ${status ?? "unknown"}. Look into its log.`;
-}
+const silentText = " It said nothing on standard error: run the command by hand to see why.";
 
 function saidText(line: string | undefined): string {
   return line === undefined ? "" : ` It last said on standard error: "${line}".`;
-}
-
-/** The codes of an error and of its causes, the outermost first. */
-function codesOf(error: unknown): string[] {
-  const codes: string[] = [];
-  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth += 1) {
-    if ("code" in at && typeof at.code === "string") codes.push(at.code);
-    if (at instanceof AggregateError) codes.push(...at.errors.flatMap(codesOf));
-  }
-  return codes;
 }

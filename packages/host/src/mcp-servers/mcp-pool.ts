@@ -92,12 +92,14 @@ function createMcpPool(prepared: readonly PreparedServer[], { store, pinFirst }:
         "tools of an MCP server left out",
       ),
     );
+    const onLate = (tool: string): void =>
+      log.warn({ server: name, tool, timeoutMs: server.timeoutMs }, "MCP server did not answer a call in time");
     const about = { server: name, config: server, clients, isOfferedTo };
     return {
       name,
       clients,
       isOfferedTo,
-      provider: createMcpProvider({ ...about, pins, onList }),
+      provider: createMcpProvider({ ...about, pins, onList, onLate }),
       resources: createMcpResources({ ...about, onList: reportLists(name, log) }),
     };
   });

@@ -7,7 +7,7 @@ import type { McpServerConfig } from "./mcp-config.ts";
 import type { McpConnection } from "./mcp-connection.ts";
 import { isSameTool, readTool, type McpTool, type ToolReading } from "./mcp-tool.ts";
 import { plainText } from "./plain-text.ts";
-import { partsOf, toToolError, toUnavailable } from "./server-answer.ts";
+import { isLate, partsOf, toToolError, toUnavailable } from "./server-answer.ts";
 import type { ToolPins } from "./tool-pins.ts";
 import type { Look } from "./tool-review.ts";
 
@@ -27,6 +27,8 @@ export interface McpProviderOptions {
   pins: ToolPins;
   /** Called for each list that was read, with what is not used of it. */
   onList(leftOut: readonly LeftOut[]): void;
+  /** Called for each call that the server did not answer in time. */
+  onLate?(tool: string): void;
 }
 
 const maxProgressText = 4096;
@@ -95,7 +97,12 @@ export function createMcpProvider(options: McpProviderOptions): McpProvider {
         signal.throwIfAborted();
         const { timeoutMs, maxOutputBytes } = options.config;
         const onProgress = reportProgress && ((progress: ToolProgress) => reportProgress(plainProgress(progress)));
-        const answer = await connection.call(listed, args, { signal, timeoutMs, onProgress }).catch(toToolError);
+        const answer = await connection
+          .call(listed, args, { signal, timeoutMs, onProgress })
+          .catch((error: unknown) => {
+            if (isLate(error)) options.onLate?.(listed.name);
+            return toToolError(error);
+          });
         const parts = partsOf(answer, descriptor.outputSchema !== undefined, maxOutputBytes);
         return { status: "succeeded", callId, tool: name, completedAt: new Date().toISOString(), ...parts };
       },

@@ -148,5 +148,5 @@ function notFound(words = ""): ToolError {
 
 function toServerError(error: unknown): never {
   if (error instanceof ResourceNotFoundError) throw notFound(plainText(error.message, maxErrorText));
-  return toToolError(error, "mcp_server_error");
+  return toToolError(error, { refused: "mcp_server_error", late: "resource_execution_failed" });
 }

@@ -22,16 +22,33 @@ export function toUnavailable(cause: unknown): never {
   });
 }
 
+/** The codes of what a server refuses, and of what it has no time for. */
+interface AnswerCodes {
+  refused: string;
+  late: string;
+}
+
+const codesOfTools: AnswerCodes = { refused: "mcp_tool_error", late: "tool_execution_failed" };
+
 /** A server's refusal keeps the server's message, which is data for the caller. Other errors are not shown to callers. */
-export function toToolError(error: unknown, code = "mcp_tool_error"): never {
+export function toToolError(error: unknown, codes = codesOfTools): never {
   if (error instanceof AnswerTooLargeError || codeOf(error) === tooLargeCode) throw tooLarge();
   const isUnknownResult = error instanceof SdkError && error.code === SdkErrorCode.UnsupportedResultType;
   if (isUnknownResult) throw unsupported("It answered with a question or a task instead of a result.");
   if (error instanceof UrlElicitationRequiredError || error instanceof MissingRequiredClientCapabilityError) {
     throw unsupported(error.message);
   }
-  if (error instanceof ProtocolError && error.code !== brokenOffCode) throw refused(error.message, code);
+  if (isLate(error)) {
+    const message = "The MCP server did not answer in time; the effect may have happened.";
+    throw new ToolError(codes.late, message, { cause: error, retryable: false });
+  }
+  if (error instanceof ProtocolError && error.code !== brokenOffCode) throw refused(error.message, codes.refused);
   throw error;
+}
+
+/** Whether a server had no time left to answer. */
+export function isLate(error: unknown): boolean {
+  return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;
 }
 
 function codeOf(error: unknown): number | undefined {

@@ -141,8 +141,18 @@ function overBudget(model: OpenModel | undefined): ModelAnswer & { by: string } 
   return { kind: "failure", error: errorObject("token_limit_exceeded"), remedy: "none", by: model?.name ?? "" };
 }
 
-/** Four characters a token, for providers that do not count. Files are not text. */
+/** Four characters a token, for providers that do not count. Files and images are not text; an argument called `data` is. */
 function estimateTokens(said: unknown): number {
-  const text = JSON.stringify(said, (key, value: unknown) => (key === "data" ? undefined : value));
+  const text = JSON.stringify(said, (_key, value: unknown) =>
+    isBytes(value) ? undefined : isImage(value) ? { ...value, data: undefined } : value,
+  );
   return Math.ceil(text.length / 4);
+}
+
+function isBytes(value: unknown): boolean {
+  return value instanceof Uint8Array;
+}
+
+function isImage(value: unknown): value is { type: "image-data"; data: string } {
+  return typeof value === "object" && value !== null && "type" in value && value.type === "image-data";
 }

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { callsTools, modelWorldOf, providers, says } from "../../../../test/model-server.ts";
 import { dataOf, saidOf } from "../../../../../turnpike/test/turns.ts";
+import { openModelUsage } from "./model-usage.ts";
+import type { OpenModel } from "./providers.ts";
 import type { TurnResult } from "../../../../../turnpike/src/contracts/index.ts";
 
 const prices = { currency: "USD", input: 2, cachedInput: 0.5, output: 10 };
@@ -105,9 +107,9 @@ describe.each(providers)("a budget of tokens for a turn with a model of %s", (pr
   });
 });
 
-test("a provider that does not count is counted by the characters, and the result says so", async () => {
+test.each(["word", "data"])("a provider that does not count is counted by the characters of %s", async (name) => {
   const word = "x".repeat(2_000);
-  const script = { ...callsTools({ name: "files_read", arguments: { word } }), usage: null };
+  const script = { ...callsTools({ name: "files_read", arguments: { [name]: word } }), usage: null };
   const world = await modelWorldOf("openai-compatible", script, { config: { tokenBudget: 5_000 } });
   const result = await world.run({ options: { maxSteps: 100, maxToolCalls: 1_000 } });
   expect(saidOf(result)).toBe("token_limit_exceeded");
@@ -116,4 +118,26 @@ test("a provider that does not count is counted by the characters, and the resul
   expect(estimatedTokens).toBeGreaterThan(4_984);
   expect(estimatedTokens).toBeLessThan(20_000);
   expect(world.server.requests.length).toBeLessThan(5);
+});
+
+describe("a request counts by its characters against the budget when its provider reports", () => {
+  const details = {
+    inputTokenDetails: { noCacheTokens: undefined, cacheReadTokens: undefined, cacheWriteTokens: undefined },
+    outputTokenDetails: { textTokens: undefined, reasoningTokens: undefined },
+  };
+  for (const { name, reported } of [
+    { name: "no input", reported: { inputTokens: undefined, outputTokens: 5, totalTokens: 5 } },
+    { name: "no output", reported: { inputTokens: 5, outputTokens: undefined, totalTokens: 5 } },
+    { name: "less than no input", reported: { inputTokens: -990, outputTokens: 995, totalTokens: 5 } },
+    { name: "parts of tokens", reported: { inputTokens: 0.5, outputTokens: 4.5, totalTokens: 5 } },
+    { name: "more than can be counted", reported: { inputTokens: 1e300, outputTokens: 5, totalTokens: 1e300 } },
+  ]) {
+    test(name, () => {
+      const model = { name: "a/b", settings: {}, model: {} } as unknown as OpenModel;
+      const usage = openModelUsage();
+      usage.add({ reason: "stop", usage: { ...reported, ...details } }, model, () => 1_000);
+      expect(usage.spent()).toBe(1_000);
+      expect(usage.total()).toMatchObject({ estimatedTokens: 1_000 });
+    });
+  }
 });

@@ -74,7 +74,9 @@ function emptyTotal(): Required<Total> {
 
 function usageIn(reported: LanguageModelUsage): Usage {
   const { inputTokens, outputTokens, totalTokens, inputTokenDetails, outputTokenDetails } = reported;
-  const always = Object.entries({ inputTokens, outputTokens, totalTokens }).filter(([, count]) => isCount(count));
+  // Half a count is none: the SDK adds up what there is, also when the provider says nothing of the input, or less than none.
+  const sum = isCount(inputTokens) && isCount(outputTokens) ? totalTokens : undefined;
+  const always = Object.entries({ inputTokens, outputTokens, totalTokens: sum }).filter(([, count]) => isCount(count));
   // The SDK says 0 of these two as well when the provider says nothing.
   const details = Object.entries({
     cachedInputTokens: inputTokenDetails.cacheReadTokens,

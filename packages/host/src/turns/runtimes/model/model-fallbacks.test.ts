@@ -85,6 +85,24 @@ describe("the thoughts of one provider are not shown to another:", () => {
   }
 });
 
+describe("the thoughts of a model are not shown to one of the same name that is configured beside it:", () => {
+  for (const { first, second } of [
+    { first: "openai", second: "openai-chat" },
+    { first: "openai", second: "openai" },
+    { first: "anthropic", second: "anthropic" },
+    { first: "openai-compatible", second: "openai-compatible" },
+  ] as const) {
+    test(`of ${first} to another ${second}`, async () => {
+      const fallbacks = [{ backend: second, script: [says("Done.")] }];
+      const world = await modelWorldOf(first, [thoughtfulReplies[first], status(503)], { fallbacks });
+      expect(saidOf(await world.run())).toBe("succeeded");
+      const sent = JSON.stringify(world.others[0]?.requests[0]?.body);
+      for (const secret of [thought, mark, "rs_1", "fc_1"]) expect(sent).not.toContain(secret);
+      expect(world.others[0]?.problems).toStrictEqual([]);
+    });
+  }
+});
+
 describe("a model that is not available", () => {
   const quota = JSON.stringify({ error: { message: "No.", type: "insufficient_quota", code: "insufficient_quota" } });
   for (const { name, reply } of [

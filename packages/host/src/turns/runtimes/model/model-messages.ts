@@ -30,7 +30,7 @@ export function withSchema({ role, content }: UserModelMessage, { schema }: Outp
   return { role, content: [...content, { type: "text", text }] };
 }
 
-/** A reply that called tools, or was paused. `by` names the model; a journal of an earlier release does not say it. */
+/** A reply that called tools, or was paused. `by` is the id of the model; a journal of an earlier release does not say it. */
 export interface Reply {
   by?: string;
   parts: ReplyPart[];
@@ -45,7 +45,7 @@ export interface Exchange extends Reply {
 /** What has happened in a turn so far, for this model. Of another model's replies it gets what every provider understands. */
 export function exchangesFor(model: OpenModel, exchanges: readonly Exchange[]): ModelMessage[] {
   return exchanges.flatMap((exchange, step) => {
-    const isOwn = exchange.by === undefined || exchange.by === model.name;
+    const isOwn = exchange.by === undefined || exchange.by === model.id;
     return messagesOfExchange(isOwn ? exchange : withoutMarks(exchange, step), showsImages(model.settings));
   });
 }

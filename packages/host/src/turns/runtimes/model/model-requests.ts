@@ -101,18 +101,18 @@ export function openModelRequests(options: RequestsOptions): ModelRequests {
       // A reply that ended at a limit which is there because of the budget ended at the budget.
       const isCut = answer.kind === "failure" && answer.error.code === "model_output_truncated";
       if (isCut && limitsOf(model, left).maxOutputTokens === left) return overBudget(model);
-      return { ...answer, by: model.name };
+      return { ...answer, by: model.id };
     },
     metadata: () => ({ requests, ...usage.total() }),
     memory() {
       const elapsedMs = earlierMs + clock.now() - begun;
-      return { requests, usage: usage.total(), elapsedMs, ...(remaining[0] && { model: remaining[0].name }) };
+      return { requests, usage: usage.total(), elapsedMs, ...(remaining[0] && { model: remaining[0].id }) };
     },
     recall(memory) {
       ({ requests, elapsedMs: earlierMs = 0 } = memory);
       usage.restore(memory.usage);
       // A model that is not configured any more is not looked for.
-      const place = models.findIndex(({ name }) => name === memory.model);
+      const place = models.findIndex(({ id }) => id === memory.model);
       remaining = models.slice(Math.max(0, place));
     },
   };
@@ -138,7 +138,7 @@ function limitsOf(
 }
 
 function overBudget(model: OpenModel | undefined): ModelAnswer & { by: string } {
-  return { kind: "failure", error: errorObject("token_limit_exceeded"), remedy: "none", by: model?.name ?? "" };
+  return { kind: "failure", error: errorObject("token_limit_exceeded"), remedy: "none", by: model?.id ?? "" };
 }
 
 /** Four characters a token, for providers that do not count. Files and images are not text; an argument called `data` is. */

@@ -133,7 +133,7 @@ describe("a request counts by its characters against the budget when its provide
     { name: "more than can be counted", reported: { inputTokens: 1e300, outputTokens: 5, totalTokens: 1e300 } },
   ]) {
     test(name, () => {
-      const model = { name: "a/b", settings: {}, model: {} } as unknown as OpenModel;
+      const model = { name: "a/b", id: "a/b", settings: {}, model: {} } as unknown as OpenModel;
       const usage = openModelUsage();
       usage.add({ reason: "stop", usage: { ...reported, ...details } }, model, () => 1_000);
       expect(usage.spent()).toBe(1_000);

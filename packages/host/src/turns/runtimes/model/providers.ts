@@ -12,8 +12,10 @@ export type ProviderOptions = NonNullable<Parameters<typeof streamText>[0]["prov
 
 /** A model that can be asked. */
 export interface OpenModel {
-  /** `provider/model`: how events, metadata and the journal name it. */
+  /** `provider/model`: how metadata names it. Two that are configured may have the same, such as one behind two addresses. */
   name: string;
+  /** One for each that is configured: how the journal names it. */
+  id: string;
   settings: ModelSettings;
   model: Model;
 }
@@ -47,10 +49,12 @@ export async function openModel(
   env: NodeJS.ProcessEnv,
   create: typeof createModel = createModel,
 ): Promise<OpenModel> {
-  const { provider, model: id } = settings;
+  const { provider, model } = settings;
+  const name = `${provider}/${model}`;
+  const id = place === "runtime" ? name : `${name} of ${place}`;
   const apiKey = readApiKey(`${place}.apiKeyEnv`, settings.apiKeyEnv, env);
   try {
-    return { name: `${provider}/${id}`, settings, model: await create(settings, apiKey) };
+    return { name, id, settings, model: await create(settings, apiKey) };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw error;
     throw new ConfigError(

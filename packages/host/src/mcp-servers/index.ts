@@ -7,3 +7,4 @@ export { suggestRules } from "./rule-suggestions.ts";
 export { fromOfferSegment, offerSegment, type ServerOffer } from "./server-offer.ts";
 export type { McpReviews, ReviewedTool, ServerReview } from "./tool-review.ts";
 export { type ServerTrial, tryServers } from "./try-server.ts";
+export { matchesTemplate } from "./uri-template.ts";

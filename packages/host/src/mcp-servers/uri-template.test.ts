@@ -27,3 +27,12 @@ for (const row of [
 test("a template of many values takes no more than linear time for each", () => {
   expect(matchesTemplate(`${"{a}{+b}".repeat(300)}!`, "x".repeat(256))).toBe(false);
 });
+
+test("the length of a template is no work: 256 long ones are compared at once", () => {
+  const template = `{a}${"x".repeat(2000)}`;
+  const uri = "x".repeat(256);
+  const started = process.cpuUsage();
+  for (let count = 0; count < 256; count += 1) expect(matchesTemplate(template, uri)).toBe(false);
+  const { user, system } = process.cpuUsage(started);
+  expect(user + system).toBeLessThan(500_000);
+});

@@ -9,14 +9,13 @@ import type {
 } from "@modelcontextprotocol/server";
 import type { JsonObject, JsonValue, ReachEntry } from "turnpike/contracts";
 import { z } from "zod";
-import { offerSegment, type McpPool, type ServerOffer } from "../../mcp-servers/index.ts";
+import { matchesTemplate, offerSegment, type McpPool, type ServerOffer } from "../../mcp-servers/index.ts";
 import type { Access } from "./access.ts";
 import { invalidCursor, readCursor, writeCursor } from "./cursor.ts";
 import { isFileUri } from "./file-uri.ts";
 import { realNameKey, withUniqueNames, type OfferedNames } from "./offered-names.ts";
 import { toProtocolError } from "./public-error.ts";
 import { allows, covers, reachOf } from "./reach.ts";
-import { matchesTemplate } from "./uri-template.ts";
 
 /** What reads and uses what MCP servers have besides tools. */
 export interface OfferAccess extends Access {

@@ -45,8 +45,8 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     expect: { poll: { timeout: 60_000 } },
-    // One more than vitest would take: most tests wait for processes and databases.
-    maxWorkers: availableParallelism(),
+    // Two more than vitest would take: most tests wait for processes and databases.
+    maxWorkers: availableParallelism() + 1,
     reporters: ["default", pathOf("scripts/closing-line.js")],
     coverage: {
       include: ["**/src/**/*.ts"],

@@ -57,7 +57,7 @@ for (const row of [
   {
     name: "a server that ends at once, in its own words",
     server: "ends",
-    says: /^The MCP server ends: it started.*It last said on standard error: "no such module"\.\n$/,
+    says: /^The MCP server ends: the program ended.*It last said on standard error: "no such module"\.\n$/,
   },
 ]) {
   test(`ends with 1 and one clear sentence for ${row.name}`, async () => {

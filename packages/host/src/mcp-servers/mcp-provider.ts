@@ -100,6 +100,8 @@ export function createMcpProvider(options: McpProviderOptions): McpProvider {
         const answer = await connection
           .call(listed, args, { signal, timeoutMs, onProgress })
           .catch((error: unknown) => {
+            // To the SDK a caller who leaves is out of time as well.
+            signal.throwIfAborted();
             if (isLate(error)) options.onLate?.(listed.name);
             return toToolError(error);
           });

@@ -1,0 +1,11 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    root: import.meta.dirname,
+    include: ["*.test.js"],
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    reporters: ["default", "../scripts/closing-line.js"],
+  },
+});

@@ -15,6 +15,7 @@ const benchmarks = {
   http: "http",
   contracts: "contracts",
   size: "size/size",
+  footprint: "footprint",
 };
 /** What these are compared with, which is installed beside them. */
 const peers = { engines: "casbin", durable: "@dbos-inc/dbos-sdk" };
@@ -40,6 +41,7 @@ for (const name of names) run("node", ["--expose-gc", `.build/bench/${benchmarks
 if (asked.length === 0) {
   run("node", [".build/bench/write-results.js", ...names, ...flags]);
   run("npx", ["oxfmt", "bench/results.md"]);
+  run("node", [".build/bench/write-sizing.js"]);
 }
 
 function run(program, args) {

@@ -8,16 +8,19 @@ process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 process.env["REDOCLY_TELEMETRY"] = "off";
 process.env["REDOCLY_SUPPRESS_UPDATE_NOTICE"] = "true";
 
+const tools = "lint-tools/node_modules/.bin";
+
 const steps = [
   ["format", "npx oxfmt --check"],
   ["lint", "npx oxlint --deny-warnings"],
   ["types", "npx tsc -b"],
-  ["package turnpike", "npx publint --strict packages/turnpike"],
-  ["package turnpike-host", "npx publint --strict packages/host"],
-  ["published types", "npx attw --pack packages/turnpike --profile esm-only"],
-  ["published types of the host", "npx attw --pack packages/host --profile esm-only"],
+  ["tools", "npm ci --ignore-scripts --prefix lint-tools"],
+  ["package turnpike", `${tools}/publint --strict packages/turnpike`],
+  ["package turnpike-host", `${tools}/publint --strict packages/host`],
+  ["published types", `${tools}/attw --pack packages/turnpike --profile esm-only`],
+  ["published types of the host", `${tools}/attw --pack packages/host --profile esm-only`],
   ["api description", "node scripts/openapi.js && npx redocly lint .build/openapi.json"],
-  ["unused code", "npx knip"],
+  ["unused code", `${tools}/knip`],
 ];
 
 for (const [name, command] of steps) {

@@ -9,10 +9,16 @@ import { repository } from "./support/repository.ts";
 const documents = [
   "README.md",
   "CONTRIBUTING.md",
-  ...readdirSync(join(repository, "docs"), { recursive: true, encoding: "utf8" })
-    .filter((path) => path.endsWith(".md"))
-    .map((path) => `docs/${path}`),
+  "packages/turnpike/README.md",
+  "packages/host/README.md",
+  ...["docs", "examples"].flatMap(markdownIn),
 ];
+
+function markdownIn(folder: string): string[] {
+  return readdirSync(join(repository, folder), { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".md") && !path.includes("node_modules"))
+    .map((path) => `${folder}/${path}`);
+}
 
 test("every snippet type-checks, and everything that is shown to run does run", { timeout: 900_000 }, async () => {
   expect(await documentProblems(documents)).toEqual([]);
@@ -21,10 +27,16 @@ test("every snippet type-checks, and everything that is shown to run does run", 
 test("every relative link leads to a file", () => {
   const broken = documents.flatMap((document) =>
     [...readFileSync(join(repository, document), "utf8").matchAll(/\]\((?!\w+:|#)([^)#]+)/g)]
-      .filter(([, target = ""]) => !existsSync(join(repository, dirname(document), target)))
+      .filter(([, target = ""]) => !existsSync(join(repository, dirname(document), decodeURI(target))))
       .map(([, target]) => `${document}: ${target}`),
   );
   expect(broken).toEqual([]);
+});
+
+test("what the examples' own tests run is on the page of quickstarts, and in the examples", () => {
+  const tagged = documents.flatMap(readBlocks).filter((block) => block.info === "sh examples");
+  const elsewhere = tagged.filter(({ document }) => !/^(docs\/guide\/quickstarts\.md|examples\/.*)$/.test(document));
+  expect(elsewhere).toEqual([]);
 });
 
 test("the README's two command lines are the ones that CI takes from it and runs", () => {
@@ -36,13 +48,15 @@ test("the README's two command lines are the ones that CI takes from it and runs
   expect(tagged.flatMap((block) => block.text.split("\n"))).toEqual(commands);
   expect(printed).toBe(commands.map((command) => `${command}\n`).join(""));
   const ci = readFileSync(join(repository, ".ci/run"), "utf8");
-  const executed = ci.split("\n").filter((line) => /^(bash|npm|npx)\b|readme-commands/.test(line));
+  const executed = ci.split("\n").filter((line) => /^(\{ )?(bash|npm|npx)\b|readme-commands/.test(line));
   expect(executed).toEqual([
     "{ IFS= read -r run && IFS= read -r test; } < <(node scripts/readme-commands.js)",
     'bash -c "$run" </dev/null >.build/run.log 2>&1 &',
-    "npm run test:runtimes >.build/others.log 2>&1 && npm run test:interop >>.build/others.log 2>&1 &",
+    "{ npm run test:runtimes && npm run test:interop && npm run test:examples && npm run test:generators; } >.build/others.log 2>&1 &",
     "npm run lint",
     "npm run coverage --workspace turnpike",
+    "npm run test:browser",
+    "npm run test:nodes",
     'bash -c "${test#npm ci && }" </dev/null',
   ]);
   expect(ci).not.toMatch(/^\s*(run|test)=/m);

@@ -20,6 +20,8 @@ const notCodes = {
   execute_all: "a semantic of AuthZEN",
   deny_on_first_deny: "a semantic of AuthZEN",
   permit_on_first_permit: "a semantic of AuthZEN",
+  invalid_usage: "a code of the command line, which no host answers with",
+  invalid_config: "a code of the command line, which no host answers with",
 };
 
 /** Codes that nothing produces yet. A room that arrives takes its codes away. */

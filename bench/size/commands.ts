@@ -1,4 +1,4 @@
-import type { AdminRouteName } from "turnpike-host/management";
+import type { AdminCallName } from "turnpike-host/management";
 import type { HostProcess } from "../support/host-process.ts";
 import {
   alice,
@@ -28,7 +28,7 @@ export interface Command {
  */
 export function commandsOf(host: HostProcess, token: string, grants: number, now: number): Command[] {
   const { url, operator, operatorToken } = host;
-  const ask = (name: string, route: AdminRouteName, input: object = {}): Command => ({
+  const ask = (name: string, route: AdminCallName, input: object = {}): Command => ({
     name,
     run: () => operator.request(route, { namespaceId: tenant, ...input }),
   });

@@ -1,28 +1,37 @@
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { makeFolder } from "../support/host-process.ts";
+import { makeFolder, runTurnpike } from "../support/host-process.ts";
 import { commandWith, words } from "../support/terminal.ts";
 
 /** Every command that does something, as it is typed; the test below finds out whether one is missing. */
 const commands = [
   "serve",
   "doctor",
+  "backup",
+  "restore",
   "openapi",
+  "completion",
   "why",
+  "console",
   "mcp",
   "mcp suggest",
   "mcp review",
   "turn",
   ..."start show list follow cancel".split(" ").map((verb) => `turn ${verb}`),
   ..."create operator list revoke rotate".split(" ").map((verb) => `credential ${verb}`),
-  ..."create derive list revoke".split(" ").map((verb) => `grant ${verb}`),
+  ..."create derive list revoke export apply import".split(" ").map((verb) => `grant ${verb}`),
   ..."list enable disable".split(" ").map((verb) => `namespace ${verb}`),
-  ..."list call".split(" ").map((verb) => `tools ${verb}`),
+  ..."list call try".split(" ").map((verb) => `tools ${verb}`),
   ..."list show approve deny".split(" ").map((verb) => `escalation ${verb}`),
-  ..."list verify export checkpoint key".split(" ").map((verb) => `audit ${verb}`),
-  "tenant delete",
+  ..."list heads verify export checkpoint key".split(" ").map((verb) => `audit ${verb}`),
+  "audit key rotate",
+  ..."list delete".split(" ").map((verb) => `tenant ${verb}`),
+  "activity",
+  "host list",
+  "principal list",
+  ..."show who".split(" ").map((verb) => `reach ${verb}`),
   ..."send inbox".split(" ").map((verb) => `message ${verb}`),
   ..."list stat read search grep create replace append delete".split(" ").map((verb) => `files ${verb}`),
   ..."create list restore".split(" ").map((verb) => `files snapshot ${verb}`),
@@ -33,6 +42,9 @@ beforeAll(() => {
   folder = makeFolder();
   // The local file of the example of `files replace`.
   writeFileSync(join(folder, "new.md"), "Hello");
+  // That of the examples of `grant apply` and `grant import`.
+  const grants = { format: "turnpike-grants/1", tenant: "acme", grants: [] };
+  writeFileSync(join(folder, "acme-grants.json"), JSON.stringify(grants));
 });
 
 async function helpOf(args: readonly string[]): Promise<string> {
@@ -76,19 +88,31 @@ describe("the help of", () => {
     });
   }
 
-  for (const command of commands.filter((name) => !["serve", "openapi", "mcp", "mcp suggest"].includes(name))) {
+  for (const command of commands.filter(
+    (name) => !["serve", "openapi", "completion", "mcp", "mcp suggest"].includes(name),
+  )) {
     test(`${command} offers JSON for scripts`, async () => {
       expect(await helpOf(command.split(" "))).toMatch(/^ {2}--json +print JSON$/m);
     });
   }
 });
 
+/** Commands that talk to no host. */
+const withoutHost = new Set([
+  "serve",
+  "doctor",
+  "openapi",
+  "completion",
+  "restore",
+  "mcp",
+  "mcp suggest",
+  "audit key rotate",
+]);
+
 describe("the example of", () => {
   // Nobody listens there: a command that is understood gets as far as that.
   const env = { TURNPIKE_TOKEN: "tp_x", TURNPIKE_ADMIN_TOKEN: "tp_x" };
-  for (const command of commands.filter(
-    (name) => !["serve", "doctor", "openapi", "mcp", "mcp suggest"].includes(name),
-  )) {
+  for (const command of commands.filter((name) => !withoutHost.has(name))) {
     test(`${command} is understood`, async () => {
       const args = shellWords(await exampleOf(command));
       const { code, stderr } = await commandWith(folder, [...args, "--url", "http://127.0.0.1:1"], env);
@@ -100,9 +124,13 @@ describe("the example of", () => {
     { command: "serve", more: words`--print-config`, code: 0 },
     { command: "doctor", more: words`--port 0`, code: 0 },
     { command: "openapi", more: [], code: 0 },
+    { command: "completion", more: [], code: 0 },
     { command: "mcp", more: words`--token-file token`, code: 0 },
     // There is no such server in its folder.
     { command: "mcp suggest", more: [], code: 1 },
+    // There is no such backup, and no database whose key could be replaced.
+    { command: "restore", more: [], code: 2 },
+    { command: "audit key rotate", more: [], code: 2 },
   ]) {
     test(`${command} is understood`, async () => {
       writeFileSync(join(folder, "token"), "tp_x");
@@ -111,7 +139,50 @@ describe("the example of", () => {
   }
 });
 
+test("the help lists the commands in a sensible order, with a line each", async () => {
+  const [, list = ""] = (await helpOf([])).split("\nCommands:\n");
+  const names = [...list.matchAll(/^ {2}([a-z]+)/gm)].map(([, name = ""]) => name);
+  const known =
+    "serve credential grant namespace tools escalation audit why files message turn mcp backup restore doctor openapi completion";
+  expect(names.filter((name) => known.split(" ").includes(name)).join(" ")).toBe(known);
+  expect(
+    list
+      .trimEnd()
+      .split("\n")
+      .filter((line) => !/^ {2}[a-z]/.test(line)),
+  ).toEqual([]);
+});
+
+for (const row of [
+  { args: words`grnat list`, says: "error: unknown command 'grnat'\n(Did you mean grant?)" },
+  { args: words`grant lits --tenant acme`, says: "error: unknown command 'lits'\n(Did you mean list?)" },
+  {
+    args: words`grant list --tenant acme --stat live`,
+    says: "error: unknown option '--stat'\n(Did you mean --state?)",
+  },
+  { args: words`grant list --tennant acme`, says: "error: unknown option '--tennant'\n(Did you mean --tenant?)" },
+  { args: words`turn satrt`, says: "error: unknown command 'satrt'\n(Did you mean start?)" },
+]) {
+  test(`${row.args.join(" ")} is answered with what was meant`, async () => {
+    const { code, stderr } = await commandWith(folder, row.args);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: `${row.says}\nAdd --help to see how it is used.\n` });
+  });
+}
+
 test("the version is told", async () => {
   const printed = await commandWith(folder, words`--version`);
   expect(printed).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\S*\n$/) });
+});
+
+test("a command that talks to a host loads nothing that only a host needs, so that it starts at once", async () => {
+  // The coverage of a process names every file that it loaded.
+  const env = { TURNPIKE_ADMIN_TOKEN: "tp_x", NODE_V8_COVERAGE: join(folder, "coverage") };
+  await runTurnpike({ folder, args: words`grant list --tenant acme --url http://127.0.0.1:1`, env });
+  const reports = readdirSync(env.NODE_V8_COVERAGE).map((name) => join(env.NODE_V8_COVERAGE, name));
+  const loaded = reports.map((report) => readFileSync(report, "utf8")).join("");
+  expect(loaded).toContain("/node_modules/commander/");
+  const ofHosts = "libsql pg kysely ai pino prom-client srvx jose @modelcontextprotocol @opentelemetry re2js".split(
+    " ",
+  );
+  expect(ofHosts.filter((library) => loaded.includes(`/node_modules/${library}/`))).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { databaseKinds } from "../../packages/host/test/databases.ts";
 import { ask, eventually } from "../../packages/host/test/host-calls.ts";
 import type { HostProcess } from "../support/host-process.ts";
 import { assistant, makeCredential, makeGrant } from "../support/host-world.ts";
-import { command, commandJson, paste, said, startAskingHost, words, type Printed } from "../support/terminal.ts";
+import { command, commandJson, paste, startAskingHost, words, type Printed } from "../support/terminal.ts";
 
 /** Clears the screen, colours, renames the window, breaks lines, turns around and hides. */
 const hostile = "a\u001b[2J\u001b[31mb\u001b]0;owned\u0007\r\nALLOWED\u009b1Ac\u202ed\u2028e\u200bf\u007f";
@@ -49,6 +49,33 @@ describe.each(databaseKinds)("what others wrote is only shown, on %s", (kind) =>
     const printed = await command(host, turn(asking), token);
     expect(printed).toMatchObject({ code: 0, stderr: "" });
     expect(seen(printed)).toEqual({ lines: 3, ...harmless });
+  });
+
+  test("principals, places and grants, in the lists of who can do what", async () => {
+    const tenant = `reached-${kind}`;
+    const subject = { kind: "agent", agentId: hostile };
+    await ask(host.url, "/admin/v1/grants", {
+      token: host.operatorToken(),
+      body: {
+        id: hostile,
+        namespaceId: tenant,
+        subject,
+        issuer: { kind: "human", userId: "alice" },
+        capabilities: [{ ...capability, resource: { namespace: "files", path: [hostilePath] } }],
+        constraints: { purposes: [hostile] },
+        issuedAt: "2026-01-01T00:00:00Z",
+      },
+    });
+    for (const [args, lines] of [
+      [words`principal list --tenant ${tenant}`, 3],
+      [words`reach show --tenant ${tenant} --actor ${`agent:${hostile}`} --purpose ${hostile}`, 2],
+      [words`reach show --tenant ${tenant} --actor ${`agent:${hostile}`}`, 1],
+      [words`reach who --tenant ${tenant} --resource ${`files/${hostilePath}`}`, 2],
+    ] as const) {
+      const printed = await command(host, args);
+      expect(printed.code).toBe(0);
+      expect(seen(printed)).toEqual({ lines, ...harmless });
+    }
   });
 
   test("the reason and the wishes of an agent, in the list of escalations and in its approval", async () => {
@@ -195,7 +222,10 @@ describe.each(databaseKinds)("what others wrote is only shown, on %s", (kind) =>
     expect(explained.code).toBe(0);
     expect(seen(explained)).toMatchObject(harmless);
     const line = explained.stdout.trimEnd().split("\n").at(-1) ?? "";
-    expect(await paste(host.folder, `${line} --id chosen`)).toEqual(said("Issued chosen."));
+    const pasted = await paste(host.folder, `${line} --id chosen`);
+    expect(pasted).toMatchObject({ code: 0, stdout: "Issued chosen.\n" });
+    // It has a warning: nothing on the host knows such a name.
+    expect(seen(pasted)).toEqual({ lines: 2, ...harmless });
     expect(
       (
         await command(
@@ -238,12 +268,14 @@ describe("a suggested command", () => {
         --action=${word} --resource ${`files/${segment}/${segment}`}`;
       const denied = await command(host, why);
       expect(denied.code).toBe(0);
-      expect(seen(denied)).toEqual({ lines: 6, ...harmless });
+      // Six lines, and a warning each of the tenant and the action, which nothing on the host knows.
+      expect(seen(denied)).toEqual({ lines: 8, ...harmless });
       const line = denied.stdout.trimEnd().split("\n").at(-1) ?? "";
       expect(line).toMatch(/^ {2}turnpike grant create /);
 
       const pasted = await paste(host.folder, `${line} --id pasted`);
-      expect(pasted).toEqual(said("Issued pasted."));
+      expect(pasted).toMatchObject({ code: 0, stdout: "Issued pasted.\n" });
+      expect(seen(pasted)).toEqual({ lines: 2, ...harmless });
       expect(existsSync(join(host.folder, "hacked"))).toBe(false);
       const owner = { kind: "human", userId: word };
       expect(await commandJson(host, words`grant list --tenant=${word}`)).toEqual({

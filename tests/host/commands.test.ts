@@ -184,6 +184,82 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     expect(await prints(words`credential revoke ${other.id} --force`)).toEqual(said("Revoked 0000000000000000."));
   });
 
+  test("tenant, activity, host and audit heads: how things are", async () => {
+    expect(await prints(words`activity --tenant quiet`)).toEqual(
+      said("Now: 0 waiting for an answer; turns: 0 running, 0 waiting.", "", "Nothing was decided in the last hour."),
+    );
+    expect(await prints(words`audit heads --tenant quiet`)).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^There is no trail\.\nLast checkpoint: /) as string,
+    });
+    const token = await enter("busy", { "files/notes": ["create"] }, ["files"]);
+    expect((await prints(words`files create notes/a.md --content a`, token)).code).toBe(0);
+    expect((await prints(words`files create private/a.md --content a`, token)).code).toBe(1);
+    const activity = await prints(words`activity --tenant busy`);
+    expect(activity.stdout).toMatch(
+      /^Now: 0 waiting .*\n\nMINUTE +ALLOWED +DENIED +FAILED\n[^]*\n\nCOUNT +REASON\n1 +no_matching_grant\n$/,
+    );
+    const { minutes } = await json<{ minutes: { denied: number }[] }>(words`activity --tenant busy`);
+    expect([minutes.length, minutes.reduce((sum, { denied }) => sum + denied, 0)]).toEqual([60, 1]);
+    expect((await prints(words`audit heads --tenant busy`)).stdout).toMatch(
+      /^STRAND +ROW +HASH\n\d+ +\d+ +0{64}\nLast checkpoint: .*\.\n$/,
+    );
+    expect((await prints(words`tenant list --limit 500`)).stdout).toMatch(/^TENANT +WAITING\n(.*\n)*busy +0\n/);
+    expect((await prints(words`tenant list --limit 1`)).stdout).toMatch(/\nThere is more: --cursor \S+\n$/);
+    expect((await prints(words`host list`)).stdout).toMatch(
+      /^HOST +STARTED +TURNS +ANSWERS\n\d+ +\S+Z +\d+ +this one\nVersion \S+, on (PostgreSQL|an embedded database)\.\n$/,
+    );
+    const { hosts } = await json<{ hosts: object[] }>(words`host list`);
+    expect(hosts).toMatchObject([{ isThis: true }]);
+  });
+
+  test("principal list, reach show and reach who: who can do what, and by which grants", async () => {
+    const of = words`--tenant reaches`;
+    expect(await prints([...words`principal list`, ...of])).toEqual(said("There are no principals."));
+    expect(await prints([...words`reach who --resource files/notes`, ...of])).toEqual(said("Nobody can reach it now."));
+    expect(await prints([...words`reach show --actor agent:helper --purpose support`, ...of])).toEqual(
+      said("agent:helper may act nowhere in reaches now, for support."),
+    );
+    const create = words`grant create --to agent:assistant --from human:alice --resource files/notes`;
+    await prints([...create, ...of, ...words`--action read list --depth 1 --id notes`]);
+    await prints([...create, ...of, ...words`--owner human:bob --action delete --approval each --id guarded`]);
+    await prints([
+      ...words`grant derive notes --to agent:helper --resource files/notes/todo.md --exact --action read --id todo`,
+      ...of,
+      ...words`--purpose support --expires 2999-01-31T12:00:00Z`,
+    ]);
+    expect(await prints([...words`principal list`, ...of])).toEqual(
+      said(
+        "PRINCIPAL        HOLDS  ISSUED  CREDENTIALS",
+        "agent:assistant  2      1       0",
+        "agent:helper     1      0       0",
+        "human:alice      0      2       0",
+      ),
+    );
+    expect(await json([...words`principal list --search helper`, ...of])).toMatchObject({
+      principals: [{ principal: { agentId: "helper" } }],
+    });
+    expect(await prints([...words`reach show --actor agent:assistant`, ...of])).toEqual(
+      said(
+        "MAY                                                  BY",
+        "delete files/notes/** of human:bob (needs approval)  guarded",
+        "list,read files/notes/**                             notes",
+      ),
+    );
+    expect(await prints([...words`reach who --resource files/notes/todo.md`, ...of])).toEqual(
+      said(
+        "WHO              MAY        TERMS                                    BY",
+        "agent:assistant  delete     of human:bob, needs approval             guarded from human:alice",
+        "agent:assistant  list,read                                           notes from human:alice",
+        "agent:helper     read       for support, until 2999-01-31T12:00:00Z  todo from agent:assistant < notes from human:alice",
+      ),
+    );
+    await prints([...words`grant revoke notes`, ...of]);
+    expect(await prints([...words`reach who --resource files/notes/todo.md --action read`, ...of])).toEqual(
+      said("Nobody can reach it now."),
+    );
+  });
+
   test("grant: issued, derived, listed a page at a time and revoked with all that was derived from it", async () => {
     const list = words`grant list --tenant deeds`;
     const create = words`grant create --tenant deeds --to agent:assistant --from human:alice`;
@@ -242,6 +318,8 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
 
   test("namespace: shown, switched on, and off only as expected", async () => {
     const of = words`--tenant switches --actor agent:assistant`;
+    // So that there is something of this tenant.
+    await makeCredential(host, { tenant: "switches" });
     const shows = (files: string, messages: string, service: string) =>
       said("NAMESPACE  STATE", `files      ${files}`, `messages   ${messages}`, `service    ${service}`);
     expect(await prints([...words`namespace list`, ...of])).toEqual(shows("off", "off", "off"));
@@ -253,7 +331,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     expect(await prints(disable)).toEqual(shows("off", "on", "off"));
     expect(await prints(disable)).toEqual(
       refused(
-        "Refused (conflict): /expectedVersion: somebody changed these settings since.",
+        "Refused (conflict): --expected-version: somebody changed these settings since.",
         "Look again with the matching `list` command.",
       ),
     );
@@ -474,7 +552,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     const again = "Look again with the matching `list` command.";
     expect(await prints([...approve, "another"])).toEqual(
       refused(
-        "Refused (conflict): /ask: this escalation requests something else. Look at it again before you answer.",
+        "Refused (conflict): --ask: this escalation requests something else. Look at it again before you answer.",
         again,
       ),
     );
@@ -750,6 +828,8 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
       "  turnpike grant create --url http://host --tenant whys --to agent:assistant --from human:alice " +
         "--owner human:alice --resource files/private/diary.md --exact --action read --purpose support",
     ];
+    // So that there is something of this tenant.
+    await makeCredential(host, { tenant: "whys" });
     expect(await prints(explain)).toEqual(
       said(verdict, "", "agent:assistant holds no grant of human:alice in whys.", "", ...suggestion),
     );

@@ -20,6 +20,11 @@ function commandsOn(host: HostProcess, name: string): string[] {
     .filter((line) => line.startsWith(`${name} `));
 }
 
+/** Those of the story; the command that makes a link to the console has a test of its own. */
+function storyOn(host: HostProcess): string[] {
+  return commandsOn(host, "npx").filter((line) => !line.startsWith("npx turnpike console "));
+}
+
 /** The answer to a line of `curl`. */
 async function curl(line = "false"): Promise<unknown> {
   return JSON.parse((await run("bash", ["-c", line])).stdout);
@@ -98,7 +103,7 @@ for (const kind of databaseKinds) {
       const folder = makeFolder();
       const host = await startHostProcess({ folder, args: serveArgs(await placeFor(kind), "--demo") });
       const [token] = commandsOn(host, "export");
-      const [start = "", approve, follow, ...rest] = commandsOn(host, "npx");
+      const [start = "", approve, follow, ...rest] = storyOn(host);
       expect(rest).toHaveLength(4);
       const [, id = ""] = / --id (diary-[0-9a-f]{6}) /.exec(start) ?? [];
       const type = async (line = "false") => steady(await paste(folder, `${token}\n${line}`));
@@ -145,7 +150,7 @@ for (const kind of databaseKinds) {
       const folder = makeFolder();
       const host = await startHostProcess({ folder, args: serveArgs(await placeFor(kind), "--demo") });
       const [token] = commandsOn(host, "export");
-      const [start = "", show, approve, follow = ""] = commandsOn(host, "npx")
+      const [start = "", show, approve, follow = ""] = storyOn(host)
         .slice(3)
         .map((line) => line.replace(/^npx /, ""));
       const [, id = ""] = / --id (pay-[0-9a-f]{6}) /.exec(start) ?? [];
@@ -175,7 +180,7 @@ for (const kind of databaseKinds) {
       const args = serveArgs(await placeFor(kind), "--demo");
       const first = await startHostProcess({ folder, args });
       const [token] = commandsOn(first, "export");
-      const [start = "", approve = "", follow = ""] = commandsOn(first, "npx").map((line) => line.replace(/^npx /, ""));
+      const [start = "", approve = "", follow = ""] = storyOn(first).map((line) => line.replace(/^npx /, ""));
       const [, id = ""] = / --id (\S+) /.exec(start) ?? [];
       expect((await paste(folder, `${token}\n${start}`)).code).toBe(0);
       await eventually(() => isWaiting(first, id));
@@ -192,7 +197,8 @@ for (const kind of databaseKinds) {
     test("says two commands that make a first call possible", async () => {
       const folder = makeFolder();
       const host = await startHostProcess({ folder, args: serveArgs(await placeFor(kind)) });
-      const [credential, grant, ...rest] = commandsOn(host, "turnpike");
+      const [link = "", credential, grant, ...rest] = commandsOn(host, "turnpike");
+      expect(link).toMatch(/^turnpike console --url /);
       expect(rest).toEqual([]);
       const { stdout } = await paste(folder, credential ?? "false");
       const [, token = ""] = /^The token, shown this once:\n(tp_[0-9a-f]{16}_[0-9a-f]{64})\n$/.exec(stdout) ?? [];
@@ -222,7 +228,7 @@ for (const kind of databaseKinds) {
 test("the printed commands work as they are when the database is kept elsewhere", async () => {
   const folder = makeFolder();
   const host = await startHostProcess({ folder, args: ["serve", "--port", "0", "--database", "data/elsewhere.db"] });
-  const [credential] = commandsOn(host, "turnpike");
+  const [, credential] = commandsOn(host, "turnpike");
   expect((await paste(folder, credential ?? "false")).stdout).toMatch(/^The token, shown this once:\n/);
 });
 
@@ -230,7 +236,7 @@ test("the demo's commands work as they are when its database is kept elsewhere",
   const folder = makeFolder();
   const host = await startHostProcess({ folder, args: serveArgs({ database: "data/elsewhere.db" }, "--demo") });
   const [token] = commandsOn(host, "export");
-  const [start = "", ...rest] = commandsOn(host, "npx").map((line) => line.replace(/^npx /, ""));
+  const [start = "", ...rest] = storyOn(host).map((line) => line.replace(/^npx /, ""));
   const pasteAll = (lines: readonly string[]) => paste(folder, ["set -e", token, ...lines].join("\n"));
   expect(await pasteAll([start])).toMatchObject({ code: 0, stderr: "" });
   await eventually(() => isWaiting(host, / --id (\S+) /.exec(start)?.[1] ?? ""));
@@ -285,7 +291,8 @@ test("a second host on one SQLite file is refused in words, and the first goes o
     code: 1,
     signal: null,
     stdout: "",
-    stderr: "The database .turnpike/turnpike.db is in use by another process, or cannot be written.\n",
+    stderr:
+      "The database .turnpike/turnpike.db is in use by another process. Stop it, or name another file. The setting is database (--database, TURNPIKE_DATABASE).\n",
   });
   expect((await ask(first.url, "/ready")).status).toBe(200);
 });

@@ -122,11 +122,15 @@ test("what anybody may see needs no credential", async () => {
   const docs = await ask(url, "/docs");
   expect(docs.status).toBe(200);
   expect(docs.headers.get("content-type")).toBe("text/html; charset=utf-8");
-  expect(docs.text).toContain("/v1/authorize");
+  expect(docs.text).toContain("<title>Turnpike API</title>");
   expect((await ask(url, "/ready")).text).toBe('{"status":"ready"}');
   expect((await ask(url, "/health")).text).toBe('{"status":"ok","protocolVersion":"1"}');
-  for (const path of ["/ready", "/openapi.json", "/docs"]) {
+  for (const [path, refused] of [
+    ["/ready", 401],
+    ["/openapi.json", 401],
+    ["/docs", 405],
+  ] as const) {
     const { status } = await ask(url, path, { method: "POST", body: {} });
-    expect([path, status]).toEqual([path, 401]);
+    expect([path, status]).toEqual([path, refused]);
   }
 });

@@ -79,7 +79,7 @@ describe.each(databaseKinds)("a host on %s with a webhook", (kind) => {
       type: "escalation.answered",
       data: { escalationId, status: "denied", decidedBy: expect.any(String) as string },
     });
-    expect(one?.message.data["link"]).toBe(`${first.url}/console/escalations/acme/${String(escalationId)}`);
+    expect(one?.message.data["link"]).toBe(`${first.url}/console/acme/questions/${String(escalationId)}`);
     await second.stop();
     const written = [first, second].map((host) => host.stdout() + host.stderr());
     for (const text of [...written, ...receiver.received.map((each) => each.body)]) {

@@ -6,9 +6,10 @@ import { repository } from "./repository.ts";
 
 /**
  * Every kind of block a document may hold. `ts` is type-checked, `ts run` is executed too, `ts sketch` neither;
- * `sh` is executed, `sh ci` by the CI script; `text output` is what the block before it prints.
+ * `sh` is executed, `sh ci` by the CI script, `sh examples` by `npm run test:examples`; `text output` is what the block
+ * before it prints.
  */
-const kinds = new Set(["ts", "ts run", "ts sketch", "sh", "sh ci", "text", "text output", "json"]);
+const kinds = new Set(["ts", "ts run", "ts sketch", "sh", "sh ci", "sh examples", "text", "text output", "json"]);
 
 const buildFolder = ".build/docs";
 const timeoutMs = 240_000;
@@ -38,7 +39,8 @@ function isRun(block: Block | undefined): boolean {
 function isStrayOutput(blocks: readonly Block[], index: number): boolean {
   const before = blocks[index - 1];
   const isOutput = blocks[index]?.info === "text output";
-  return isOutput && !(isRun(before) && before?.document === blocks[index]?.document);
+  const hasRun = isRun(before) || before?.info === "sh examples";
+  return isOutput && !(hasRun && before?.document === blocks[index]?.document);
 }
 
 async function typeProblems(snippets: readonly Block[]): Promise<string[]> {

@@ -4,7 +4,6 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll } from "vitest";
 
 /** The real command. */
 export const turnpike = fileURLToPath(new URL("../../packages/host/bin/turnpike.js", import.meta.url));
@@ -50,14 +49,15 @@ process.once("exit", () => {
   for (const child of children) child.kill("SIGKILL");
 });
 
-// Whatever a test file started and made goes with it, however its tests ended.
-afterAll(async () => {
+/** Ends every process that was started here, and removes every folder. */
+export async function endProcesses(): Promise<void> {
   for (const child of children) {
     child.kill("SIGKILL");
     await once(child, "close");
   }
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
+  folders.clear();
+}
 
 /** A folder that is removed with the test file. */
 export function makeFolder(): string {
@@ -122,7 +122,7 @@ function run(options: HostProcessOptions): { child: ChildProcess; output: Output
 function screenUrl(child: ChildProcess, output: Output): Promise<string> {
   return new Promise((resolve) => {
     child.stdout?.on("data", () => {
-      const [, url] = /^Turnpike runs at (\S+)\n/m.exec(output.stdout) ?? [];
+      const [, url] = /^(?:Turnpike runs at |\{"url":")([^\s"]+)["\n]/m.exec(output.stdout) ?? [];
       if (url !== undefined) resolve(url);
     });
   });

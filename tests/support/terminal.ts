@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll } from "vitest";
 import { placeFor } from "./effect-host.ts";
 import { makeFolder, startHostProcess, turnpike, type HostProcess } from "./host-process.ts";
 
@@ -54,14 +53,14 @@ export function command({ folder, url }: Place, args: readonly string[], token?:
 
 const sessions = new Map<string, ChildProcess>();
 
-// The sessions of a test file go with it.
-afterAll(async () => {
+/** Ends every process in which commands were run. */
+export async function endSessions(): Promise<void> {
   for (const session of sessions.values()) {
     session.disconnect();
     await once(session, "exit");
   }
   sessions.clear();
-});
+}
 
 /** Runs `turnpike` in a folder, with nothing in its environment but these variables. */
 export function commandWith(

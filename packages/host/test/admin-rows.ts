@@ -7,7 +7,7 @@ import { beginTurn, turnToBegin } from "./turn-journals.ts";
 export type Input = Readonly<Record<string, unknown>>;
 
 /** Where the input is taken: what there is, and what the clock of the host says. */
-type Place = Pick<Office, "stores" | "time">;
+type Place = Pick<Office, "stores" | "time"> & Partial<Pick<Office, "tokens">>;
 
 /** One route as the wire knows it, with an input that it takes. */
 export interface AdminRow {
@@ -85,6 +85,17 @@ export const adminRows: Readonly<Record<AdminRouteName, AdminRow>> = {
     async input({ stores }, namespaceId) {
       await stores.grants.issue(grant("grant-1", { namespaceId }));
       return { namespaceId, id: "grant-1" };
+    },
+  },
+  applyGrants: {
+    method: "POST",
+    path: "/admin/v1/grants/apply",
+    status: 200,
+    action: "grant.create",
+    async input({ stores }, namespaceId) {
+      const { subject, issuer, capabilities, constraints } = grant("grant-1");
+      const { state } = await stores.grants.readState(namespaceId);
+      return { namespaceId, state, issue: [{ id: "grant-1", subject, issuer, capabilities, constraints }] };
     },
   },
   listEscalations: {
@@ -221,6 +232,19 @@ export const adminRows: Readonly<Record<AdminRouteName, AdminRow>> = {
     path: "/admin/v1/namespaces",
     input: (_office, namespaceId) => ({ namespaceId, actor: "agent:assistant" }),
   },
+  readNames: {
+    method: "GET",
+    path: "/admin/v1/names",
+    input: (_office, namespaceId) => ({ namespaceId }),
+  },
+  listNamespaces: {
+    method: "GET",
+    path: "/admin/v1/namespaces/settings",
+    async input({ stores }, namespaceId) {
+      await stores.settings.change({ namespaceId, actor: assistant }, { enable: ["files"] });
+      return { namespaceId };
+    },
+  },
   changeNamespaces: {
     method: "POST",
     path: "/admin/v1/namespaces",
@@ -245,6 +269,125 @@ export const adminRows: Readonly<Record<AdminRouteName, AdminRow>> = {
       await stores.mcpPins.pin("notes", [{ tool: "echo", hash: "0".repeat(64), definition: "{}" }], "human:oona");
       return { server: "notes", tools: [{ tool: "echo", hash: echoHash }] };
     },
+  },
+  createSession: {
+    method: "POST",
+    path: "/admin/v1/sessions",
+    status: 201,
+    action: "session.create",
+    trail: "operators",
+    async input({ stores, tokens }) {
+      if (tokens !== undefined) return { token: tokens.operator };
+      const operator = { actor: alice, owner: alice, purposes: ["operate"], admin: true };
+      return { token: (await stores.credentials.create({ namespaceId: "operators", access: operator })).token };
+    },
+  },
+  readSession: { method: "GET", path: "/admin/v1/session", input: () => ({}) },
+  // Sent with a token, there is none to end.
+  endSession: { method: "POST", path: "/admin/v1/sessions/end", status: 200, input: () => ({}) },
+  createCode: {
+    method: "POST",
+    path: "/admin/v1/codes",
+    status: 201,
+    action: "code.create",
+    trail: "operators",
+    input: () => ({}),
+  },
+  listTenants: {
+    method: "GET",
+    path: "/admin/v1/tenants",
+    async input(place, namespaceId) {
+      await ask(place, namespaceId);
+      await place.stores.grants.issue(grant("grant-1", { namespaceId }));
+      return { namespaceId };
+    },
+  },
+  readActivity: {
+    method: "GET",
+    path: "/admin/v1/activity",
+    async input({ stores, time }, namespaceId) {
+      await stores.audit.record(auditEvent("event-1", { namespaceId, at: time.now }));
+      return { namespaceId };
+    },
+  },
+  listHosts: { method: "GET", path: "/admin/v1/hosts", input: () => ({}) },
+  readAuditHeads: {
+    method: "GET",
+    path: "/admin/v1/audit/heads",
+    async input({ stores }, namespaceId) {
+      await stores.audit.record(auditEvent("event-1", { namespaceId }));
+      return { namespaceId };
+    },
+  },
+  listPrincipals: {
+    method: "GET",
+    path: "/admin/v1/principals",
+    async input({ stores }, namespaceId) {
+      await stores.grants.issue(grant("grant-1", { namespaceId }));
+      return { namespaceId };
+    },
+  },
+  readReach: {
+    method: "GET",
+    path: "/admin/v1/reach",
+    async input({ stores }, namespaceId) {
+      await stores.grants.issue(grant("grant-1", { namespaceId }));
+      return { namespaceId, actor: "agent:assistant" };
+    },
+  },
+  listReachers: {
+    method: "GET",
+    path: "/admin/v1/reach/resource",
+    async input({ stores }, namespaceId) {
+      await stores.grants.issue(grant("grant-1", { namespaceId }));
+      return { namespaceId, resource: "files/notes/todo.md" };
+    },
+  },
+  previewGrant: {
+    method: "POST",
+    path: "/admin/v1/grants/preview",
+    status: 200,
+    async input({ stores }, namespaceId) {
+      await stores.grants.issue(grant("grant-1", { namespaceId }));
+      return { namespaceId, revoke: "grant-1" };
+    },
+  },
+  listOfferedTools: {
+    method: "GET",
+    path: "/admin/v1/tools",
+    input: async ({ stores }, namespaceId) => ({
+      namespaceId,
+      credentialId: (await stores.credentials.create({ namespaceId, access })).id,
+    }),
+  },
+  tryTool: {
+    method: "POST",
+    path: "/admin/v1/tools/try",
+    status: 200,
+    action: "tool.try",
+    async input({ stores }, namespaceId) {
+      const { id: credentialId } = await stores.credentials.create({ namespaceId, access });
+      return { namespaceId, credentialId, tool: "files.read", arguments: { path: "notes/today" } };
+    },
+  },
+  startTrialTurn: {
+    method: "POST",
+    path: "/admin/v1/turns",
+    status: 201,
+    action: "turn.try",
+    async input({ stores }, namespaceId) {
+      const { id: credentialId } = await stores.credentials.create({ namespaceId, access });
+      return { namespaceId, credentialId, agent: "assistant", payload: { read: "notes/today" } };
+    },
+  },
+  followEvents: { method: "GET", path: "/admin/v1/events", input: (_office, namespaceId) => ({ namespaceId }) },
+  createBackup: {
+    method: "POST",
+    path: "/admin/v1/backup",
+    status: 200,
+    action: "backup.create",
+    trail: "operators",
+    input: () => ({}),
   },
 };
 

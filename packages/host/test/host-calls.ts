@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { requireDocumented } from "./documented.ts";
 
 /** One answer of a host, read to its end. */
 export interface Answer {
@@ -15,17 +16,23 @@ export interface Ask {
   method?: string;
   headers?: Readonly<Record<string, string>>;
   body?: unknown;
+  /** How the body is read; to its end unless given. */
+  read?(response: Response): Promise<string>;
 }
 
-/** Sends one request to a host. */
-export async function ask(url: string, path: string, { token, method, headers, body }: Ask = {}): Promise<Answer> {
+/** Sends one request to a host, whose answer has to be one that the API description of the host has. */
+export async function ask(url: string, path: string, request: Ask = {}): Promise<Answer> {
+  const { token, headers, body, read = (answer) => answer.text() } = request;
+  const method = request.method ?? (body === undefined ? "GET" : "POST");
   const response = await fetch(`${url}${path}`, {
-    method: method ?? (body === undefined ? "GET" : "POST"),
+    method,
     headers: { ...(token !== undefined && { authorization: `Bearer ${token}` }), ...headers },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
-  const text = await response.text();
-  return { status: response.status, headers: response.headers, text, body: parse(text) };
+  const text = await read(response);
+  const answer = { status: response.status, headers: response.headers, text, body: parse(text) };
+  requireDocumented({ method, path, ...answer });
+  return answer;
 }
 
 function parse(text: string): unknown {
@@ -41,13 +48,15 @@ export const patience = { timeout: 60_000, interval: 10 };
 
 /** Tries again until a check holds, or fails with what it last threw. */
 export async function eventually<T>(check: () => T | Promise<T>, deadlineMs = patience.timeout): Promise<T> {
-  const deadline = Date.now() + deadlineMs;
+  const start = Date.now();
   for (;;) {
     try {
       return await check();
     } catch (error) {
-      if (Date.now() > deadline) throw error;
-      await delay(5);
+      const waited = Date.now() - start;
+      if (waited > deadlineMs) throw error;
+      // What is waited for needs the processor, too: the longer it takes, the less often it is looked at.
+      await delay(Math.min(5 + waited / 20, 50));
     }
   }
 }

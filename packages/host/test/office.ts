@@ -9,6 +9,8 @@ import {
   type Kernel,
   type KernelOptions,
 } from "turnpike/kernel";
+import { createServiceApi } from "turnpike/http";
+import { createTurnExecutor } from "turnpike/runtime";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,17 +18,24 @@ import { createCheckpoints, type Checkpoints } from "../src/audit/checkpoints.ts
 import { openSigningKey } from "../src/audit/signing-key.ts";
 import { createFront } from "../src/front/front.ts";
 import { asFetch } from "./fetch-front.ts";
+import { requireDocumented } from "./documented.ts";
 import { serveProtocol } from "../src/front/protocol.ts";
+import { createLiveTenants } from "../src/live/live-tenants.ts";
 import { readTool, type McpTool } from "../src/mcp-servers/mcp-tool.ts";
 import { createToolPins } from "../src/mcp-servers/tool-pins.ts";
 import { createReviews, type McpReviews } from "../src/mcp-servers/tool-review.ts";
 import { createMetrics } from "../src/observe/metrics.ts";
 import { adminProtocol } from "../src/protocols/admin/admin-protocol.ts";
 import type { Database } from "../src/storage/database.ts";
+import { findBearer } from "../src/access/find-bearer.ts";
+import { limitSenders } from "../src/access/limit-senders.ts";
+import { createBearerContexts } from "../src/access/resolve-context.ts";
+import { demoRuntime } from "../src/turns/runtimes/scripted.ts";
 import { createRateLimit, type RateLimit } from "../src/access/rate-limit.ts";
 import { openStores, type Stores } from "../src/compose/stores.ts";
 import { createRetention, retentionLocks } from "../src/retention/retention.ts";
 import { tenantDeletion } from "../src/retention/tenant-deletion.ts";
+import { textOf } from "./event-streams.ts";
 import { access, alice, assistant, context } from "./records.ts";
 
 /** The moment at which everything in it happens, as the host writes it. */
@@ -55,12 +64,18 @@ export interface OfficeOptions {
   pages?: Readonly<Record<string, () => Promise<Response>>>;
   kernel?: Partial<KernelOptions>;
   escalationMs?: number;
+  /** Where its operators reach it; `http://host` unless given. */
+  origin?: string;
+  /** The time at which tokens and sessions are judged; that of the machine unless given. */
+  accessClock?: () => Date;
   /** How many people have to approve an escalation. */
   approvals?: number;
   /** The checkpoints of an office that was there before. */
   checkpointFile?: string;
   /** What the MCP server `notes` lists; the test server's `echo` unless given. Throws when the server does not answer. */
   mcpTools?: () => readonly unknown[];
+  /** How many streams of events one credential may have open. */
+  maxStreams?: number;
 }
 
 export interface Office {
@@ -129,24 +144,46 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
   const errors: unknown[] = [];
   const auditErrors: unknown[] = [];
   let wakes = 0;
+  const { isDeleted } = stores.tenants;
+  const contextOf = createBearerContexts({ settings: stores.settings });
+  const turns = createTurnExecutor({ kernel, runtime: demoRuntime, journal: stores.turns });
   const protocol = serveProtocol(
     adminProtocol(
       {
         stores,
         checkpoints,
+        database,
         kernel,
+        readOnlyKernel: (over) => createKernel({ usage, permits, ...options.kernel, grants: over, audit: "none" }),
         toolNamespaces: ["files", "messages", "service"],
+        resourceActions: [{ namespace: "files", actions: ["list", "read"] }],
         mcp: reviewsOf(stores, options.mcpTools),
+        live: createLiveTenants({
+          stores,
+          clock,
+          maxStreams: options.maxStreams ?? 100,
+          pollMs: 20,
+          onFailure: (error) => void errors.push(error),
+        }),
+        isDemo: false,
         clock,
+        trials: {
+          api: limitSenders(createServiceApi({ kernel, turns })),
+          bearerOf: (choice, traceId) =>
+            findBearer({ credentials: stores.credentials, isDeleted, contextOf, clock }, choice, traceId),
+          onLateError: (error) => void errors.push(error),
+        },
         // Only when the test says so: what it looks at must not go meanwhile.
         removeDeletedTenants() {},
         wakeTurns: () => void (wakes += 1),
       },
       {
         credentials: stores.credentials,
+        sessions: stores.sessions,
+        originOf: () => options.origin ?? "http://host",
         audit: audit ?? stores.audit,
         rateLimit: rateLimit ?? createRateLimit({ perSecond: 10_000, burst: 10_000 }),
-        clock: () => new Date(),
+        clock: options.accessClock ?? (() => new Date()),
         onAuditError: (error) => void auditErrors.push(error),
       },
       Object.entries(pages ?? {}).map(([path, answer]) => ({ method: "GET", path, answer })),
@@ -154,15 +191,22 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
   );
   const log = { ...silent, error: (facts: object) => void errors.push(facts) };
   const front = asFetch(createFront({ protocols: [protocol], log, metrics: createMetrics() }));
-  const handler: Office["handler"] = async (request) =>
-    protocol.owns(new URL(request.url).pathname) ? front(request) : undefined;
+  const handler: Office["handler"] = async (request) => {
+    const { method, url } = request;
+    const { pathname: path } = new URL(url);
+    if (!protocol.owns(path)) return undefined;
+    const response = await front(request);
+    const { ok, status, headers } = response;
+    requireDocumented({ method, path, status, headers, body: ok ? undefined : await response.clone().json() });
+    return response;
+  };
   const request = async <Body>(token: string | undefined, method: string, path: string, body?: unknown) => {
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
     const sent = typeof body === "string" ? body : JSON.stringify(body);
     const init = { method, headers, ...(body !== undefined && { body: sent }) };
     const response = await handler(new Request(`http://host${path}`, init));
     if (response === undefined) throw new Error(`${path} is not the operators'.`);
-    const text = await response.text();
+    const text = await textOf(response);
     return { status: response.status, headers: response.headers, body: (text && JSON.parse(text)) as Body };
   };
   const send: Office["send"] = (as, method, path, body) =>
@@ -215,7 +259,7 @@ export function queryText(query: Readonly<Record<string, string | number>>): str
 }
 
 /** Reads a list page by page to its end, with something done after each page; a list without an end fails. */
-export async function readPages<Body extends { cursor?: string }>(
+export async function readPages<Body extends { cursor?: string | undefined }>(
   { get }: Office,
   path: string,
   query: Readonly<Record<string, string | number>>,

@@ -193,6 +193,7 @@ export interface HttpWorldOptions {
   api?: Partial<ServiceApi>;
   context?: (request: Request) => Promise<DiscoveryContext>;
   journal?: TurnJournal;
+  basePath?: string;
   onError?: ServiceHandlerOptions["onError"];
 }
 
@@ -205,7 +206,8 @@ export interface HttpWorld extends World {
 }
 
 /** Everything in `exchanges` is granted; parts can be replaced. */
-export function httpWorldOf({ kernel, runtime, api, context, journal, onError }: HttpWorldOptions = {}): HttpWorld {
+export function httpWorldOf(options: HttpWorldOptions = {}): HttpWorld {
+  const { kernel, runtime, api, context, journal, basePath, onError } = options;
   const world = worldOf({
     grants: [
       grantOf("notes", { capabilities: [capability("files", ["notes"], "*")] }),
@@ -230,6 +232,7 @@ export function httpWorldOf({ kernel, runtime, api, context, journal, onError }:
   const handler = createServiceHandler({
     api: { ...createServiceApi({ kernel: world.kernel, turns }), ...api },
     ...(journal && { journal }),
+    ...(basePath !== undefined && { basePath }),
     resolveContext(request) {
       resolved.push(request);
       return context === undefined ? Promise.resolve(contextOf()) : context(request);

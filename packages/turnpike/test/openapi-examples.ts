@@ -10,12 +10,13 @@ import type {
   TurnRequest,
   TurnResult,
 } from "../src/contracts/index.ts";
-import { createServiceApi, createServiceHandler, ServiceHttpError } from "../src/http/index.ts";
+import { createServiceApi, createServiceHandler } from "../src/http/index.ts";
 import {
   createKernel,
   defineTool,
   type KernelOptions,
   type MessageTransport,
+  type ResourceProvider,
   type ToolHandler,
 } from "../src/kernel/index.ts";
 import { operationExamples } from "../src/http/openapi-examples.ts";
@@ -31,10 +32,8 @@ import {
 import {
   memoryAudit,
   memoryGrants,
-  memoryMessages,
   memoryNamespaceSettings,
   memoryPermits,
-  memoryResources,
   memoryTurnJournal,
   memoryUsage,
   scriptedDriver,
@@ -58,7 +57,7 @@ interface Circumstance {
   known?: Partial<KnownTurn>;
 }
 
-const reports = new Map([["january.md", "Revenue grew by 4 %."]]);
+const todo = { content: "- water the plants\n- call Bob\n", version: 1 };
 
 function grant(id: string, ...capabilities: Capability[]): Grant {
   return {
@@ -76,109 +75,100 @@ function exactly(namespace: string, path: string[], action: string): Capability 
   return { resource: { namespace, path }, actions: [action], scope: "exact" };
 }
 
+function below(namespace: string, path: string[], actions: string[]): Capability {
+  return { resource: { namespace, path }, actions, scope: "descendants" };
+}
+
 const grants = [
-  grant("grant-reports", {
-    resource: { namespace: "files", path: ["reports"] },
-    actions: ["read", "write"],
-    scope: "descendants",
-  }),
+  grant("assistant-notes", below("files", ["notes"], ["read", "list", "search"])),
   grant(
-    "grant-turns",
+    "assistant-turns",
     exactly("service.execution", ["agent", "assistant"], "invoke"),
     exactly("service", ["escalation"], "request"),
   ),
   grant(
-    "grant-messages",
-    exactly("service.messaging", ["human", "bob"], "send"),
-    exactly("service.messaging", ["group", "finance"], "send"),
+    "assistant-messages",
+    exactly("service.messaging", ["agent", "assistant"], "receive"),
+    exactly("service.messaging", ["human", "alice"], "send"),
   ),
+  grant("assistant-payments", { ...below("payments", [], ["pay"]), approval: "each" }),
 ];
 
 const tools: ToolHandler[] = [
   defineTool({
     name: "files.read",
-    description: "Reads one of the owner's reports.",
+    description: "Reads a file.",
     namespace: "files",
     readWrite: "read",
     annotations: { readOnly: true },
-    input: z.strictObject({ file: z.string() }),
-    output: z.string(),
+    input: z.strictObject({ path: z.string() }),
+    output: z.strictObject({ content: z.string(), version: z.number() }),
     requires: {
-      ceiling: { action: "read", resource: { namespace: "files", path: ["reports"] } },
-      of: ({ file }) => ({ action: "read", resource: { namespace: "files", path: ["reports", file] } }),
+      ceiling: { action: "read", resource: { namespace: "files", path: [] } },
+      of: ({ path }) => ({ action: "read", resource: { namespace: "files", path: path.split("/") } }),
     },
-    run: ({ file }) => reports.get(file) ?? "",
+    run: () => todo,
   }),
   defineTool({
-    name: "calendar.list",
-    description: "Lists the owner's appointments of one day.",
-    namespace: "calendar",
+    name: "messages.inbox",
+    description: "Reads the actor's own messages.",
+    namespace: "messages",
     readWrite: "read",
-    input: z.strictObject({ day: z.iso.date() }),
-    requires: { action: "read", resource: { namespace: "calendar", path: [] } },
+    input: z.strictObject({}),
+    requires: { action: "receive", resource: { namespace: "service.messaging", path: [] } },
     run: () => [],
+  }),
+  defineTool({
+    name: "payments.pay",
+    description: "Pays somebody from the owner's account.",
+    namespace: "payments",
+    source: "demo",
+    readWrite: "write",
+    input: z.strictObject({ to: z.string(), amount: z.number() }),
+    requires: {
+      ceiling: { action: "pay", resource: { namespace: "payments", path: [] } },
+      of: ({ to }) => ({ action: "pay", resource: { namespace: "payments", path: [to] } }),
+    },
+    run: () => "paid",
   }),
   escalationTool(),
 ];
+const everyNamespace = ["files", "messages", "payments", "service"];
 
-/** People get their messages at once, groups when somebody looks. */
-const messages: MessageTransport = {
-  deliver(context, envelope, signal) {
-    if (envelope.receiver.kind === "human") return memoryMessages().deliver(context, envelope, signal);
-    return Promise.resolve({ status: "accepted", messageId: envelope.id, timestamp: context.now });
-  },
+const files: ResourceProvider = {
+  namespace: "files",
+  invoke: ({ operationId, context }) =>
+    Promise.resolve({ status: "succeeded", operationId, completedAt: context.now, output: todo }),
 };
 
-/** What the assistant does with a message. */
+/** Takes every message, as the host's inbox does. */
+const messages: MessageTransport = {
+  deliver: ({ now: timestamp }, { id: messageId }) => Promise.resolve({ status: "accepted", messageId, timestamp }),
+};
+
+/** What the assistant does with a message: it reads what is named there, and asks for what it may not read. */
 const script: ScriptedStep[] = [
-  (_results, { message }) =>
-    JSON.stringify(message.payload).includes("payroll")
-      ? {
-          type: "escalate",
-          reason: "Comparing needs the payroll, which I may not read.",
-          requestedAuthority: { capabilities: [exactly("files", ["payroll", "january.csv"], "read")] },
-        }
-      : { type: "tools", calls: [{ tool: "files.read", arguments: { file: "january.md" } }] },
-  ([read]) => ({
+  (_results, { message: { payload } }) => {
+    const { read } = payload as { read: string };
+    if (read.startsWith("notes/")) return { type: "tools", calls: [{ tool: "files.read", arguments: { path: read } }] };
+    const requestedAuthority = { capabilities: [exactly("files", read.split("/"), "read")] };
+    return { type: "escalate", reason: `I was asked to read ${read}.`, requestedAuthority };
+  },
+  (results) => ({
     type: "complete",
-    output: { text: `In short: ${read?.status === "succeeded" ? String(read.output) : "nothing"}` },
+    output: results.map((read) => (read.status === "succeeded" ? read.output : null)),
   }),
 ];
 
 const fails = (): Promise<never> => Promise.reject(new Error("The store is down."));
 
 /** The circumstances of the examples that need some: by code, or by operation and name. */
-/** A tool that pays, which Alice has to say yes to. */
-const payments: Partial<KernelOptions> = {
-  grants: memoryGrants([
-    grant("grant-payments", {
-      resource: { namespace: "payments", path: [] },
-      actions: ["pay"],
-      scope: "descendants",
-      approval: "each",
-    }),
-  ]),
-  tools: [
-    defineTool({
-      name: "payments.pay",
-      description: "Pays somebody from the owner's account.",
-      namespace: "payments",
-      readWrite: "write",
-      input: z.strictObject({ to: z.string(), amount: z.number() }),
-      requires: {
-        ceiling: { action: "pay", resource: { namespace: "payments", path: [] } },
-        of: ({ to }) => ({ action: "pay", resource: { namespace: "payments", path: [to] } }),
-      },
-      run: () => "paid",
-    }),
-  ],
-  permits: memoryPermits(),
-};
-
 const circumstances: Readonly<Record<string, Circumstance>> = {
-  "invokeTool approval": { kernel: payments, enabled: ["payments"] },
+  "invokeTool approval": { enabled: everyNamespace },
+  "listToolNamespaces catalog": { enabled: everyNamespace },
+  "updateToolNamespaces disable": { enabled: everyNamespace },
   "reach unavailable": { kernel: { grants: { load: fails } } },
-  "executeTurn escalated": { enabled: ["files", "service"] },
+  "executeTurn escalated": { enabled: everyNamespace },
   permission_denied: {
     context() {
       throw Object.assign(new Error("Not from this network."), { code: "permission_denied" });
@@ -198,11 +188,6 @@ const circumstances: Readonly<Record<string, Circumstance>> = {
   namespace_settings_unavailable: { kernel: { namespaceSettings: { applyUpdate: fails } } },
   authority_unavailable: { kernel: { grants: { load: fails } } },
   audit_unavailable: { kernel: { audit: { record: fails } } },
-  maintenance: {
-    context() {
-      throw new ServiceHttpError(503, "maintenance", "Back at 10:00 UTC.");
-    },
-  },
 };
 
 /** What is sent. */
@@ -241,7 +226,7 @@ async function deployed({
     namespaceId: "demo",
     now,
     owner: alice,
-    purpose: "assist",
+    purpose: "demo",
     traceId: "trace-1",
     ...(typeof changes === "function" ? changes() : changes),
   });
@@ -249,7 +234,8 @@ async function deployed({
     grants: memoryGrants(grants),
     usage: memoryUsage(),
     tools,
-    resources: [memoryResources("files")],
+    resources: [files],
+    permits: memoryPermits(),
     namespaceSettings: settings,
     messages,
     audit: memoryAudit(),
@@ -299,7 +285,7 @@ function waitingEntries(): JournalEntry[] {
 function turnOf(request: TurnRequest): TurnToBegin {
   const { executionId } = request;
   const by = { actor: assistant, authority: alice, owner: alice, namespaceId: "demo" };
-  const context = { ...by, enabledToolNamespaces: [], executionId, now, purpose: "assist", traceId: "trace-1" };
+  const context = { ...by, enabledToolNamespaces: [], executionId, now, purpose: "demo", traceId: "trace-1" };
   const limits = { maxSteps: 16, maxToolCalls: 16, timeoutMs: 120_000 };
   return { request, context, isAsync: true, runtime: { id: "scripted", version: "1" }, limits, startedAt: now };
 }

@@ -8,10 +8,14 @@ import { access, alice, context, neverAborted } from "../../test/records.ts";
 import type { Database } from "../storage/database.ts";
 import { openStores } from "../compose/stores.ts";
 import { createAccessGuard } from "./access-guard.ts";
-import { callerByCredential, callerByJwt, type Caller } from "./authenticate.ts";
-import { createJwtVerifier } from "./jwt.ts";
+import { authenticate, type Caller } from "./authenticate.ts";
+import { createJwtVerifier, type JwtVerifier } from "./jwt.ts";
 
 const gone = { stands: false };
+
+function bearing(token: string): Headers {
+  return new Headers({ authorization: `Bearer ${token}` });
+}
 
 /** Everything that a host of a database guards its turns with, and a way to do something in the middle of a turn. */
 function guarded(database: Database) {
@@ -30,10 +34,11 @@ function guarded(database: Database) {
       const { api } = countingApi(work);
       await guard.watchTurns(api).executeTurn(of, turn);
     },
+    callerByJwt: (jwt: JwtVerifier, token: string) =>
+      authenticate({ ...stores, jwt, clock: () => noon }, bearing(token)),
     async started(namespaceId: string, expiresAt?: string) {
       const made = await stores.credentials.create({ namespaceId, access, ...(expiresAt && { expiresAt }) });
-      const caller = await callerByCredential(stores.credentials, made.token, noon);
-      if (caller === undefined) throw new Error("The credential is not good.");
+      const caller = await authenticate({ ...stores, clock: () => noon }, bearing(made.token));
       const running = context({ namespaceId, executionId: "id-1" });
       return { id: made.id, caller, running };
     },
@@ -132,7 +137,11 @@ describe.each(databaseKinds)("access of a running turn on %s", (kind) => {
     const [first, second] = [await started(tenant), await started(tenant)];
     await during(first.caller, first.running, async () => {
       const again = during(second.caller, second.running, () => Promise.resolve());
-      await expect(again).rejects.toMatchObject({ status: 409, code: "replay_pending" });
+      await expect(again).rejects.toMatchObject({
+        status: 409,
+        code: "replay_pending",
+        headers: { "retry-after": "1" },
+      });
       await stores.credentials.revoke(first.id, noon.toISOString());
       expect(await check(first.running)).toEqual(gone);
     });
@@ -155,8 +164,8 @@ describe.each(databaseKinds)("access of a running turn on %s", (kind) => {
     const config = trusting(provider);
     let ms = 0;
     const jwt = createJwtVerifier(config, { clock: () => ms });
-    const { check, during } = guarded(await open());
-    const caller = await callerByJwt(jwt, await provider.sign(), noon);
+    const { check, during, callerByJwt } = guarded(await open());
+    const caller = await callerByJwt(jwt, await provider.sign());
     const running = context({ namespaceId: "tenant-1", actor: alice, executionId: "id-1" });
     await during(caller, running, async () => {
       expect(await check(running)).toMatchObject({ stands: true });
@@ -172,8 +181,8 @@ describe.each(databaseKinds)("access of a running turn on %s", (kind) => {
     const config = trusting(provider);
     let ms = 0;
     const jwt = createJwtVerifier(config, { clock: () => ms });
-    const { time, check, during } = guarded(await open());
-    const caller = await callerByJwt(jwt, await provider.sign(), noon);
+    const { time, check, during, callerByJwt } = guarded(await open());
+    const caller = await callerByJwt(jwt, await provider.sign());
     const running = context({ namespaceId: "tenant-1", actor: alice, executionId: "id-1" });
     await during(caller, running, async () => {
       rmSync(config.jwks);
@@ -187,8 +196,8 @@ describe.each(databaseKinds)("access of a running turn on %s", (kind) => {
 
   test("ends when its token expires", async () => {
     const provider = await identityProvider();
-    const { time, check, during } = guarded(await open());
-    const caller = await callerByJwt(createJwtVerifier(trusting(provider)), await provider.sign(), noon);
+    const { time, check, during, callerByJwt } = guarded(await open());
+    const caller = await callerByJwt(createJwtVerifier(trusting(provider)), await provider.sign());
     const running = context({ namespaceId: "tenant-1", actor: alice, executionId: "id-1" });
     await during(caller, running, async () => {
       expect(await check(running)).toMatchObject({ stands: true });

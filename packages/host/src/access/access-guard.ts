@@ -39,7 +39,7 @@ export function createAccessGuard(options: AccessGuardOptions): HostAccessGuard 
       async executeTurn(context, request, callOptions) {
         const key = turnKey(context, request.executionId);
         // With two turns of one id, the credential of one would count for the other.
-        if (running.has(key)) throw new ServiceHttpError(409, "replay_pending", "The same request is still running.");
+        if (running.has(key)) throw stillRunning();
         const caller = callerOf(callOptions);
         if (caller !== undefined) running.set(key, caller);
         try {
@@ -54,4 +54,9 @@ export function createAccessGuard(options: AccessGuardOptions): HostAccessGuard 
 
 function turnKey({ namespaceId, actor }: AccessContext, executionId: string | undefined): string {
   return JSON.stringify([namespaceId, principalKey(actor), executionId]);
+}
+
+function stillRunning(): ServiceHttpError {
+  const headers = { "retry-after": "1" };
+  return new ServiceHttpError(409, "replay_pending", "The same request is still running.", { headers });
 }

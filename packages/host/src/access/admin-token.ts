@@ -2,8 +2,9 @@ import { type CredentialRecord, operatorsTenant } from "../management/index.ts";
 import { chmodSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { principalKey } from "turnpike/contracts";
 import { adminTokenFile, writePrivateFile } from "../base/index.ts";
-import { freshCredentialId, type CredentialStore } from "./credential-store.ts";
+import type { CredentialStore } from "./credential-store.ts";
 import { createOperator, isAdminOfAll, operatorScope, type Operator } from "./operator.ts";
+import { freshId } from "./secrets.ts";
 import type { AuditSink } from "turnpike/kernel";
 
 const operator = { kind: "service", serviceId: "operator" } as const;
@@ -59,7 +60,7 @@ async function replaceToken(
   replaced: readonly string[],
 ): Promise<string> {
   const access = { actor: operator, owner: operator, purposes: ["operate"], admin: true };
-  const id = freshCredentialId();
+  const id = freshId();
   const change = { namespaceId: operatorsTenant, receiver: operator };
   const made = { ...change, action: "credential.create", metadata: { credential: id, isOperator: true } };
   const { token } = await self.change(made, () => credentials.create({ id, namespaceId: operatorsTenant, access }));

@@ -1,15 +1,18 @@
 import { ServiceHttpError } from "turnpike/http";
 import { isOutage } from "../storage/index.ts";
-import type { Credential, CredentialStore } from "./credential-store.ts";
+import { type ClientCertificate, isUsableOver } from "./client-certificate.ts";
+import type { Credential, CredentialStore, PresentedCredential } from "./credential-store.ts";
 import type { JwtVerifier } from "./jwt.ts";
 import { KeySetUnavailableError } from "./key-set.ts";
-import type { RequestHeaders } from "./request-headers.ts";
+import { bearerOf, type RequestHeaders } from "./request-headers.ts";
 
 /** The sender of a request, known by the token that they sent. */
 export interface Caller {
   readonly credential: Credential;
   /** Of a token that somebody else issued: until when it lasts, if it says so. */
   readonly foreign?: { lastsUntil?: string };
+  /** Of a caller who is known by a certificate alone: the credential as it is now. */
+  readonly presented?: PresentedCredential;
   /** Whether the token is still valid at a later moment. Throws when that cannot be established. */
   stands(now: Date): Promise<boolean>;
 }
@@ -24,22 +27,29 @@ export interface AuthenticationPorts {
   clock: () => Date;
 }
 
-/** The caller, by the bearer token of the request. Throws the same `401` for a missing, unknown, expired or revoked token. */
+/**
+ * The caller, by the bearer token of the request, or without one by the certificate of the connection. Throws the same `401`
+ * for a missing, unknown, expired or revoked token, and 403 for a page of another origin that has the certificate alone.
+ */
 export async function authenticate(
   ports: AuthenticationPorts,
   headers: RequestHeaders,
   expected = "a valid credential",
 ): Promise<Caller> {
-  const caller = await orUnavailable(findLivingCaller(ports, headers.get("authorization") ?? ""));
+  const caller = await orUnavailable(findLivingCaller(ports, headers));
   if (caller !== undefined) return caller;
-  throw new ServiceHttpError(401, "unauthenticated", `Send ${expected}: authorization: Bearer <token>.`, {
-    headers: { "www-authenticate": 'Bearer realm="turnpike"' },
-  });
+  throw unauthenticated(`Send ${expected}: authorization: Bearer <token>.`);
 }
 
-async function findLivingCaller(ports: AuthenticationPorts, header: string): Promise<Caller | undefined> {
+/** 401: nobody is known by what was sent. */
+export function unauthenticated(message: string): ServiceHttpError {
+  const headers = { "www-authenticate": 'Bearer realm="turnpike"' };
+  return new ServiceHttpError(401, "unauthenticated", message, { headers });
+}
+
+async function findLivingCaller(ports: AuthenticationPorts, headers: RequestHeaders): Promise<Caller | undefined> {
   const { isDeleted } = ports;
-  const caller = await findCaller(ports, header);
+  const caller = await findCaller(ports, headers);
   if (caller === undefined || isDeleted === undefined) return caller;
   const { namespaceId } = caller.credential;
   if (await isDeleted(namespaceId)) return undefined;
@@ -51,11 +61,42 @@ async function findLivingCaller(ports: AuthenticationPorts, header: string): Pro
 
 async function findCaller(
   { credentials, jwt, clock }: AuthenticationPorts,
-  header: string,
+  headers: RequestHeaders,
 ): Promise<Caller | undefined> {
-  const [, token = ""] = /^bearer +([^ ]+)$/i.exec(header) ?? [];
-  if (token.startsWith("tp_") || jwt === undefined) return callerByCredential(credentials, token, clock());
-  return callerByJwt(jwt, token, clock());
+  const { certificate } = headers;
+  const now = clock();
+  // Whoever sends an authorization is who it says, or nobody.
+  if (certificate !== undefined && headers.get("authorization") === null) {
+    requireOwnPage(headers);
+    requirePageOfConnection(headers);
+    return callerOf(credentials, await credentials.verifyCertificate(certificate, now));
+  }
+  const token = bearerOf(headers);
+  if (token.startsWith("tp_") || jwt === undefined) {
+    const credential = await credentials.verify(token, now, certificate);
+    return callerOf(credentials, credential && { credential });
+  }
+  return callerByJwt(jwt, token, now, certificate);
+}
+
+/**
+ * Refuses what a page of another origin asked for. Cookies know no ports, and a certificate is shown whichever page asks: such a
+ * page could read nothing, but it could change something, or use up the streams and the requests of whoever opened it.
+ */
+export function requireOwnPage(headers: RequestHeaders): void {
+  const site = headers.get("sec-fetch-site") ?? "none";
+  if (site !== "same-origin" && site !== "none") throw foreignPage();
+}
+
+/** The same for browsers that say only where a change comes from. A certificate is shown to this host itself, so over TLS. */
+function requirePageOfConnection(headers: RequestHeaders): void {
+  const origin = headers.get("origin");
+  if (origin !== null && origin !== `https://${headers.get("host")}`) throw foreignPage();
+}
+
+function foreignPage(): ServiceHttpError {
+  const message = "Pages of other origins may use neither a session nor a client certificate.";
+  return new ServiceHttpError(403, "permission_denied", message);
 }
 
 /** Turns an outage of a store or a key set into `503`. Nobody is admitted while it lasts. */
@@ -69,26 +110,28 @@ export async function orUnavailable<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-/** The bearer of a credential of this host; undefined when it is not valid. */
-export async function callerByCredential(
+/** The bearer of a credential of this host. */
+function callerOf(
   credentials: CredentialStore,
-  token: string,
-  now: Date,
-): Promise<Caller | undefined> {
-  const credential = await credentials.verify(token, now);
-  return credential && { credential, stands: (later) => credentials.stands(credential.id, later) };
+  proof: Pick<Caller, "credential" | "presented"> | undefined,
+): Caller | undefined {
+  return proof && { ...proof, stands: (later) => credentials.stands(proof.credential.id, later) };
 }
 
 /** The bearer of an identity provider's token; undefined when it is not valid. Throws while there are no keys to check it. */
-export async function callerByJwt(jwt: JwtVerifier, token: string, now: Date): Promise<Caller | undefined> {
+async function callerByJwt(
+  jwt: JwtVerifier,
+  token: string,
+  now: Date,
+  shown: ClientCertificate | undefined,
+): Promise<Caller | undefined> {
   const credential = await jwt.verify(token, now);
-  return (
-    credential && {
-      credential,
-      foreign: foreignOf(token),
-      stands: async (later) => (await jwt.verify(token, later)) !== undefined,
-    }
-  );
+  if (credential === undefined || !isUsableOver(credential.access, shown, now)) return undefined;
+  return {
+    credential,
+    foreign: foreignOf(token),
+    stands: async (later) => (await jwt.verify(token, later)) !== undefined,
+  };
 }
 
 /** Until when a token lasts, which was verified. */

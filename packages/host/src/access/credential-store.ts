@@ -1,5 +1,5 @@
-import { hash as digest, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Transaction } from "kysely";
+import { principalKey } from "turnpike/contracts";
 import { columnText } from "../base/index.ts";
 import type { Database, ReadCache, Revisions, Schema } from "../storage/index.ts";
 import {
@@ -8,13 +8,21 @@ import {
   type CredentialRecord,
   operatorsTenant,
 } from "../management/index.ts";
+import { type ClientCertificate, isCurrent, isUsableOver } from "./client-certificate.ts";
 import { isAdminOfAll, operatorScope } from "./operator.ts";
+import { freshId, freshSecret, isSameHash, secretHashOf } from "./secrets.ts";
 
 /** A credential that was presented and is valid now. */
 export interface Credential {
   id: string;
   namespaceId: string;
   access: CredentialAccess;
+}
+
+/** A credential as somebody presented it: once it is rotated, its secret has another hash. */
+export interface PresentedCredential {
+  id: string;
+  secretHash: string;
 }
 
 /** The credentials of every tenant. Only hashes of their secrets are kept. */
@@ -25,11 +33,23 @@ export interface CredentialStore {
     namespaceId: string;
     access: CredentialAccess;
     expiresAt?: string;
+    /** Whether the certificate that it names does not stand for it alone: then its token is always needed. */
+    isTokenNeeded?: boolean;
   }): Promise<{ id: string; token: string }>;
-  /** The credential of a token; undefined for an unknown, expired or revoked one alike. */
-  verify(token: string, now: Date): Promise<Credential | undefined>;
+  /**
+   * The credential of a token; undefined for an unknown, expired or revoked one alike, and for one that names a certificate
+   * which is not the one shown.
+   */
+  verify(token: string, now: Date, shown?: ClientCertificate): Promise<Credential | undefined>;
+  /** The credential that a certificate alone stands for; undefined when there is none, or more than one. */
+  verifyCertificate(
+    shown: ClientCertificate,
+    now: Date,
+  ): Promise<{ credential: Credential; presented: PresentedCredential } | undefined>;
   /** Whether a credential that was presented before is still valid. Throws when that cannot be read. */
   stands(id: string, now: Date): Promise<boolean>;
+  /** The same credential later; undefined when it is no longer valid, or was rotated since. */
+  verifyAgain(presented: PresentedCredential, now: Date): Promise<Credential | undefined>;
   /** What is known of a credential, except for its secret, which is not stored. */
   find(id: string): Promise<CredentialRecord | undefined>;
   /** The credentials of a tenant, or of all, by id; those after the credential `after`. */
@@ -50,7 +70,7 @@ export interface CredentialStore {
 }
 
 interface Stored extends Credential, Validity {
-  secretHash: Buffer;
+  secretHash: string;
 }
 
 type Validity = Pick<Schema["credentials"], "expires_at" | "revoked_at">;
@@ -64,7 +84,7 @@ const nobody: Stored = {
     owner: { kind: "service", serviceId: "nobody" },
     purposes: ["none"],
   },
-  secretHash: hash(randomBytes(32).toString("hex")),
+  secretHash: secretHashOf(freshSecret()),
   expires_at: null,
   revoked_at: new Date(0).toISOString(),
 };
@@ -76,16 +96,17 @@ export function createCredentialStore(
 ): CredentialStore {
   const read = async (id: string): Promise<Stored | undefined> => {
     const row = await db.selectFrom("credentials").selectAll().where("id", "=", id).executeTakeFirst();
-    return (
-      row && {
-        id,
-        namespaceId: row.namespace_id,
-        access: CredentialAccessSchema.parse(JSON.parse(row.access)),
-        secretHash: Buffer.from(row.secret_hash, "hex"),
-        expires_at: row.expires_at,
-        revoked_at: row.revoked_at,
-      }
-    );
+    return row && storedOf(row);
+  };
+  const readByCertificate = async (names: readonly string[]): Promise<Stored[]> => {
+    const rows = await db
+      .selectFrom("credentials")
+      .selectAll()
+      .where("certificate", "in", names)
+      .where("revoked_at", "is", null)
+      .limit(maxOfCertificate)
+      .execute();
+    return rows.map(storedOf);
   };
   const revokeIn = async (transaction: Transaction<Schema>, id: string, at: string): Promise<boolean> => {
     const { numUpdatedRows } = await transaction
@@ -99,14 +120,16 @@ export function createCredentialStore(
   const keep = (id: string, find: () => Promise<Stored | undefined>): Promise<Stored | undefined> =>
     cache.get(`credential ${id}`, find);
   return {
-    async create({ id = freshCredentialId(), namespaceId, access, expiresAt }) {
+    async create({ id = freshId(), namespaceId, access, expiresAt, isTokenNeeded = false }) {
       if (!isStorable(namespaceId)) throw new TypeError("The name of the tenant cannot be kept as it is.");
       const secret = freshSecret();
       const row = {
         id,
         namespace_id: namespaceId,
-        secret_hash: hash(secret).toString("hex"),
+        secret_hash: secretHashOf(secret),
         access: JSON.stringify(CredentialAccessSchema.parse(access)),
+        actor: columnText(principalKey(access.actor)),
+        certificate: isTokenNeeded ? null : (access.certificate ?? null),
         created_at: new Date().toISOString(),
         expires_at: expiresAt ?? null,
         revoked_at: null,
@@ -114,24 +137,38 @@ export function createCredentialStore(
       await revisions.write((transaction) => transaction.insertInto("credentials").values(row).execute());
       return { id, token: tokenOf(id, secret) };
     },
-    async verify(token, now) {
-      const [, id = "", secret = ""] = /^tp_([0-9a-f]{16})_([0-9a-f]{64})$/.exec(token) ?? [];
+    async verify(token, now, shown) {
+      const { id, secretHash } = presentedBy(token);
       let isRead = false;
       const find = (): Promise<Stored | undefined> => {
         isRead = true;
         return read(id);
       };
       const stored = (await keep(id, find)) ?? nobody;
-      const isSecret = timingSafeEqual(hash(secret), stored.secretHash);
+      const isSecret = isSameHash(secretHash, stored.secretHash);
       const { namespaceId, access } = stored;
-      if (isSecret && isValid(stored, now)) return { id, namespaceId, access };
+      if (isSecret && isValid(stored, now) && isUsableOver(access, shown, now)) return { id, namespaceId, access };
       // An unknown id is read every time, so a known one is read here too: both take the same time.
       if (!isRead) await read(id);
       return undefined;
     },
+    async verifyCertificate(shown, now) {
+      if (!isCurrent(shown, now)) return undefined;
+      const find = (): Promise<Stored[]> => readByCertificate(shown.names);
+      const all = await cache.get(`certificate ${shown.names[0]}`, find);
+      const [one, ...others] = all.filter((stored) => isValid(stored, now));
+      if (one === undefined || others.length > 0 || all.length === maxOfCertificate) return undefined;
+      const { id, namespaceId, access, secretHash } = one;
+      return { credential: { id, namespaceId, access }, presented: { id, secretHash } };
+    },
     async stands(id, now) {
       const stored = await keep(id, () => read(id));
       return stored !== undefined && isValid(stored, now);
+    },
+    async verifyAgain({ id, secretHash }, now) {
+      const stored = await keep(id, () => read(id));
+      if (stored === undefined || !isSameHash(secretHash, stored.secretHash) || !isValid(stored, now)) return undefined;
+      return { id, namespaceId: stored.namespaceId, access: stored.access };
     },
     async find(id) {
       const row = await db.selectFrom("credentials").selectAll().where("id", "=", columnText(id)).executeTakeFirst();
@@ -157,7 +194,7 @@ export function createCredentialStore(
         const key = columnText(id);
         const row = await transaction.selectFrom("credentials").selectAll().where("id", "=", key).executeTakeFirst();
         if (row === undefined || !isValid(row, now)) return false;
-        const secret_hash = hash(secret).toString("hex");
+        const secret_hash = secretHashOf(secret);
         await transaction.updateTable("credentials").set({ secret_hash }).where("id", "=", key).execute();
         return true;
       });
@@ -166,13 +203,24 @@ export function createCredentialStore(
   };
 }
 
-/** A new random id. */
-export function freshCredentialId(): string {
-  return randomBytes(8).toString("hex");
+/** With so many that were not revoked, also expired ones, a certificate alone stands for nobody. */
+const maxOfCertificate = 100;
+
+function storedOf(row: Schema["credentials"]): Stored {
+  return {
+    id: row.id,
+    namespaceId: row.namespace_id,
+    access: CredentialAccessSchema.parse(JSON.parse(row.access)),
+    secretHash: row.secret_hash,
+    expires_at: row.expires_at,
+    revoked_at: row.revoked_at,
+  };
 }
 
-function freshSecret(): string {
-  return randomBytes(32).toString("hex");
+/** What a token presents. One that is none presents nobody's credential. */
+export function presentedBy(token: string): PresentedCredential {
+  const [, id = "", secret = ""] = /^tp_([0-9a-f]{16})_([0-9a-f]{64})$/.exec(token) ?? [];
+  return { id, secretHash: secretHashOf(secret) };
 }
 
 function tokenOf(id: string, secret: string): string {
@@ -205,10 +253,6 @@ function recordOf(row: Schema["credentials"]): CredentialRecord {
     ...(row.expires_at !== null && { expiresAt: row.expires_at }),
     ...(row.revoked_at !== null && { revokedAt: row.revoked_at }),
   };
-}
-
-function hash(secret: string): Buffer {
-  return digest("sha256", secret, "buffer");
 }
 
 function isValid({ expires_at: expiresAt, revoked_at: revokedAt }: Validity, now: Date): boolean {

@@ -64,6 +64,6 @@ for (const algorithm of ["none", "NONE", "None", "HS256", "hs256", "HS384", "HS5
 
 for (const key of ["algorithms", "types"]) {
   test(`an empty list of ${key} is a mistake: no token would fit it`, () => {
-    expect(() => load({ [key]: [] })).toThrow(`jwt.${key}: found [], expected 1 or more elements`);
+    expect(() => load({ [key]: [] })).toThrow(`jwt.${key}: found a list, expected 1 or more elements`);
   });
 }

@@ -59,6 +59,11 @@ const refused: { name: string; claims: Record<string, unknown> }[] = [
     claims: { cnf: { jkt: "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I" } },
   },
   { name: "a binding that says nothing", claims: { cnf: null } },
+  {
+    name: "a certificate and a key that its bearer has to prove",
+    claims: { cnf: { "x5t#S256": "A".repeat(43), jkt: "a" } },
+  },
+  { name: "a certificate whose hash is none", claims: { cnf: { "x5t#S256": "A".repeat(42) } } },
   { name: "the hash of an access token, as ID tokens have", claims: { at_hash: "MTIzNDU2Nzg5MDEyMzQ1Ng" } },
   { name: "the hash of a code, as ID tokens have", claims: { c_hash: "LDktKdoQak3Pk0cnXxCltA" } },
   {

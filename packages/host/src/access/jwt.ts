@@ -118,10 +118,10 @@ async function signedByOneOf(
 const usualTypes = ["at+jwt", "jwt"];
 
 /**
- * Claims of tokens that are not plain access tokens: a key that the bearer has to prove (RFC 7800), which is not checked
- * here; the hashes of an ID token; the events of a logout or another security event token (RFC 8417).
+ * Claims of tokens that are not access tokens: the hashes of an ID token; the events of a logout or another security event
+ * token (RFC 8417).
  */
-const foreignClaims = ["cnf", "at_hash", "c_hash", "events"];
+const foreignClaims = ["at_hash", "c_hash", "events"];
 
 /** Whether it is an access token, and not another kind of token that the provider signs with the same key. */
 function isAccessToken({ protectedHeader: { typ }, payload }: JWTVerifyResult, { types }: JwtConfig): boolean {
@@ -156,11 +156,25 @@ function credentialOf(payload: JWTPayload, { claims }: JwtConfig): Credential | 
   const senders =
     claims.senders === undefined ? undefined : wordsOf(payload[claims.senders]).flatMap((id) => named(id) ?? []);
   const evaluates = claims.evaluates !== undefined && payload[claims.evaluates] === true;
-  if (typeof sub !== "string" || sub === "") return undefined;
+  const certificate = boundCertificate(payload["cnf"]);
+  if (certificate === "unknown" || typeof sub !== "string" || sub === "") return undefined;
   if (!tenant.success || actor === undefined || owner === undefined || purposes.length === 0) return undefined;
-  const more = { ...(authority && { authority }), ...(senders && { senders }), ...(evaluates && { evaluates }) };
+  const more = {
+    ...(authority && { authority }),
+    ...(senders && { senders }),
+    ...(evaluates && { evaluates }),
+    ...(certificate && { certificate }),
+  };
   const access = { actor, owner, purposes, ...more };
   return { id: `jwt:${iss}:${sub}`, namespaceId: tenant.data, access };
+}
+
+/** The certificate that the bearer has to show (RFC 8705). A token that is bound to anything else is refused (RFC 7800). */
+function boundCertificate(claim: unknown): string | undefined {
+  if (claim === undefined) return undefined;
+  const { "x5t#S256": hash, ...others } = Object(claim) as Record<string, unknown>;
+  const isKnown = typeof hash === "string" && /^[\w-]{43}$/.test(hash) && Object.keys(others).length === 0;
+  return isKnown ? `sha256:${Buffer.from(hash, "base64url").toString("hex")}` : "unknown";
 }
 
 /** The words of a claim: a list, or one string with spaces, as OAuth scopes are written. */

@@ -19,9 +19,18 @@ export function callOfKeptCaller(
   { credentials, isDeleted }: Pick<AuthenticationPorts, "credentials" | "isDeleted">,
   kept: JsonObject | undefined,
 ): ServiceApiCallOptions {
-  const record = openRecord("going-on");
-  if (kept === undefined) return { host: record };
-  const { credential, foreign } = kept as unknown as Pick<Caller, "credential" | "foreign">;
+  if (kept === undefined) return { host: openRecord("going-on") };
+  return callAs({ credentials, isDeleted }, kept as unknown as BearerOfToken, "going-on");
+}
+
+type BearerOfToken = Pick<Caller, "credential" | "foreign">;
+
+/** The call options of the bearer of a credential, without its token. What they do ends with the credential. */
+export function callAs(
+  { credentials, isDeleted }: Pick<AuthenticationPorts, "credentials" | "isDeleted">,
+  { credential, foreign }: BearerOfToken,
+  requestId: string,
+): ServiceApiCallOptions {
   const { id, namespaceId } = credential;
   const isValid = async (now: Date): Promise<boolean> =>
     foreign === undefined ? credentials.stands(id, now) : (foreign.lastsUntil ?? "9") > now.toISOString();
@@ -29,5 +38,5 @@ export function callOfKeptCaller(
     credential,
     stands: async (now) => (await isDeleted?.(namespaceId)) !== true && isValid(now),
   };
-  return { host: { ...record, caller, facts: { tenant: namespaceId, credentialId: id } } };
+  return { host: { ...openRecord(requestId), caller, facts: { tenant: namespaceId, credentialId: id } } };
 }

@@ -4,7 +4,7 @@ import { ServiceHttpError } from "turnpike/http";
 import type { CredentialAccess, OperatorRole } from "../management/index.ts";
 
 /** A change as the audit trail records it. */
-type Change = Pick<AuditEvent, "namespaceId"> & { action: string } & Partial<
+type OperatorChange = Pick<AuditEvent, "namespaceId"> & { action: string } & Partial<
     Pick<AuditEvent, "grantId" | "receiver" | "metadata">
   >;
 
@@ -21,8 +21,12 @@ export interface Operator extends OperatorScope {
   id: string;
   /** The person. */
   actor: PrincipalRef;
+  /** The trace of what they do on the trail. */
+  traceId: string;
   /** Records the change on the trail, makes it, and records the outcome. Throws when it cannot be recorded first. */
-  change<T>(change: Change, make: () => Promise<T>): Promise<T>;
+  change<T>(change: OperatorChange, make: () => Promise<T>): Promise<T>;
+  /** The same for changes that are made together or not at all: each is recorded as if it were made alone. */
+  changeAll<T>(changes: readonly OperatorChange[], make: () => Promise<T>): Promise<T>;
 }
 
 /** What the bearer of a credential may do as an operator; undefined for anybody else. */
@@ -36,13 +40,15 @@ export function isAdminOfAll(scope: OperatorScope | undefined): boolean {
   return scope?.role === "admin" && scope.tenant === undefined;
 }
 
+const recordedAtOnce = 100;
+
 /** An operator whose changes go to the trail of the tenant they concern. */
 export function createOperator(
   who: OperatorScope & { id: string; actor: PrincipalRef; requestId: string },
   audit: AuditSink,
   onAuditError: (error: unknown) => void,
 ): Operator {
-  const eventOf = (change: Change, outcome: AuditEvent["outcome"], reason?: string): AuditEvent => ({
+  const eventOf = (change: OperatorChange, outcome: AuditEvent["outcome"], reason?: string): AuditEvent => ({
     id: crypto.randomUUID(),
     version: 1,
     type: "operator.changed",
@@ -56,29 +62,38 @@ export function createOperator(
     ...(reason !== undefined && { reason }),
     metadata: { ...change.metadata, operator: who.id },
   });
+  const changeAll: Operator["changeAll"] = async (changes, make) => {
+    // Those of some changes are written together.
+    const recordAll = async (record: (change: OperatorChange) => Promise<void>): Promise<void> => {
+      for (let start = 0; start < changes.length; start += recordedAtOnce)
+        await Promise.all(changes.slice(start, start + recordedAtOnce).map(record));
+    };
+    const recordOutcome = (outcome: AuditEvent["outcome"], reason?: string): Promise<void> =>
+      recordAll((change) => audit.record(eventOf(change, outcome, reason)).catch(onAuditError));
+    try {
+      await recordAll((change) => audit.record(eventOf(change, "allowed")));
+    } catch (cause) {
+      const message = "The change could not be recorded, so it was not made.";
+      // Of several, some may be on the trail.
+      if (changes.length > 1) await recordOutcome("failed", "audit_unavailable");
+      throw new ServiceHttpError(503, "audit_unavailable", message, { cause });
+    }
+    try {
+      const made = await make();
+      await recordOutcome("succeeded");
+      return made;
+    } catch (error) {
+      await recordOutcome("failed", error instanceof ServiceHttpError ? error.code : "internal_error");
+      throw error;
+    }
+  };
   return {
     id: who.id,
     actor: who.actor,
+    traceId: who.requestId,
     role: who.role,
     ...(who.tenant !== undefined && { tenant: who.tenant }),
-    async change(change, make) {
-      try {
-        await audit.record(eventOf(change, "allowed"));
-      } catch (cause) {
-        throw new ServiceHttpError(503, "audit_unavailable", "The change could not be recorded, so it was not made.", {
-          cause,
-        });
-      }
-      const record = (outcome: AuditEvent["outcome"], reason?: string): Promise<void> =>
-        audit.record(eventOf(change, outcome, reason)).catch(onAuditError);
-      try {
-        const made = await make();
-        await record("succeeded");
-        return made;
-      } catch (error) {
-        await record("failed", error instanceof ServiceHttpError ? error.code : "internal_error");
-        throw error;
-      }
-    },
+    change: (change, make) => changeAll([change], make),
+    changeAll,
   };
 }

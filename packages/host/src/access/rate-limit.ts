@@ -57,7 +57,11 @@ export function createRateLimit({ perSecond, burst, clock = () => performance.no
 }
 
 /** Counts a request against the rate of its credential. Throws `429` when that is used up. */
-export function takeAllowance(rateLimit: RateLimit, { credential }: Caller, record: RequestRecord): void {
+export function takeAllowance(
+  rateLimit: RateLimit,
+  { credential }: Pick<Caller, "credential">,
+  record: RequestRecord,
+): void {
   const allowance = rateLimit.take(credential.id);
   Object.assign(record.headers, allowance.headers);
   if (!allowance.isGranted) throw new ServiceHttpError(429, "rate_limited", "Too many requests with this credential.");

@@ -1,32 +1,112 @@
 import { ServiceHttpError } from "turnpike/http";
 import type { AuditSink } from "turnpike/kernel";
-import { authenticate, type AuthenticationPorts } from "./authenticate.ts";
+import { authenticate, type AuthenticationPorts, requireOwnPage, unauthenticated } from "./authenticate.ts";
+import { isUsableOver } from "./client-certificate.ts";
+import { type PresentedCredential, presentedBy } from "./credential-store.ts";
 import { createOperator, operatorScope, type Operator } from "./operator.ts";
 import { takeAllowance, type RateLimit } from "./rate-limit.ts";
-import type { RequestHeaders } from "./request-headers.ts";
+import { bearerOf, type RequestHeaders } from "./request-headers.ts";
 import type { RequestRecord } from "./request-record.ts";
+import { readCookie } from "./session-cookie.ts";
+import type { Proof, Session, SessionStore } from "./session-store.ts";
 
 /** What admitting operators uses. */
 export interface OperatorPorts extends Omit<AuthenticationPorts, "jwt"> {
+  sessions: SessionStore;
+  /** The origin under which the sender reaches this host. Throws 400 for a `host` that is none. */
+  originOf(headers: RequestHeaders): string;
   rateLimit: RateLimit;
   audit: AuditSink;
   onAuditError(error: unknown): void;
 }
 
-/** The operator behind a request. Throws 401, 403 or 429 to refuse the request. */
+/** An operator who sent a request. */
+export interface AdmittedOperator extends Operator {
+  /** Their credential as it is now: what begins in their name ends with it. */
+  presented: PresentedCredential;
+  /** The session that admitted them; absent for a token. */
+  session?: Session;
+}
+
+/** A request, as far as its sender is concerned. */
+export interface SentRequest {
+  method: string;
+  headers: RequestHeaders;
+}
+
+/**
+ * The operator behind a request: by the token in its authorization header, which counts alone, by the session in its cookie, or
+ * by the certificate of its connection.
+ * Throws 400, 401, 403, 429 or 503 to refuse the request.
+ */
 export async function requireOperator(
   ports: OperatorPorts,
-  headers: RequestHeaders,
+  request: SentRequest,
   record: RequestRecord,
-): Promise<Operator> {
-  const { credentials, clock, audit } = ports;
-  const caller = await authenticate({ credentials, clock }, headers, "an operator's credential");
-  const { id, namespaceId, access } = caller.credential;
+): Promise<AdmittedOperator> {
+  const { headers } = request;
+  const { credentials, clock } = ports;
+  if (headers.get("authorization") === null && headers.get("cookie") !== null) {
+    const value = readCookie(headers, ports.originOf(headers));
+    if (value !== undefined) return operatorBySession(ports, request, record, value);
+  }
+  const { credential, presented = presentedBy(bearerOf(headers)) } = await authenticate(
+    { credentials, clock },
+    headers,
+    "an operator's credential",
+  );
+  // What an operator follows ends with the token, also when the credential has another by then.
+  const stands = async (later: Date): Promise<boolean> =>
+    (await credentials.verifyAgain(presented, later)) !== undefined;
+  record.caller = { credential, stands };
+  return admitOperator(ports, { credential, presented }, record);
+}
+
+/** Browsers send a cookie whichever page asks them to. A change is made only for the console: no other page can send its header. */
+async function operatorBySession(
+  ports: OperatorPorts,
+  request: SentRequest,
+  record: RequestRecord,
+  value: string,
+): Promise<AdmittedOperator> {
+  const { sessions, clock } = ports;
+  requireOwnPage(request.headers);
+  if (!["GET", "HEAD"].includes(request.method)) {
+    requireOwnOrigin(ports, request);
+    if (request.headers.get("x-turnpike-console") !== "1")
+      throw new ServiceHttpError(403, "permission_denied", "With a session, a change needs x-turnpike-console: 1.");
+  }
+  const now = clock();
+  const proof = await sessions.verify(value, now);
+  if (proof === undefined || !isUsableOver(proof.credential.access, request.headers.certificate, now))
+    throw unauthenticated("This session has ended. Sign in again.");
+  const stands = async (later: Date): Promise<boolean> => (await sessions.verify(value, later)) !== undefined;
+  record.caller = { credential: proof.credential, stands };
+  return admitOperator(ports, proof, record);
+}
+
+/** Refuses a request that a page of another origin sent. Programs send no origin. */
+export function requireOwnOrigin({ originOf }: Pick<OperatorPorts, "originOf">, { headers }: SentRequest): void {
+  const origin = headers.get("origin");
+  if (origin !== null && origin !== originOf(headers))
+    throw new ServiceHttpError(403, "permission_denied", "Pages of other origins may change nothing here.");
+}
+
+/** The operator whose proof was verified. Throws 403 for somebody else, and 429. */
+export function admitOperator(
+  ports: OperatorPorts,
+  proof: Proof & { session?: Session },
+  record: RequestRecord,
+): AdmittedOperator {
+  const { credential, presented, session } = proof;
+  const { id, namespaceId, access } = credential;
   record.facts = { tenant: namespaceId, credentialId: id };
-  takeAllowance(ports.rateLimit, caller, record);
+  takeAllowance(ports.rateLimit, proof, record);
   const scope = operatorScope(access);
   if (scope === undefined)
     throw new ServiceHttpError(403, "permission_denied", "This credential is not an operator's.");
   const { requestId } = record;
-  return createOperator({ id, actor: access.actor, requestId, ...scope }, audit, (error) => ports.onAuditError(error));
+  const who = { id, actor: access.actor, requestId, ...scope };
+  const operator = createOperator(who, ports.audit, (error) => ports.onAuditError(error));
+  return { ...operator, presented, ...(session && { session }) };
 }

@@ -18,14 +18,30 @@ export type ContextResolver = (headers: RequestHeaders, record: RequestRecord) =
 
 /** Makes the trusted context of a request from its credential and headers. Throws 400, 401, 403 or 429. */
 export function createContextResolver(ports: AccessPorts): ContextResolver {
-  const standing = createStandingContexts();
+  const contextOf = createBearerContexts(ports);
   return async (headers, record) => {
     const now = ports.clock();
     const { credential, traceId } = await admitCaller(ports, headers, record);
+    const choice = { purpose: headers.get("x-purpose"), authority: headers.get("x-authority") };
+    return contextOf(credential, choice, now, traceId);
+  };
+}
+
+/** Makes the context in which the bearer of a valid credential acts. */
+export type BearerContexts = (
+  credential: Credential,
+  choice: Choice,
+  now: Date,
+  traceId: string,
+) => Promise<DiscoveryContext>;
+
+/** Makes the contexts of bearers. Throws 403 for an operator's credential, and 400 or 403 for a choice it does not allow. */
+export function createBearerContexts({ settings }: Pick<AccessPorts, "settings">): BearerContexts {
+  const standing = createStandingContexts();
+  return async (credential, choice, now, traceId) => {
     const { namespaceId, access } = credential;
     if (access.admin === true) throw new ServiceHttpError(403, "permission_denied", operatorRefusal);
-    const enabled = await orUnavailable(ports.settings.enabled(namespaceId, access.actor));
-    const choice = { purpose: headers.get("x-purpose"), authority: headers.get("x-authority") };
+    const enabled = await orUnavailable(settings.enabled(namespaceId, access.actor));
     return contextAt(standing(credential, choice, enabled), now, traceId);
   };
 }

@@ -93,6 +93,27 @@ export async function removeExported(
   });
 }
 
+/** Signs the anchors of all tenants that one of these keys signed, with another: a key that retired proves nothing any more. */
+export async function signAnchorsAnew(
+  db: Database["db"],
+  trusted: readonly VerifyingKey[],
+  key: SigningKey,
+): Promise<number> {
+  return db.transaction().execute(async (transaction) => {
+    let count = 0;
+    for (const row of await transaction.selectFrom("audit_anchors").selectAll().execute()) {
+      const anchor = parse(row.content);
+      if (anchor === undefined || trusted.every((one) => signatureProblem(anchor, one) !== undefined)) continue;
+      const { key: _key, signature: _signature, ...unsigned } = anchor;
+      const content = canonicalJson(await signRecord(unsigned, key));
+      const same = transaction.updateTable("audit_anchors").set({ content }).where("content", "=", row.content);
+      await same.where("namespace_id", "=", row.namespace_id).where("strand", "=", row.strand).execute();
+      count += 1;
+    }
+    return count;
+  });
+}
+
 /** Anchors are moved one after the other, whichever hosts do: one that moved back would look like a cut. */
 async function lockAnchors(transaction: Transaction<Schema>): Promise<void> {
   await sql`select pg_advisory_xact_lock(${anchorLock}, 0)`.execute(transaction);

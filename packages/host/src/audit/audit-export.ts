@@ -4,6 +4,7 @@ import { canonicalJson, columnText } from "../base/index.ts";
 import { expectedRow, origin, type Head, type StrandHead } from "../ledger/index.ts";
 import type { ExportPlace } from "../management/index.ts";
 import type { Schema } from "../storage/index.ts";
+import { readHeads } from "./audit-heads.ts";
 import { readAnchors, type ExportedHead } from "./anchors.ts";
 import { signRecord } from "./signed-record.ts";
 import type { SigningKey } from "./signing-key.ts";
@@ -48,12 +49,7 @@ export async function beginExport(
 ): Promise<ExportPage & { next: ExportPlace }> {
   const { db, namespaceId } = source;
   const anchors = await trustedAnchors(source);
-  const heads = await db
-    .selectFrom("audit_heads")
-    .select(["strand", "sequence", "hash"])
-    .where("namespace_id", "=", columnText(namespaceId))
-    .orderBy("strand")
-    .execute();
+  const heads = await readHeads(db, namespaceId);
   const from: StrandHead[] = [];
   const ends: StrandHead[] = [];
   for (const head of heads) {

@@ -2,8 +2,11 @@ import { sql } from "kysely";
 import type { AuditSink } from "turnpike/kernel";
 import { openLedger, recordEvent, type Ledger, type StrandHead, type TenantHead } from "../ledger/index.ts";
 import type { ExportPlace } from "../management/index.ts";
+import { createActivity, type Activity } from "./activity.ts";
 import { readAnchors, type Anchors } from "./anchors.ts";
 import { beginExport, continueExport, type ExportPage, type ExportRange } from "./audit-export.ts";
+import { readHeads } from "./audit-heads.ts";
+import { listRowsBehind, type TailRow } from "./audit-tail.ts";
 import { findScanEnd, listEvents, type AuditFilter, type AuditPlace, type AuditRow } from "./audit-list.ts";
 import {
   findBreak,
@@ -35,6 +38,10 @@ export interface AuditStore extends AuditSink {
   continueExport(namespaceId: string, key: SigningKey, place: ExportPlace): Promise<ExportPage>;
   /** Whether the database has anything of a tenant: a trail, a grant or a credential. */
   isKnown(namespaceId: string): Promise<boolean>;
+  /** Counts what happened in a tenant in the last hour, minute by minute. */
+  readActivity(namespaceId: string, now: Date): Promise<Activity>;
+  /** Where the chains of a tenant end. */
+  headsOf(namespaceId: string): Promise<StrandHead[]>;
   /** The heads of tenants behind another, in a fixed order. */
   listHeads(behind: Pick<TenantHead, "namespaceId" | "strand"> | undefined, limit: number): Promise<TenantHead[]>;
   /**
@@ -51,6 +58,12 @@ export interface AuditStore extends AuditSink {
    * begins before it. Undefined when a page is filled or the trail ends without looking at that much.
    */
   findScanEnd(namespaceId: string, filter: AuditFilter): Promise<AuditPlace | undefined>;
+  /** The rows of a strand behind one of them, oldest first: whatever is committed later comes behind these. */
+  listRowsBehind(
+    namespaceId: string,
+    place: Pick<StrandHead, "strand" | "sequence">,
+    limit: number,
+  ): Promise<TailRow[]>;
   /** How many events wait to be written. */
   readonly waiting: number;
   /** Resolves when everything recorded so far is kept or refused. */
@@ -67,6 +80,7 @@ export function createAuditStore(database: Database, ledger: Ledger = openLedger
     },
     list: (namespaceId, filter) => listEvents(reports, namespaceId, filter),
     findScanEnd: (namespaceId, filter) => findScanEnd(reports, namespaceId, filter),
+    listRowsBehind: (namespaceId, place, limit) => listRowsBehind(reports, namespaceId, place, limit),
     flush: () => ledger.flush(),
     readAnchors: (namespaceId, key) => readAnchors(reports, namespaceId, key),
     verify: (namespaceId, part) => verifyTrail(reports, namespaceId, part),
@@ -74,6 +88,8 @@ export function createAuditStore(database: Database, ledger: Ledger = openLedger
     beginExport: (namespaceId, key, range) => beginExport({ db: reports, namespaceId, key }, range),
     continueExport: (namespaceId, key, place) => continueExport({ db: reports, namespaceId, key }, place),
     isKnown: (namespaceId) => isKnownTenant(reports, namespaceId),
+    readActivity: createActivity(database),
+    headsOf: (namespaceId) => readHeads(reports, namespaceId),
     async listHeads(behind, limit) {
       let heads = reports
         .selectFrom("audit_heads")

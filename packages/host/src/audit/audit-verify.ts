@@ -3,6 +3,7 @@ import { sql, type Kysely } from "kysely";
 import { columnText } from "../base/index.ts";
 import type { Schema } from "../storage/index.ts";
 import { expectedRow, origin, type Head, type StrandHead } from "../ledger/index.ts";
+import { readHeads } from "./audit-heads.ts";
 
 /** How a trail is not what it has to be. */
 export interface Break {
@@ -227,12 +228,6 @@ async function listStrands(db: Db, namespaceId: string, heads: readonly StrandHe
   const next = (behind: number) => others.where("strand", ">", behind).executeTakeFirst();
   for (let found = await next(0); found !== undefined; found = await next(found.strand)) strands.add(found.strand);
   return [...strands].toSorted((one, other) => one - other);
-}
-
-function readHeads(db: Db, namespaceId: string): Promise<StrandHead[]> {
-  // One without rows was made before its first row, and nothing came of it.
-  const heads = db.selectFrom("audit_heads").select(["strand", "sequence", "hash"]).where("sequence", ">", 0);
-  return heads.where("namespace_id", "=", columnText(namespaceId)).orderBy("strand").execute();
 }
 
 async function readHead({ db, namespaceId, strand }: Chain): Promise<Head | undefined> {

@@ -1,12 +1,6 @@
 import { open, stat } from "node:fs/promises";
-import {
-  CheckpointError,
-  parseLine,
-  placeBehind,
-  requireSignature,
-  type Checkpoint,
-  type Place,
-} from "./checkpoint.ts";
+import { CheckpointError, parseLine, placeBehind, type Checkpoint, type Place } from "./checkpoint.ts";
+import { createTrust } from "./handover.ts";
 import type { VerifyingKey } from "./signing-key.ts";
 
 const chunkBytes = 65_536;
@@ -23,18 +17,29 @@ export interface Reading {
   isTorn: boolean;
 }
 
+type Take = (checkpoints: readonly Checkpoint[]) => void | Promise<void>;
+
 /**
  * Reads the checkpoints behind a place, some at a time. Each line holds the hash of the one before, so the signature of
  * the last line stands for all: it is the one that is checked, and until this returns none of them counts.
  */
-export async function readCheckpoints(
-  file: string,
-  from: Place,
-  key: VerifyingKey,
-  take: (checkpoints: readonly Checkpoint[]) => void | Promise<void>,
-): Promise<Reading> {
+export async function readCheckpoints(file: string, from: Place, key: VerifyingKey, take: Take): Promise<Reading> {
+  const trust = createTrust(key);
+  const reading = await readUnproved(file, from, async (checkpoints) => {
+    trust.take(checkpoints);
+    await take(checkpoints);
+  });
+  try {
+    trust.requireSigned();
+    return reading;
+  } catch (error) {
+    throw inFile(file, error);
+  }
+}
+
+/** The same without looking at a signature: the lines go on from each other, and prove nothing yet. */
+export async function readUnproved(file: string, from: Place, take: Take): Promise<Reading> {
   let place = from;
-  let last: Checkpoint | undefined;
   let rest = Buffer.alloc(0);
   try {
     for await (const page of readPages(file, from.offset)) {
@@ -43,11 +48,9 @@ export async function readCheckpoints(
         place = placeBehind(line, place);
         return checkpoint;
       });
-      last = checkpoints.at(-1) ?? last;
       ({ rest } = page);
       await take(checkpoints);
     }
-    if (last !== undefined) requireSignature(last, key);
     if (place.sequence === 0) requireBeginning(rest);
     return { place, isTorn: rest.length > 0 };
   } catch (error) {

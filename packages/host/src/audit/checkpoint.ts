@@ -26,6 +26,10 @@ const CheckpointSchema = z.strictObject({
   host: z.int(),
   /** The heads that changed since the line before. */
   heads: z.array(StrandHeadSchema.extend({ namespaceId: z.string() })),
+  /** The line is one of those that say that a backup was restored; together they have every head of the backup. */
+  restored: z.strictObject({ part: z.int().min(1), of: z.int().min(1) }).optional(),
+  /** The key that signs this line hands over to another, which signs the lines behind it: their public keys, in PEM. */
+  handover: z.strictObject({ from: z.string().max(1000), to: z.string().max(1000) }).optional(),
   /** The id of the key. */
   key: z.string(),
   /** Of the canonical JSON of everything else. */
@@ -59,7 +63,7 @@ export function placeBehind(line: string | Buffer, before: Place): Place {
 /** The line that puts heads behind a place. */
 export async function signLine(
   { sequence, hash }: Place,
-  content: { at: string; host: number; heads: readonly TenantHead[] },
+  content: Pick<Checkpoint, "at" | "host" | "restored" | "handover"> & { heads: readonly TenantHead[] },
   key: SigningKey,
 ): Promise<string> {
   const unsigned = { version: 1, sequence: sequence + 1, previous: hash, ...content, key: key.id };

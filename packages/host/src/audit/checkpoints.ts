@@ -5,8 +5,17 @@ import type { Database } from "../storage/index.ts";
 import { errorFacts, type Log } from "../observe/index.ts";
 import type { AuditStore } from "./audit-store.ts";
 import type { TenantHead } from "../ledger/index.ts";
-import { beginning, CheckpointError, headsOfTenant, headsPerLine, placeBehind, signLine } from "./checkpoint.ts";
+import {
+  beginning,
+  type Checkpoint,
+  CheckpointError,
+  headsOfTenant,
+  headsPerLine,
+  placeBehind,
+  signLine,
+} from "./checkpoint.ts";
 import { appendLines, copyLines, readCheckpoints } from "./checkpoint-file.ts";
+import { createRestores, readRestores, type Restores } from "./restores.ts";
 import type { SigningKey } from "./signing-key.ts";
 import type { SignedHead } from "./audit-verify.ts";
 
@@ -15,6 +24,8 @@ export interface Checkpoints {
   readonly key: SigningKey;
   /** How many heads wait to be signed. */
   readonly waiting: number;
+  /** The newest checkpoint in the file as far as this host knows; undefined before the first. */
+  readonly last: Pick<Checkpoint, "sequence" | "at"> | undefined;
   /** Signs the heads that changed since the last time and appends them to the file. Rejects when that fails. */
   write(): Promise<void>;
   /**
@@ -22,6 +33,8 @@ export interface Checkpoints {
    * with a `CheckpointError` when the file is not whole.
    */
   headsOf(namespaceId: string, take: (heads: readonly SignedHead[]) => Promise<void>): Promise<void>;
+  /** When backups were restored, by the lines of the file. */
+  restores(): Promise<Restores["all"]>;
   /** Lines of the file from a byte on. Throws `CheckpointError` when the file does not reach that far. */
   copy(from: number): Promise<{ lines: string[]; isEnd: boolean }>;
   /** Writes now and every so many seconds, for as long as the host runs. What fails is logged and tried again. */
@@ -49,18 +62,29 @@ const tenantsNamed = 5;
 /** Keeps the checkpoints of one host. Nothing is read or written before it is told to. */
 export function createCheckpoints({ file, key, audit, database, log, clock }: CheckpointOptions): Checkpoints {
   let place = beginning;
+  let last: Checkpoints["last"];
   let isOpened = false;
+  let restores = createRestores();
   let unsigned: TenantHead[] = [];
   let turn: Promise<void> = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
 
   const gather = (): void => void (unsigned = unsigned.concat(audit.takeHeads()));
 
+  const remember = ({ sequence, at }: Pick<Checkpoint, "sequence" | "at">): void => void (last = { sequence, at });
+
   /** Reads the file for the first time, and holds the database against it. */
   const open = async (): Promise<void> => {
     const newest = new Map<string, TenantHead>();
+    restores = createRestores();
     const reading = await readCheckpoints(file, beginning, key, (checkpoints) => {
-      for (const head of checkpoints.flatMap(({ heads }) => heads)) newest.set(nameOf(head), head);
+      restores.take(checkpoints);
+      for (const { heads, restored } of checkpoints) {
+        // What was signed before a backup was restored need not be there any more.
+        if (restored?.part === 1) newest.clear();
+        for (const head of heads) newest.set(nameOf(head), head);
+      }
+      for (const checkpoint of checkpoints.slice(-1)) remember(checkpoint);
     });
     const { ahead, behind } = await compareHeads(audit, newest);
     // Also when the key is new: whoever takes the checkpoints away can take the key as well.
@@ -82,7 +106,9 @@ export function createCheckpoints({ file, key, audit, database, log, clock }: Ch
   /** Reads what came behind the place since, from another host or from a write that failed. */
   const catchUp = async (): Promise<void> => {
     if (!isOpened) await open();
-    const { place: end, isTorn } = await readCheckpoints(file, place, key, () => {});
+    const { place: end, isTorn } = await readCheckpoints(file, place, key, (checkpoints) => {
+      for (const checkpoint of checkpoints.slice(-1)) remember(checkpoint);
+    });
     if (isTorn) log.warn({ file, checkpoint: end.sequence }, "cut a torn checkpoint off, which was never finished");
     place = end;
   };
@@ -94,13 +120,18 @@ export function createCheckpoints({ file, key, audit, database, log, clock }: Ch
       gather();
       while (unsigned.length > 0) {
         const heads = unsigned.slice(0, headsPerLine);
-        const line = await signLine(place, { at: clock().toISOString(), host: database.hostId, heads }, key);
+        const at = clock().toISOString();
+        const line = await signLine(place, { at, host: database.hostId, heads }, key);
         await appendLines(file, place, [line]);
         place = placeBehind(line, place);
+        remember({ sequence: place.sequence, at });
         unsigned = unsigned.slice(heads.length);
       }
     });
   };
+
+  /** While the host runs nobody restores anything. */
+  const findRestores = async (): Promise<Restores> => (isOpened ? restores : readRestores(file, key));
 
   const write = (): Promise<void> => (turn = turn.then(writeNow, writeNow));
   const tryToWrite = (): Promise<void> =>
@@ -111,16 +142,24 @@ export function createCheckpoints({ file, key, audit, database, log, clock }: Ch
     get waiting() {
       return unsigned.length + audit.untaken;
     },
+    get last() {
+      return last;
+    },
     write,
     async headsOf(namespaceId, take) {
       gather();
       // Taken before the file is read: what is signed meanwhile is in both, and nothing is in neither.
       const [known, own] = [place, unsigned];
+      const { isUndone } = await findRestores();
       const tenant = columnText(namespaceId);
       let hash: string | undefined;
       const { place: end } = await readCheckpoints(file, beginning, key, async (checkpoints) => {
         hash ??= checkpoints.find(({ sequence }) => sequence === known.sequence + 1)?.previous;
-        const heads = checkpoints.flatMap((checkpoint) => headsOfTenant(checkpoint, tenant));
+        const heads = checkpoints.flatMap((checkpoint) =>
+          headsOfTenant(checkpoint, tenant).filter(
+            (head) => !isUndone(checkpoint.sequence, { ...head, namespaceId: tenant }),
+          ),
+        );
         if (heads.length > 0) await take(heads);
       });
       if (end.sequence < known.sequence)
@@ -131,6 +170,7 @@ export function createCheckpoints({ file, key, audit, database, log, clock }: Ch
         );
       await take(headsOfTenant({ heads: own }, tenant));
     },
+    restores: async () => (await findRestores()).all,
     copy: (from) => copyLines(file, from, copyBytes),
     start(seconds) {
       if (key.isExposed)

@@ -13,7 +13,6 @@ import {
   existsSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   readFileSync,
   rmSync,
@@ -21,6 +20,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname } from "node:path";
+import { makeFolder } from "../base/index.ts";
 
 /** What a signature is checked with. */
 export interface VerifyingKey {
@@ -35,18 +35,21 @@ export interface SigningKey extends VerifyingKey {
   file: string;
   /** Whether others than the user that the host runs as can read it. */
   isExposed: boolean;
+  /** Writes the same key to another file, for its owner alone. */
+  copyTo(file: string): void;
   /** Signs on another thread. */
   sign(text: string): Promise<string>;
 }
 
-/** Opens the Ed25519 key in a file, or makes one there that its owner alone can read. Throws words for the operator. */
-export function openSigningKey(file: string): SigningKey {
-  if (!existsSync(file)) makeKey(file);
+/** Opens the Ed25519 key in a file, or makes one there that its owner alone can read, unless told not to. Throws words for the operator. */
+export function openSigningKey(file: string, { isMade = true }: { isMade?: boolean } = {}): SigningKey {
+  if (isMade && !existsSync(file)) makeKey(file);
   const key = readKey(file, createPrivateKey);
   return {
     ...verifyingKey(createPublicKey(key)),
     file,
     isExposed: isExposed(file),
+    copyTo: (other) => writePrivately(other, key.export({ type: "pkcs8", format: "pem" }).toString()),
     sign: (text) =>
       new Promise((resolve, reject) => {
         sign(null, Buffer.from(text), key, (error, signature) =>
@@ -96,7 +99,7 @@ function makeKey(file: string): void {
   // Under a name that nobody can know before: what stands there already could be a link to somewhere else.
   const draft = `${file}.${randomUUID()}`;
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(file));
     try {
       writePrivately(
         draft,

@@ -1,8 +1,18 @@
 import { z } from "zod";
 
-/** A mistake in the configuration. Its message is for the person who made it. */
+/** A mistake in a flag, an argument or the configuration. Its message is for the person who made it. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
+  /** For scripts: whether the command line is wrong, or the configuration of the host. */
+  readonly code: "invalid_usage" | "invalid_config";
+
+  constructor(
+    message: string,
+    { code = "invalid_usage", ...options }: ErrorOptions & Partial<Pick<ConfigError, "code">> = {},
+  ) {
+    super(message, options);
+    this.code = code;
+  }
 }
 
 /** The schema of a whole number that is at least 1. */
@@ -24,3 +34,9 @@ export const EnvironmentNameSchema = z
 export function isLoopback(host: string): boolean {
   return /^(127\.\d+\.\d+\.\d+|\[?::1\]?|localhost)$/.test(host);
 }
+
+/** The name of a file. What should be in the file, such as a key that was pasted, would be shown in messages and made a name. */
+export const FileNameSchema = z
+  .string()
+  .min(1)
+  .refine((name) => !/[\r\n]|-----BEGIN /.test(name), { error: "expected the name of a file, and not what is in it" });

@@ -1,8 +1,12 @@
 export { canonicalJson } from "./canonical-json.ts";
-export { ConfigError, EnvironmentNameSchema, isLoopback, positive } from "./config.ts";
-export { adminTokenFile, dataFolder, isPostgres, writePrivateFile } from "./data-folder.ts";
+export { ConfigError, EnvironmentNameSchema, FileNameSchema, isLoopback, positive } from "./config.ts";
+export { type ConfigFile, inFile, kindOf, parsePlaced, readConfigFile } from "./config-file.ts";
+export type { TextPlace } from "./json-places.ts";
+export { adminTokenFile, dataFolder, isPostgres, makeFolder, writePrivateFile } from "./data-folder.ts";
+export { putInPlace } from "./put-in-place.ts";
 export { deepFreeze } from "./deep-freeze.ts";
 export { mapInSlices } from "./map-in-slices.ts";
+export { nearestName } from "./nearest-name.ts";
 export { sha256 } from "./sha256.ts";
 export { hashedName, nameTools, providerName, type ToolNames } from "./tool-names.ts";
 export { columnText, truncateText, unprintable, visibleText, withoutHiddenText } from "./text.ts";

@@ -31,9 +31,14 @@ describe("hidden text goes", () => {
 });
 
 test("a text in which nothing is hidden is visible as it is", () => {
-  for (const text of ["", "notes/todo.md", "  a  b ", "crème brûlée 跟踪 🙂", "<U+202E>"])
+  for (const text of ["", "notes/todo.md", "  a  b ", "crème brûlée 跟踪 🙂", "a < b", "<U+>"])
     expect(visibleText(text)).toBe(text);
   expect(visibleText("a\tb\nc")).toBe("a<U+0009>b<U+000A>c");
+});
+
+test("a text that only looks like the number of a hidden character is told from one", () => {
+  expect(visibleText("a<U+202E>b")).toBe("a<U+003C>U+202E>b");
+  expect(visibleText("a\u202eb")).toBe("a<U+202E>b");
 });
 
 describe("what is seen stays", () => {

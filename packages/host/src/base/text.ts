@@ -29,13 +29,15 @@ const unprintableAll = new RegExp(unprintable, "gu");
 
 /**
  * A text in which nothing is hidden, for somebody who has to know exactly what it says: each character that a terminal may obey
- * or not show is written as its number, such as `<U+202E>`.
+ * or not show is written as its number, such as `<U+202E>`. Where the text itself says that, its `<` is written `<U+003C>`.
  */
 export function visibleText(text: string): string {
-  return text.replaceAll(unprintableAll, (character) => {
-    const number = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
-    return `<U+${number}>`;
-  });
+  return text.replaceAll(/<(?=U\+[0-9A-F]{4,6}>)/g, numbered).replaceAll(unprintableAll, numbered);
+}
+
+function numbered(character: string): string {
+  const number = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+  return `<U+${number}>`;
 }
 
 /** Scripts in which a joiner or non-joiner between two letters is spelling. */

@@ -1,8 +1,18 @@
 import { readFileSync } from "node:fs";
 import { adminTokenFile } from "../base/index.ts";
-import { AdminClientError, type AdminOutput, type AdminRouteName, createAdminClient } from "../management/index.ts";
+import {
+  type AdminCallName,
+  AdminClientError,
+  type AdminFileName,
+  type AdminOutput,
+  type AdminRouteName,
+  createAdminClient,
+  type FollowedEvent,
+  type FollowOptions,
+} from "../management/index.ts";
+import { CommandError } from "./command-failure.ts";
 import type { OperatorFlags } from "./connection.ts";
-import { readToken } from "./flags.ts";
+import { readToken, readTokenFile } from "./flags.ts";
 
 /** What an operator can do next, by the code of the refusal. */
 const nextSteps: Readonly<Record<string, string>> = {
@@ -16,20 +26,57 @@ const nextSteps: Readonly<Record<string, string>> = {
 /** The same for routes that have no `list` command. */
 const nextStepsOfRoutes: Partial<Record<AdminRouteName, Readonly<Record<string, string>>>> = {
   reviewMcpServer: { not_found: "`turnpike mcp review` without a name shows what there is." },
+  tryTool: { not_found: "`turnpike credential list` shows what there is." },
+  createBackup: {
+    conflict: "docs/guide/backup.md says more.",
+    unreachable: "When the host is stopped, add --stopped and name its file with --database.",
+  },
+  listOfferedTools: { not_found: "`turnpike credential list` shows what there is." },
 };
 
 /** Sends an operator's request to a running host. Throws an error whose message is for the person at the terminal. */
-export async function requestAdmin<Name extends AdminRouteName>(
+export async function requestAdmin<Name extends AdminCallName>(
   flags: OperatorFlags,
   name: Name,
   input: Readonly<Record<string, unknown>>,
 ): Promise<AdminOutput<Name>> {
+  const token = operatorToken(flags);
+  await flags.beforeRequest?.(token);
   try {
-    return await createAdminClient({ url: flags.url, token: operatorToken(flags) }).request(name, input);
+    return await createAdminClient({ url: flags.url, token }).request(name, input);
   } catch (error) {
-    const next = error instanceof AdminClientError ? nextStepOf(name, error.code) : undefined;
-    throw next === undefined ? error : new Error(`${(error as Error).message}\n${next}`, { cause: error });
+    throw forThePerson(name, error);
   }
+}
+
+/** Requests a file of a running host, and returns the response with it. Throws like `requestAdmin`. */
+export async function downloadAdmin(
+  flags: OperatorFlags,
+  name: AdminFileName,
+  input: Readonly<Record<string, unknown>>,
+  signal: AbortSignal,
+): Promise<Response> {
+  try {
+    return await createAdminClient({ url: flags.url, token: operatorToken(flags) }).download(name, input, signal);
+  } catch (error) {
+    throw forThePerson(name, error);
+  }
+}
+
+/** Follows a tenant through a running host, until the signal says otherwise. Throws like `requestAdmin`. */
+export async function* followAdmin(flags: OperatorFlags, options: FollowOptions): AsyncGenerator<FollowedEvent, void> {
+  try {
+    yield* createAdminClient({ url: flags.url, token: operatorToken(flags) }).follow(options);
+  } catch (error) {
+    throw forThePerson("followEvents", error);
+  }
+}
+
+/** The same error with what the person at the terminal can do next. */
+function forThePerson(name: AdminRouteName, error: unknown): unknown {
+  const next = error instanceof AdminClientError ? nextStepOf(name, error.code) : undefined;
+  if (next === undefined || !(error instanceof AdminClientError)) return error;
+  return new CommandError(error.code, `${error.message}\n${next}`, { cause: error });
 }
 
 function nextStepOf(name: AdminRouteName, code: string): string | undefined {
@@ -41,6 +88,10 @@ interface Lists {
   listGrants: "grants";
   listAudit: "events";
   listEscalations: "escalations";
+  listTenants: "tenants";
+  listNamespaces: "settings";
+  listPrincipals: "principals";
+  listReachers: "reachers";
 }
 
 /** How many items a list shows unless told otherwise; the host's own default. */
@@ -64,13 +115,16 @@ export async function requestList<Name extends keyof Lists>(
   return { [items]: found, ...(cursor !== undefined && { cursor }) } as AdminOutput<Name>;
 }
 
-function operatorToken({ database }: OperatorFlags): string {
+/** The token that a flag names, then the variable, then the file that `serve` wrote beside the database. */
+function operatorToken({ database, tokenFile }: OperatorFlags): string {
+  if (tokenFile !== undefined) return readTokenFile(tokenFile);
   const given = process.env["TURNPIKE_ADMIN_TOKEN"];
   if (given !== undefined) return readToken("TURNPIKE_ADMIN_TOKEN", given);
   const file = adminTokenFile(database);
   try {
     return readFileSync(file, "utf8").trim();
   } catch (cause) {
-    throw new Error(`There is no operator's token: set TURNPIKE_ADMIN_TOKEN, or run this where ${file} is.`, { cause });
+    const message = `There is no operator's token: set TURNPIKE_ADMIN_TOKEN, or run this where ${file} is.`;
+    throw new CommandError("unauthenticated", message, { cause });
   }
 }

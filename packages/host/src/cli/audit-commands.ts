@@ -1,24 +1,16 @@
 import type { Command } from "commander";
-import { AuditEventTypeSchema, AuditOutcomeSchema, type AuditEvent } from "turnpike/contracts";
+import { AuditEventTypeSchema, AuditOutcomeSchema } from "turnpike/contracts";
 import type { AdminOutput } from "../management/index.ts";
 import { requestAdmin, requestList } from "./admin-request.ts";
 import { ConfigError } from "../base/index.ts";
+import { addAuditKeyRotate } from "./audit-key-rotate.ts";
+import { eventTable, queryOf, type ListFlags } from "./audit-rows.ts";
 import type { ExportVerdict } from "./audit-exports.ts";
 import type { FileVerdict } from "./checkpoint-copies.ts";
-import { asOperator, withPageFlags, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
-import { renderTable, withMore } from "./table.ts";
+import { asOperator, withPageFlags, type OperatorFlags, type Show } from "./connection.ts";
 import { checkedPrincipal, readChoice, readInstant } from "./flags.ts";
-import { principalText, resourceText } from "./format.ts";
-
-interface ListFlags extends OperatorFlags, PageFlags {
-  tenant: string;
-  from?: string;
-  until?: string;
-  actor?: string;
-  type?: string;
-  outcome?: string;
-  trace?: string;
-}
+import { withProgress, type Report } from "./progress.ts";
+import { type Column, oneLine, renderTable } from "./table.ts";
 
 const types = AuditEventTypeSchema.options;
 const outcomes = AuditOutcomeSchema.options;
@@ -39,7 +31,7 @@ interface ExportFlags extends OperatorFlags {
 
 type Verified = AdminOutput<"verifyAudit"> & { kept?: FileVerdict };
 
-/** `audit list | verify | export | checkpoint | key`. */
+/** `audit list | heads | verify | export | checkpoint | key`. */
 export function addAuditCommands(program: Command, show: Show): void {
   const broken = (flags: VerifyFlags & { tenant: string }, answer: object, { why }: { why: string }): Error => {
     if (flags.json === true) show(flags, answer, "");
@@ -49,11 +41,11 @@ export function addAuditCommands(program: Command, show: Show): void {
   withPageFlags(
     asOperator(
       audit.command("list"),
-      "Read the audit trail, newest first.",
+      "Read the audit trail, newest first. With --follow: the newest rows, then those that come, until Ctrl-C.",
       "turnpike audit list --tenant acme --outcome denied --actor agent:assistant",
     ),
   )
-    .requiredOption("--tenant <id>", "whose trail")
+    .option("--tenant <id>", "whose trail; those of all that you may see, one after the other, unless given")
     .option("--from <time>", "not before, RFC 3339", (text) => readInstant("--from", text))
     .option("--until <time>", "before, RFC 3339", (text) => readInstant("--until", text))
     .option("--actor <kind:id>", "only what this principal did", checkedPrincipal("--actor"))
@@ -62,11 +54,25 @@ export function addAuditCommands(program: Command, show: Show): void {
     )
     .option("--outcome <outcome>", outcomes.join(", "), (text) => readChoice("--outcome", text, outcomes))
     .option("--trace <id>", "only what happened in this trace")
+    .option("--follow", "go on with rows as they come; with --json: a line for each")
     .action(async (flags: ListFlags) => {
-      const { tenant: namespaceId, from, until, actor, type, outcome, trace: traceId, limit, cursor } = flags;
-      const query = { namespaceId, from, until, actor, type, outcome, traceId, limit, cursor };
-      const answer = await requestList(flags, "listAudit", "events", query);
-      show(flags, answer, eventTable(answer.events, answer.cursor));
+      if (flags.follow === true) {
+        const { followTrail } = await import("./audit-follow.ts");
+        const lines = (stream: NodeJS.WriteStream) => (line: string) => void stream.write(`${line}\n`);
+        return followTrail(flags, { say: lines(process.stdout), note: lines(process.stderr) });
+      }
+      const answer = await requestList(flags, "listAudit", "events", queryOf(flags));
+      show(flags, answer, eventTable(answer.events, answer.cursor, flags));
+    });
+  asOperator(
+    audit.command("heads"),
+    "Show where the chains of a tenant's trail end, and the last signed checkpoint of the host.",
+    "turnpike audit heads --tenant acme",
+  )
+    .requiredOption("--tenant <id>", "whose trail")
+    .action(async (flags: OperatorFlags & { tenant: string }) => {
+      const answer = await requestAdmin(flags, "readAuditHeads", { namespaceId: flags.tenant });
+      show(flags, answer, headsText(answer));
     });
   asOperator(
     audit.command("verify"),
@@ -80,14 +86,16 @@ export function addAuditCommands(program: Command, show: Show): void {
     .action(async (given: VerifyFlags) => {
       if (given.file !== undefined) {
         const { verifyExportFile } = await import("./audit-exports.ts");
-        const verdict = await verifyExportFile(given, given.file);
+        const { file } = given;
+        const verdict = await withProgress(`Verifying ${file}`, () => verifyExportFile(given, file), given);
         return show(given, verdict, exportText(verdict));
       }
       const flags = { ...given, tenant: requireTenant(given) };
       // The file is read first, because it may know a tenant of which the host has nothing left.
       const kept = flags.checkpoint === undefined ? undefined : await verifyFile(flags, flags.checkpoint);
       if (kept?.broken) throw broken(flags, { isWhole: false, kept }, kept.broken);
-      const trail = await verifyTrail(flags);
+      const verifying = `Verifying the trail of ${oneLine(flags.tenant)}`;
+      const trail = await withProgress(verifying, (report) => verifyTrail(flags, report), flags);
       const answer = { ...trail, ...(kept && { kept }) };
       if (trail.broken) throw broken(flags, answer, trail.broken);
       show(flags, answer, wholeText(flags, answer));
@@ -103,7 +111,8 @@ export function addAuditCommands(program: Command, show: Show): void {
     .option("--key <file>", "the public key that it has to be signed by; the host's own unless given")
     .action(async (flags: ExportFlags) => {
       const { exportToFile } = await import("./audit-exports.ts");
-      const verdict = await exportToFile(flags, flags.out);
+      const exporting = `Exporting the trail of ${oneLine(flags.tenant)}`;
+      const verdict = await withProgress(exporting, (report) => exportToFile(flags, flags.out, report), flags);
       show(flags, verdict, exportText(verdict));
     });
   asOperator(
@@ -115,11 +124,11 @@ export function addAuditCommands(program: Command, show: Show): void {
     .option("--key <file>", "the public key that they have to be signed by; the host's own unless given")
     .action(async (flags: OperatorFlags & { out: string; key?: string }) => {
       const { copyCheckpoints } = await import("./checkpoint-copies.ts");
-      const copied = await copyCheckpoints(flags, flags.out);
+      const copied = await withProgress("Copying checkpoints", () => copyCheckpoints(flags, flags.out), flags);
       const { added, sequence, key } = copied;
       show(flags, copied, `Added ${added} to ${flags.out}, up to checkpoint ${sequence}, signed by the key ${key}.`);
     });
-  asOperator(
+  const key = asOperator(
     audit.command("key"),
     "Show the public key of the one that the host signs checkpoints with.",
     "turnpike audit key > audit-key.pub.pem",
@@ -127,16 +136,18 @@ export function addAuditCommands(program: Command, show: Show): void {
     const answer = await requestAdmin(flags, "readAuditKey", {});
     show(flags, answer, answer.publicKey.trimEnd());
   });
+  addAuditKeyRotate(key, show);
 }
 
 /** How many rows one request verifies: less than a second's work. */
 const rowsAtOnce = 10_000;
-const progressMs = 1000;
 
-/** Verifies a trail part by part, and says once a second how far it has come, unless scripts read the answer. */
-async function verifyTrail(flags: VerifyFlags & { tenant: string }): Promise<AdminOutput<"verifyAudit">> {
+/** Verifies a trail part by part, and reports how many rows it has come. */
+async function verifyTrail(
+  flags: VerifyFlags & { tenant: string },
+  report: Report,
+): Promise<AdminOutput<"verifyAudit">> {
   const verified: Pick<Verified, "rows" | "heads" | "broken"> = { rows: 0, heads: [] };
-  let saidAt = performance.now();
   let cursor: string | undefined;
   for (;;) {
     const part = await requestAdmin(flags, "verifyAudit", { namespaceId: flags.tenant, rows: rowsAtOnce, cursor });
@@ -145,9 +156,7 @@ async function verifyTrail(flags: VerifyFlags & { tenant: string }): Promise<Adm
     if (part.broken !== undefined) verified.broken ??= part.broken;
     ({ cursor } = part);
     if (cursor === undefined) return { ...part, ...verified };
-    if (flags.json === true || performance.now() - saidAt < progressMs) continue;
-    saidAt = performance.now();
-    process.stderr.write(`${counted(verified.rows, "row")} verified so far.\n`);
+    report(counted(verified.rows, "row"));
   }
 }
 
@@ -178,7 +187,7 @@ async function verifyFile(flags: VerifyFlags & { tenant: string }, file: string)
 
 function wholeText(
   { tenant }: { tenant: string },
-  { rows, heads, exported = [], checkpoints, kept }: Verified,
+  { rows, heads, exported = [], checkpoints, restores = [], kept }: Verified,
 ): string {
   return [
     `The audit trail of ${tenant} is whole: ${counted(rows, "row")}.`,
@@ -188,6 +197,10 @@ function wholeText(
     ),
     ...heads.map(({ strand, sequence, hash }) => `Head of strand ${strand}: row ${sequence}, ${hash}.`),
     `Held against ${counted(checkpoints, "signed head")} of the host's checkpoints.`,
+    ...restores.map(
+      ({ at, checkpoint }) =>
+        `A backup was restored ${at}, as checkpoint ${checkpoint} says: rows that came after the backup are gone.`,
+    ),
     ...(kept
       ? [`Held against ${counted(kept.heads, "signed head")} of ${kept.file}, signed by the key ${kept.key}.`]
       : []),
@@ -198,24 +211,14 @@ function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? "" : "s"}`;
 }
 
-/** What an event is about. Of an escalation that is its id, with which it can be shown. */
-function whatText({ action, resource, tool, metadata }: AuditEvent): string {
-  const escalation = metadata?.["escalation"];
-  const words = [action, resource && resourceText(resource), tool, typeof escalation === "string" && escalation];
-  return words.filter(Boolean).join(" ");
-}
+const headColumns: readonly Column<AdminOutput<"readAuditHeads">["heads"][number]>[] = [
+  { heading: "STRAND", value: ({ strand }) => String(strand) },
+  { heading: "ROW", value: ({ sequence }) => String(sequence) },
+  { heading: "HASH", value: ({ hash }) => hash },
+];
 
-function eventTable(rows: readonly { sequence: number; event: AuditEvent }[], cursor: string | undefined): string {
-  if (rows.length === 0) return "Nothing on the trail fits.";
-  const cells = rows.map(({ sequence, event }) => [
-    String(sequence),
-    event.at,
-    event.type,
-    event.outcome,
-    principalText(event.actor),
-    whatText(event),
-    event.reason ?? event.grantId ?? "",
-    event.traceId,
-  ]);
-  return withMore(renderTable(["ROW", "AT", "TYPE", "OUTCOME", "ACTOR", "WHAT", "WHY", "TRACE"], cells), cursor);
+function headsText({ heads, checkpoint }: AdminOutput<"readAuditHeads">): string {
+  const table = heads.length === 0 ? "There is no trail." : renderTable(headColumns, heads);
+  const last = checkpoint === undefined ? "none yet" : `number ${checkpoint.sequence}, ${checkpoint.at}`;
+  return `${table}\nLast checkpoint: ${last}.`;
 }

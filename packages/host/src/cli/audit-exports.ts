@@ -3,6 +3,7 @@ import { isThere, verifyExport, writeExport, type ExportEnd } from "../audit/ind
 import type { AdminOutput } from "../management/index.ts";
 import { requestAdmin } from "./admin-request.ts";
 import { trustedKey, type KeyFlags } from "./checkpoint-copies.ts";
+import type { Report } from "./progress.ts";
 
 /** An export that is whole, and whether the host's rows go on right behind it. */
 export type ExportVerdict = Pick<ExportEnd, "namespaceId" | "at" | "before" | "from" | "heads" | "rows" | "key"> & {
@@ -15,14 +16,18 @@ export type ExportVerdict = Pick<ExportEnd, "namespaceId" | "at" | "before" | "f
 export async function exportToFile(
   flags: KeyFlags & { tenant: string; before?: string },
   file: string,
+  report: Report,
 ): Promise<ExportVerdict> {
   if (await isThere(file)) throw new ConfigError(`--out ${file}: there is such a file already. Name another.`);
   const { tenant: namespaceId, before } = flags;
   async function* pages(): AsyncGenerator<AdminOutput<"exportAudit">> {
     let page = await requestAdmin(flags, "exportAudit", { namespaceId, ...(before !== undefined && { before }) });
+    let lines = page.lines.length;
     yield page;
     while (page.next !== undefined) {
+      report(`${lines} rows`);
       page = await requestAdmin(flags, "exportAudit", { namespaceId, place: page.next });
+      lines += page.lines.length;
       yield page;
     }
   }

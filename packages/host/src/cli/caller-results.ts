@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
 import type { ErrorObject, JsonValue, ResourceResult, ToolResult } from "turnpike/contracts";
+import { CommandError } from "./command-failure.ts";
 import { oneLine } from "./table.ts";
 
 type Refused = Pick<ErrorObject, "code" | "message" | "details">;
 
 /** What a caller can do next about a refusal. */
-function nextStep({ code, details }: Refused, isDenied: boolean, traceId: string): string {
+function nextStep({ code, details }: Refused, isDenied: boolean, traceId: string | undefined): string {
   if (code === "version_conflict") return "\nRead it again, and try with the version it has now.";
   const escalations = "turnpike escalation";
   if (code === "approval_denied" || code === "approval_expired") {
@@ -17,19 +18,22 @@ function nextStep({ code, details }: Refused, isDenied: boolean, traceId: string
     const until = typeof expiresAt === "string" ? ` until ${oneLine(expiresAt)}` : "";
     return `\nIt waits for an answer${until}. After a yes, do the same again: it works once.\nAn operator reads it first: ${escalations} show ${oneLine(escalationId)} --tenant <tenant>`;
   }
+  if (isDenied && traceId === undefined)
+    return "\nThe trail says more: turnpike audit list --tenant <tenant> --outcome denied";
   return isDenied ? `\nAn operator can say what is missing: turnpike why --tenant <tenant> --trace ${traceId}` : "";
 }
 
-/** The output of an act that succeeded. Otherwise throws an error whose message is for the person at the terminal. */
-export function outputOf(result: ToolResult | ResourceResult, traceId: string): JsonValue {
+/** The output of an act that succeeded, in a trace of the command's own if it has one. Otherwise throws an error whose message is for the person at the terminal. */
+export function outputOf(result: ToolResult | ResourceResult, traceId?: string): JsonValue {
   if (result.status === "succeeded") return result.output;
   throw refusal(result.status, result.error, traceId);
 }
 
 /** Why an act did not succeed, and what to do about it. */
-export function refusal(status: string, error: Refused, traceId: string): Error {
+export function refusal(status: string, error: Refused, traceId?: string): Error {
   const [isDenied, what] = [status === "denied", status.charAt(0).toUpperCase() + status.slice(1)];
-  return new Error(oneLine(`${what} (${error.code}): ${error.message}`) + nextStep(error, isDenied, traceId));
+  const message = oneLine(`${what} (${error.code}): ${error.message}`) + nextStep(error, isDenied, traceId);
+  return new CommandError(error.code, message);
 }
 
 /** A new id for one act of one command. */

@@ -3,6 +3,8 @@ import type { AdminOutput } from "../management/index.ts";
 import {
   appendLines,
   beginning,
+  createRestores,
+  createTrust,
   CheckpointError,
   headsOfTenant,
   isThere,
@@ -10,9 +12,10 @@ import {
   parseVerifyingKey,
   placeBehind,
   readCheckpoints,
+  readUnproved,
   readVerifyingKey,
-  requireSignature,
   type SignedHead,
+  type Trust,
   type VerifyingKey,
 } from "../audit/index.ts";
 import { requestAdmin } from "./admin-request.ts";
@@ -37,10 +40,16 @@ const headsPerRequest = 500;
 export async function verifyAgainstFile(flags: KeyFlags & { tenant: string }, file: string): Promise<FileVerdict> {
   if (!(await isThere(file))) throw new ConfigError(`--checkpoint ${file}: there is no such file.`);
   const key = await trustedKey(flags);
-  const heads: SignedHead[] = [];
+  const tenant = columnText(flags.tenant);
+  const signed: SignedHead[] = [];
+  const restores = createRestores();
   const { place: end } = await readCheckpoints(file, beginning, key, (checkpoints) => {
-    for (const checkpoint of checkpoints) heads.push(...headsOfTenant(checkpoint, columnText(flags.tenant)));
+    restores.take(checkpoints);
+    for (const checkpoint of checkpoints) signed.push(...headsOfTenant(checkpoint, tenant));
   });
+  const heads = signed.filter(
+    (head) => !restores.isUndone(head.checkpoint?.sequence ?? 0, { ...head, namespaceId: tenant }),
+  );
   if (end.sequence === 0) throw new Error(`${file} has no checkpoint in it.`);
   const held = { file, key: key.id, heads: heads.length };
   for (let place = 0; place < heads.length; place += headsPerRequest) {
@@ -57,26 +66,34 @@ export async function copyCheckpoints(
   file: string,
 ): Promise<{ file: string; added: number; sequence: number; key: string }> {
   const key = await trustedKey(flags);
-  const { place: known } = await readCheckpoints(file, beginning, key, () => {});
+  const trust = createTrust(key);
+  // The key that signed its end may have handed over since: what the host sends has to go on from it, and to be signed.
+  const { place: known } = await readUnproved(file, beginning, (checkpoints) => trust.take(checkpoints));
   let place = known;
+  let unsigned: string[] = [];
+  let from = known;
   for (;;) {
     const { lines, isEnd } = await requestAdmin(flags, "readCheckpoints", { from: place.offset });
-    const end = follow(lines, place, key);
-    if (lines.length > 0) await appendLines(file, place, lines);
-    place = end;
+    place = follow(lines, place, trust, isEnd);
+    unsigned.push(...lines);
+    if (trust.isSigned()) {
+      if (unsigned.length > 0) await appendLines(file, from, unsigned);
+      unsigned = [];
+      from = place;
+    }
     if (isEnd) return { file, added: place.sequence - known.sequence, sequence: place.sequence, key: key.id };
   }
 }
 
-/** The place after these lines, which have to continue from another place and to be signed. */
-function follow(lines: readonly string[], from: typeof beginning, key: VerifyingKey): typeof beginning {
+/** The place after these lines, which have to continue from another place; the last of all has to be signed. */
+function follow(lines: readonly string[], from: typeof beginning, trust: Trust, isEnd: boolean): typeof beginning {
   let place = from;
   try {
-    for (const [number, line] of lines.entries()) {
-      const checkpoint = parseLine(line, place);
-      if (number === lines.length - 1) requireSignature(checkpoint, key);
+    for (const line of lines) {
+      trust.take([parseLine(line, place)]);
       place = placeBehind(line, place);
     }
+    if (isEnd) trust.requireSigned();
     return place;
   } catch (cause) {
     const what = cause instanceof CheckpointError ? cause.message : String(cause);

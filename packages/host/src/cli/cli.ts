@@ -1,17 +1,34 @@
 import { Command, Option } from "commander";
-import { ServiceClientError } from "turnpike/client";
 import { addAuditCommands } from "./audit-commands.ts";
+import {
+  failureJson,
+  failureOf,
+  failureText,
+  isCommanderExit,
+  isHelp,
+  misuseOf,
+  warningText,
+} from "./command-failure.ts";
+import { arrangeCommands } from "./command-order.ts";
+import { addCompletionCommand } from "./completion.ts";
+import { addBackupCommand } from "./backup-command.ts";
 import type { Show } from "./connection.ts";
+import { addConsoleCommand } from "./console-command.ts";
 import { addCredentialCommands } from "./credential-commands.ts";
 import { addEscalationCommands } from "./escalation-commands.ts";
 import { addFilesCommands } from "./files-commands.ts";
+import { type HostPlace, locateHost } from "./find-host.ts";
 import { addGrantCommands } from "./grant-commands.ts";
 import { addMcpCommand } from "./mcp-command.ts";
 import { addMcpReview } from "./mcp-review.ts";
 import { addMcpSuggest } from "./mcp-suggest.ts";
 import { addMessageCommands } from "./message-commands.ts";
+import { addStrictFlags, prepareHints } from "./name-hints.ts";
 import { addNamespaceCommands } from "./namespace-commands.ts";
-import { jsonText } from "./table.ts";
+import { addOverviewCommands } from "./overview-commands.ts";
+import { addReachCommands } from "./reach-commands.ts";
+import { addRestoreCommand } from "./restore-command.ts";
+import { jsonText, linesOf } from "./table.ts";
 import { addTenantCommands } from "./tenant-commands.ts";
 import { addToolsCommands } from "./tools-commands.ts";
 import { addTurnCommand } from "./turn-command.ts";
@@ -20,7 +37,6 @@ import { ConfigError, version } from "../base/index.ts";
 import type { ConfigSources, Finding, Settings } from "../compose/index.ts";
 
 const refusedCode = 1;
-const usageErrorCode = 2;
 
 /** The commands that are clients of a running host. */
 const clientCommands: readonly ((program: Command, show: Show) => void)[] = [
@@ -31,10 +47,15 @@ const clientCommands: readonly ((program: Command, show: Show) => void)[] = [
   addEscalationCommands,
   addAuditCommands,
   addTenantCommands,
+  addOverviewCommands,
+  addReachCommands,
   addWhyCommand,
   addFilesCommands,
   addMessageCommands,
   addTurnCommand,
+  addConsoleCommand,
+  addBackupCommand,
+  addRestoreCommand,
 ];
 
 interface ConfigFlags {
@@ -59,10 +80,17 @@ interface ServeFlags extends ConfigFlags {
  */
 export async function runCommand(args: readonly string[]): Promise<number> {
   let code = 0;
+  let place: HostPlace | undefined;
+  const isJson = asksForJson(args);
   const program = new Command("turnpike")
+    // Commander's errors are told as every other failure is; help that it shows in the place of one is for people.
+    .configureOutput({ outputError() {}, ...(isJson && { writeErr() {} }) })
+    .hook("preAction", (_, command) => {
+      place = locateHost(command, process.env);
+      prepareHints(command, (line) => void process.stderr.write(`${line}\n`));
+    })
     .description("The gate that every agent turn, tool call, resource operation and message passes.")
     .version(version)
-    .showHelpAfterError("Add --help to see how it is used.")
     // A command that has flags and commands of its own keeps them apart by their place.
     .enablePositionalOptions()
     .exitOverride();
@@ -72,16 +100,17 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     .option("--demo", "fill an empty database with a small world to try things on")
     .option("--no-token-file", "keep the operator's token off the disk: it is shown once, when it is made")
     .option("--new-operator-token", "make a new operator's token, and revoke the one that the host made before")
+    .option("--json", "print where it runs, and why it does not start, as a line of JSON")
     .option("--print-config", "show the configuration in force, without secrets, and stop")
     .action(async (flags: ServeFlags) => {
       const set = flags.tokenFile ? flags.set : { ...flags.set, "admin.tokenFile": "false" };
       const { loadConfig, withoutSecrets } = await import("../compose/index.ts");
-      const config = loadConfig(sourcesOf({ ...flags, set }));
+      const config = loadConfig(sourcesOf({ ...flags, set }, isJson));
       if (flags.printConfig === true) print(JSON.stringify(withoutSecrets(config), null, 2));
       else {
         const { runHost } = await import("./run-host.ts");
         const isNewOperatorTokenWanted = flags.newOperatorToken === true;
-        await runHost(config, { isDemo: flags.demo === true, isNewOperatorTokenWanted }, print);
+        await runHost(config, { isDemo: flags.demo === true, isNewOperatorTokenWanted, isJson }, print);
       }
     });
   withConfigFlags(program.command("doctor"))
@@ -90,10 +119,10 @@ export async function runCommand(args: readonly string[]): Promise<number> {
     .option("--json", "print JSON")
     .action(async (flags: ConfigFlags & { json?: boolean }) => {
       const { examine } = await import("../compose/index.ts");
-      const findings = await examine(sourcesOf(flags));
+      const findings = await examine(sourcesOf(flags, isJson));
       const mark = ({ isOk, isWarning }: Finding): string => (isOk ? (isWarning === true ? "WARN" : "ok ") : "BAD");
       const lines = findings.map((finding) => `${mark(finding)} ${finding.check}: ${finding.says}`);
-      print(flags.json === true ? JSON.stringify(findings, null, 2) : lines.join("\n"));
+      print(flags.json === true ? JSON.stringify(findings, null, 2) : linesOf(lines.join("\n")));
       if (findings.some(({ isOk }) => !isOk)) code = refusedCode;
     });
   for (const addCommands of clientCommands) addCommands(program, show);
@@ -109,22 +138,31 @@ export async function runCommand(args: readonly string[]): Promise<number> {
       print(JSON.stringify(hostOpenApi(), null, 2));
     });
 
+  addCompletionCommand(program, print);
+  addStrictFlags(program);
+  arrangeCommands(program);
+
   try {
     await program.parseAsync([...args], { from: "user" });
     return code;
   } catch (error) {
-    if (isCommanderExit(error)) return error.exitCode === 0 ? 0 : usageErrorCode;
-    process.stderr.write(`${messageFor(error)}\n`);
-    return error instanceof ConfigError ? usageErrorCode : refusedCode;
+    if (isCommanderExit(error) && error.exitCode === 0) return 0;
+    const failure = isCommanderExit(error) ? misuseOf(error, args, flagsOf(program)) : failureOf(error, place);
+    const text = isJson ? failureJson(failure) : failureText(failure);
+    if (isJson || !isHelp(error)) process.stderr.write(`${text}\n`);
+    return failure.exitCode;
   }
 }
 
-/** The message of a failed command for the person at the terminal. */
-function messageFor(error: unknown): string {
-  if (!(error instanceof ServiceClientError)) return error instanceof Error ? error.message : String(error);
-  if (error.status === 0) return "No host answers there. Start one with: turnpike serve";
-  const next = error.code === "unauthenticated" ? "\nThe token is unknown, expired or revoked." : "";
-  return `Refused (${error.code}): ${error.message}${next}`;
+/** Every flag of a command and of those below it. */
+function flagsOf(command: Command): string[] {
+  return [...command.options.flatMap(({ long }) => long ?? []), ...command.commands.flatMap(flagsOf)];
+}
+
+/** Whether `--json` is among the flags, also of a command line that cannot be parsed. */
+function asksForJson(args: readonly string[]): boolean {
+  const end = args.indexOf("--");
+  return args.slice(0, end === -1 ? args.length : end).includes("--json");
 }
 
 function withConfigFlags(command: Command): Command {
@@ -145,20 +183,15 @@ function collect(setting: string, settings: Settings): Settings {
   return { ...settings, [key]: value };
 }
 
-function sourcesOf({ config, host, port, database, set }: ConfigFlags): ConfigSources {
+function sourcesOf({ config, host, port, database, set }: ConfigFlags, isJson: boolean): ConfigSources {
   const flags = {
     ...set,
     ...(host !== undefined && { "listen.host": host }),
     ...(port !== undefined && { "listen.port": port }),
     ...(database !== undefined && { database }),
   };
-  return { file: config, env: process.env, flags };
-}
-
-function isCommanderExit(error: unknown): error is { exitCode: number } {
-  return (
-    error instanceof Error && "exitCode" in error && "code" in error && String(error.code).startsWith("commander.")
-  );
+  const warn = (message: string): void => void process.stderr.write(`${warningText(message, isJson)}\n`);
+  return { file: config, env: process.env, flags, warn };
 }
 
 const show: Show = ({ json }, answer, text) => print(json === true ? jsonText(answer) : text);

@@ -1,25 +1,33 @@
 import type { Command } from "commander";
 import { createServiceClient, type ServiceClient } from "turnpike/client";
 import { ConfigError } from "../base/index.ts";
-import { readCount, readToken, readUrl } from "./flags.ts";
+import { defaultDatabase, defaultUrl, type HostPlace } from "./find-host.ts";
+import { readCount, readToken, readTokenFile, readUrl } from "./flags.ts";
 
-/** Where a host listens unless it is told otherwise. */
-export const defaultUrl = "http://127.0.0.1:8787";
-const defaultDatabase = ".turnpike/turnpike.db";
+export { defaultDatabase, defaultUrl } from "./find-host.ts";
 
-/** How an operator's command reaches a running host. */
+/** How an operator's command reaches a running host. `url` and `database` are set before its action. */
 export interface OperatorFlags {
   url: string;
   database: string;
+  config?: string;
+  tokenFile?: string;
   json?: boolean;
+  /** Where `url` and `database` came from. */
+  place?: HostPlace;
+  /** What is done before the first request: looking for names that are probably mistyped. */
+  beforeRequest?: (token: string) => Promise<void>;
 }
 
 /** How a command with a credential reaches a running host. */
 export interface CallerFlags {
   url: string;
+  config?: string;
   token?: string;
+  tokenFile?: string;
   purpose?: string;
   json?: boolean;
+  place?: HostPlace;
 }
 
 /** A client, and the trace id of all its requests. */
@@ -40,10 +48,10 @@ export type Show = (flags: { json?: boolean }, answer: unknown, text: string) =>
 /** Adds the flags of an operator's command, and an example to its help. */
 export function asOperator(command: Command, description: string, example: string): Command {
   return describe(command, description, example)
-    .option("--url <url>", "the host to talk to", (text) => readUrl("--url", text), defaultUrl)
+    .option("--token-file <file>", "file with your token; or set TURNPIKE_ADMIN_TOKEN")
     .option(
       "--database <location>",
-      "the host's database, beside which its operator's token is kept; or set TURNPIKE_ADMIN_TOKEN",
+      "the host's database, beside which its operator's token is kept unless you give one",
       defaultDatabase,
     );
 }
@@ -56,8 +64,8 @@ export function asCaller(
   purpose = "what this is done for; the credential's first purpose unless given",
 ): Command {
   return describe(command, description, example)
-    .option("--url <url>", "the host to talk to", (text) => readUrl("--url", text), defaultUrl)
     .option("--token <token>", "the credential's token; or set TURNPIKE_TOKEN, which no process list shows")
+    .option("--token-file <file>", "file with the credential's token")
     .option("--purpose <purpose>", purpose);
 }
 
@@ -67,8 +75,8 @@ export type CallerOrOperatorFlags = CallerFlags & OperatorFlags & { tenant?: str
 /** Adds the flags of a command that callers use for what is theirs, and operators, with a tenant, for anybody's. */
 export function asCallerOrOperator(command: Command, description: string, example: string): Command {
   return describe(command, description, example)
-    .option("--url <url>", "the host to talk to", (text) => readUrl("--url", text), defaultUrl)
     .option("--token <token>", "the credential's token; or set TURNPIKE_TOKEN, which no process list shows")
+    .option("--token-file <file>", "file with the token; as an operator, with yours")
     .option("--tenant <id>", "as an operator: the tenant whose turns these are; without it, they are your own")
     .option(
       "--database <location>",
@@ -84,36 +92,46 @@ export function withPageFlags(command: Command): Command {
     .option("--cursor <cursor>", "go on behind the page that ended with this");
 }
 
+export const urlMeans = "the host to talk to; or set TURNPIKE_URL, or have it in the configuration file";
+
 function describe(command: Command, description: string, example: string): Command {
   return command
     .description(description)
+    .option("--url <url>", urlMeans, (text) => readUrl("--url", text), defaultUrl)
+    .option("--config <file>", "the host's configuration file (turnpike.config.json when it exists)")
     .option("--json", "print JSON")
     .addHelpText("after", `\nExample:\n  ${example}`)
     .exitOverride();
 }
 
 /** Opens the client of a command that acts with a credential. */
-export function openCaller({ url, token = process.env["TURNPIKE_TOKEN"], purpose }: CallerFlags): Caller {
-  if (token === undefined) {
+export function openCaller(flags: CallerFlags): Caller {
+  const { url, token, tokenFile, purpose } = flags;
+  const given = token ?? (tokenFile === undefined ? process.env["TURNPIKE_TOKEN"] : readTokenFile(tokenFile));
+  if (given === undefined) {
     throw new ConfigError(
       "This acts with a credential: set TURNPIKE_TOKEN, or give --token. `turnpike credential create` makes one.",
     );
   }
-  readToken("The token (TURNPIKE_TOKEN or --token)", token);
+  readToken("The token (TURNPIKE_TOKEN or --token)", given);
   const traceId = crypto.randomUUID();
   const headers = { "x-trace-id": traceId };
-  return { client: createServiceClient({ baseUrl: url, token, headers, ...(purpose && { purpose }) }), traceId };
+  return { client: createServiceClient({ baseUrl: url, token: given, headers, ...(purpose && { purpose }) }), traceId };
 }
 
 /** The flags with which another operator's command finds the same host. */
-export function sameHost({ url, database }: OperatorFlags): string[] {
+export function sameHost(flags: OperatorFlags): string[] {
+  const { database, place, tokenFile } = flags;
+  const isDatabaseGiven = place?.isDatabaseGiven ?? database !== defaultDatabase;
   return [
-    ...(url === defaultUrl ? [] : ["--url", url]),
-    ...(database === defaultDatabase ? [] : ["--database", database]),
+    ...sameHostAsCaller(flags),
+    ...(isDatabaseGiven ? ["--database", database] : []),
+    ...(tokenFile === undefined ? [] : ["--token-file", tokenFile]),
   ];
 }
 
 /** The flags with which another command of a caller finds the same host. Their token is in no command line. */
-export function sameHostAsCaller({ url }: CallerFlags): string[] {
-  return url === defaultUrl ? [] : ["--url", url];
+export function sameHostAsCaller({ url, config, place }: Pick<OperatorFlags, "url" | "config" | "place">): string[] {
+  const isUrlGiven = place?.isUrlGiven ?? url !== defaultUrl;
+  return [...(isUrlGiven ? ["--url", url] : []), ...(config === undefined ? [] : ["--config", config])];
 }

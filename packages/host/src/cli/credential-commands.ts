@@ -9,7 +9,7 @@ import {
 } from "../management/index.ts";
 import { requestAdmin } from "./admin-request.ts";
 import { asOperator, withPageFlags, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
-import { oneLine, renderTable, withMore } from "./table.ts";
+import { type Column, oneLine, renderTable, withMore } from "./table.ts";
 import { readChoice, readExpiry, readPrincipal } from "./flags.ts";
 import { principalText } from "./format.ts";
 
@@ -22,6 +22,7 @@ interface CreateFlags extends OperatorFlags {
   purpose?: string[];
   sender?: string[];
   evaluates?: boolean;
+  certificate?: string;
   expires?: string;
 }
 
@@ -45,6 +46,7 @@ export function addCredentialCommands(program: Command, show: Show): void {
     .requiredOption("--purpose <purposes...>", "what it may be used for; the first is the default")
     .option("--sender <kind:id...>", "whose messages it may start turns with; anybody's unless given")
     .option("--evaluates", "whether it may ask, through AuthZEN, what others in its tenant may do")
+    .option("--certificate <name>", certificateText)
     .option("--expires <span or time>", "when it ends, such as 30d")
     .action(async (flags: CreateFlags) => {
       const actor = readPrincipal("--actor", flags.actor ?? "");
@@ -52,7 +54,7 @@ export function addCredentialCommands(program: Command, show: Show): void {
       const authority = flags.authority === undefined ? owner : readPrincipal("--authority", flags.authority);
       const senders = flags.sender?.map((sender) => readPrincipal("--sender", sender));
       const { purpose: purposes, evaluates } = flags;
-      const more = { ...(senders && { senders }), ...(evaluates === true && { evaluates }) };
+      const more = { ...(senders && { senders }), ...(evaluates === true && { evaluates }), ...certificateIn(flags) };
       const access = { actor, owner, authority, purposes, ...more };
       await make(show, flags, { namespaceId: flags.tenant, access });
     });
@@ -68,12 +70,13 @@ export function addCredentialCommands(program: Command, show: Show): void {
       (text) => readChoice("--role", text, roles),
     )
     .option("--tenant <id>", "the one tenant that they operate; all of them unless given")
+    .option("--certificate <name>", certificateText)
     .option("--expires <span or time>", "when it ends, such as 30d")
     .action(async (flags: CreateFlags & { name: string; role?: string }) => {
       const { role, tenant } = flags;
       const actor = readPrincipal("--name", flags.name);
       const limits = { ...(role !== undefined && { role }), ...(tenant !== undefined && { tenant }) };
-      const access = { actor, owner: actor, purposes: ["operate"], admin: true, ...limits };
+      const access = { actor, owner: actor, purposes: ["operate"], admin: true, ...limits, ...certificateIn(flags) };
       await make(show, flags, { namespaceId: operatorsTenant, access });
     });
   withPageFlags(asOperator(credentials.command("list"), "List credentials.", "turnpike credential list --tenant acme"))
@@ -107,6 +110,13 @@ export function addCredentialCommands(program: Command, show: Show): void {
     });
 }
 
+const certificateText =
+  "the client certificate without which it cannot be used, such as uri:spiffe://acme/assistant, dns:a.acme.example or sha256:...";
+
+function certificateIn({ certificate }: CreateFlags): Pick<CredentialAccess, "certificate"> {
+  return certificate === undefined ? {} : { certificate };
+}
+
 const idText = "the part of the token between tp_ and the second _";
 
 /** Replaces the token in the file that the commands read, if it is the one that was rotated. Says what became of it. */
@@ -133,16 +143,26 @@ async function make(show: Show, flags: CreateFlags, body: object): Promise<void>
 
 function credentialTable(credentials: readonly CredentialRecord[], cursor: string | undefined): string {
   if (credentials.length === 0) return "There are no credentials.";
-  const rows = credentials.map(({ id, namespaceId, access, expiresAt, revokedAt }) => [
-    id,
-    namespaceId,
-    principalText(access.actor),
-    principalText(access.owner),
-    access.admin === true ? operatorText(access) : purposesText(access),
-    access.senders?.map(principalText).join(",") ?? "anybody",
-    revokedAt === undefined ? (expiresAt === undefined ? "good" : `until ${expiresAt}`) : `revoked ${revokedAt}`,
-  ]);
-  return withMore(renderTable(["ID", "TENANT", "ACTOR", "OWNER", "PURPOSES", "SENDERS", "STATE"], rows), cursor);
+  return withMore(renderTable(credentialColumns, credentials), cursor);
+}
+
+const credentialColumns: readonly Column<CredentialRecord>[] = [
+  { heading: "ID", value: ({ id }) => id },
+  { heading: "TENANT", value: ({ namespaceId }) => namespaceId },
+  { heading: "ACTOR", value: ({ access }) => principalText(access.actor), shrinks: 1 },
+  { heading: "OWNER", value: ({ access }) => principalText(access.owner), shrinks: 2 },
+  {
+    heading: "PURPOSES",
+    value: ({ access }) => (access.admin === true ? operatorText(access) : purposesText(access)),
+    shrinks: 2,
+  },
+  { heading: "SENDERS", value: ({ access }) => access.senders?.map(principalText).join(",") ?? "anybody", shrinks: 3 },
+  { heading: "STATE", value: stateText, shrinks: 1 },
+];
+
+function stateText({ expiresAt, revokedAt }: CredentialRecord): string {
+  if (revokedAt !== undefined) return `revoked ${revokedAt}`;
+  return expiresAt === undefined ? "good" : `until ${expiresAt}`;
 }
 
 function purposesText({ purposes, evaluates }: CredentialAccess): string {

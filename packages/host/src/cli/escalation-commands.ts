@@ -6,7 +6,7 @@ import { asOperator, sameHost, withPageFlags, type OperatorFlags, type PageFlags
 import { approvedText, escalationText, termsText, wantsText, type ShowFlags } from "./escalation-text.ts";
 import { readChoice, readCount, readExpiry } from "./flags.ts";
 import { commandLine, principalText } from "./format.ts";
-import { oneLine, renderTable, withMore } from "./table.ts";
+import { type Column, oneLine, renderTable, withMore, withTenant } from "./table.ts";
 
 interface AnswerFlags extends OperatorFlags {
   tenant: string;
@@ -30,9 +30,9 @@ export function addEscalationCommands(program: Command, show: Show): void {
       "turnpike escalation list --tenant acme",
     ),
   )
-    .requiredOption("--tenant <id>", "the tenant of the escalations")
+    .option("--tenant <id>", "only those of this tenant; of all that you may see unless given")
     .option("--status <status>", statuses.join(", "), (text) => readChoice("--status", text, statuses), "pending")
-    .action(async (flags: OperatorFlags & PageFlags & { tenant: string; status: string }) => {
+    .action(async (flags: OperatorFlags & PageFlags & { tenant?: string; status: string }) => {
       const { tenant: namespaceId, status, limit, cursor } = flags;
       const answer = await requestList(flags, "listEscalations", "escalations", { namespaceId, status, limit, cursor });
       show(flags, answer, escalationTable(answer.escalations, { status, cursor: answer.cursor }, flags));
@@ -138,23 +138,30 @@ function listCommand(flags: Pick<AnswerFlags, "tenant"> & OperatorFlags): string
   return commandLine(["turnpike", "escalation", "list", ...sameHost(flags), "--tenant", flags.tenant]);
 }
 
+const escalationColumns: readonly Column<EscalationRecord>[] = [
+  { heading: "ID", value: ({ id }) => id },
+  { heading: "FROM", value: ({ requester }) => principalText(requester), shrinks: 1 },
+  { heading: "TURN", value: ({ executionId = "-" }) => executionId },
+  { heading: "WANTS", value: wantsText, shrinks: 1 },
+  { heading: "TERMS", value: termsText, shrinks: 2 },
+  { heading: "BECAUSE", value: ({ reason }) => reason, shrinks: 3 },
+  {
+    heading: "ANSWER",
+    value: ({ answer, grantId, permitExpiresAt, expiresAt }) =>
+      answer ?? grantId ?? `until ${permitExpiresAt ?? expiresAt}`,
+    shrinks: 2,
+  },
+];
+
 function escalationTable(
   escalations: readonly EscalationRecord[],
   { status, cursor }: { status: string; cursor: string | undefined },
-  flags: OperatorFlags & { tenant: string },
+  flags: OperatorFlags & { tenant?: string },
 ): string {
   const [first] = escalations;
   if (first === undefined) return `No escalation is ${status}.`;
-  const rows = escalations.map((escalation) => [
-    escalation.id,
-    principalText(escalation.requester),
-    escalation.executionId ?? "-",
-    wantsText(escalation),
-    termsText(escalation),
-    escalation.reason,
-    escalation.answer ?? escalation.grantId ?? `until ${escalation.permitExpiresAt ?? escalation.expiresAt}`,
-  ]);
-  const table = withMore(renderTable(["ID", "FROM", "TURN", "WANTS", "TERMS", "BECAUSE", "ANSWER"], rows), cursor);
+  const columns = withTenant(flags, ({ namespaceId }) => namespaceId, escalationColumns);
+  const table = withMore(renderTable(columns, escalations), cursor);
   if (status !== "pending") return table;
   const all = `${table}\n\nAll of the newest, and its turn so far:\n  ${showCommand(first, flags)}`;
   // Nobody approves an act whose arguments they have not seen.
@@ -163,11 +170,11 @@ function escalationTable(
 }
 
 /** The command names the hash of the request. If the escalation changes meanwhile, it is not approved. */
-function approveCommand({ id, ask }: EscalationRecord, flags: OperatorFlags & { tenant: string }): string {
-  const where = [...sameHost(flags), "--tenant", flags.tenant];
+function approveCommand({ id, ask, namespaceId }: EscalationRecord, flags: OperatorFlags): string {
+  const where = [...sameHost(flags), "--tenant", namespaceId];
   return commandLine(["turnpike", "escalation", "approve", id, ...where, "--ask", ask]);
 }
 
-function showCommand({ id }: EscalationRecord, flags: OperatorFlags & { tenant: string }): string {
-  return commandLine(["turnpike", "escalation", "show", id, ...sameHost(flags), "--tenant", flags.tenant]);
+function showCommand({ id, namespaceId }: EscalationRecord, flags: OperatorFlags): string {
+  return commandLine(["turnpike", "escalation", "show", id, ...sameHost(flags), "--tenant", namespaceId]);
 }

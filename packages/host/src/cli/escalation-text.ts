@@ -4,6 +4,7 @@ import type { AdminOutput, EscalationRecord } from "../management/index.ts";
 import { actText, argumentsText, shortText, wrapText } from "./act-text.ts";
 import { sameHost, type OperatorFlags } from "./connection.ts";
 import { capabilityText, commandLine, constraintsText, principalText, resourceText } from "./format.ts";
+import { terminalColumns } from "./table.ts";
 import { eventLine, stateText } from "./timeline.ts";
 
 type ShownEscalation = AdminOutput<"showEscalation">;
@@ -50,7 +51,7 @@ export function escalationText(shown: ShownEscalation, flags: ShowFlags): string
   const { escalation, grant } = shown;
   const { requester, approval, reason, status, permitExpiresAt } = escalation;
   const isFull = flags.full === true;
-  const columns = process.stdout.columns ?? usualColumns;
+  const columns = terminalColumns() ?? usualColumns;
   const say = (text: string): string => wrapText(isFull ? visibleText(text) : shortText(text), columns);
   const isOpen = status === "pending";
   const wants = [

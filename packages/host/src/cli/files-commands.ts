@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from "turnpike/contracts";
 import { ConfigError } from "../base/index.ts";
 import { freshId, outputOf } from "./caller-results.ts";
 import { asCaller, openCaller, type CallerFlags, type Show } from "./connection.ts";
-import { oneLine, renderTable, withMore } from "./table.ts";
+import { type Column, oneLine, renderTable, withMore } from "./table.ts";
 import { readChoice, readCount } from "./flags.ts";
 
 interface FileFlags extends CallerFlags {
@@ -206,9 +206,13 @@ function filesText(output: JsonObject): string {
   const items = list as JsonObject[];
   if (items.length === 0) return "Nothing.";
   const names = [...new Set(items.flatMap((item) => Object.keys(item)))];
-  const rows = items.map((item) => names.map((name) => cell(item[name])));
-  const headings = names.map((name) => name.replaceAll(/[A-Z]/g, " $&").toUpperCase());
-  return withMore(renderTable(headings, rows), typeof cursor === "string" ? cursor : undefined);
+  const columns = names.map((name): Column<JsonObject> => ({
+    heading: name.replaceAll(/[A-Z]/g, " $&").toUpperCase(),
+    value: (item) => cell(item[name]),
+    // Lines of a file are the only thing here that nobody copies into another command.
+    ...(name === "text" && { shrinks: 1 }),
+  }));
+  return withMore(renderTable(columns, items), typeof cursor === "string" ? cursor : undefined);
 }
 
 function cell(value: JsonValue | undefined): string {

@@ -1,5 +1,7 @@
+import { readFileSync } from "node:fs";
 import { parseInstant, parsePrincipal, type PrincipalRef } from "turnpike/contracts";
 import { ConfigError } from "../base/index.ts";
+import { parseResourceText } from "../management/index.ts";
 import { principalText } from "./format.ts";
 
 /** Reads the principal in a flag. */
@@ -16,10 +18,9 @@ export function checkedPrincipal(flag: string): (text: string) => string {
 
 /** Reads `files/notes` as the path `notes` in the namespace `files`. */
 export function readResource(text: string): { namespace: string; path: string[] } {
-  const [namespace = "", ...path] = text.replace(/\/$/, "").split("/");
-  if (path.includes(""))
-    throw new ConfigError(`--resource ${text}: a step of the path is empty. A slash inside of a step is written %2F.`);
-  return { namespace, path };
+  const resource = parseResourceText(text);
+  if (resource !== undefined) return resource;
+  throw new ConfigError(`--resource ${text}: a step of the path is empty. A slash inside of a step is written %2F.`);
 }
 
 const unitMs: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -50,10 +51,20 @@ export function readJsonFlag(flag: string, text: string): unknown {
   }
 }
 
+/** A word that a flag does not take, with those that it takes. */
+export class ChoiceError extends ConfigError {
+  readonly choices: readonly string[];
+
+  constructor(flag: string, text: string, choices: readonly string[]) {
+    super(`${flag} ${text}: expected ${choices.join(", ").replace(/, (?=[^,]*$)/, " or ")}.`);
+    this.choices = choices;
+  }
+}
+
 /** Reads one of several allowed words. */
 export function readChoice(flag: string, text: string, choices: readonly string[]): string {
   if (choices.includes(text)) return text;
-  throw new ConfigError(`${flag} ${text}: expected ${choices.join(", ").replace(/, (?=[^,]*$)/, " or ")}.`);
+  throw new ChoiceError(flag, text, choices);
 }
 
 /** Reads an instant. */
@@ -72,4 +83,14 @@ export function readUrl(flag: string, text: string): string {
 export function readToken(where: string, text: string): string {
   if (/^[\x21-\x7e]+$/.test(text)) return text;
   throw new ConfigError(`${where}: expected a token alone, such as tp_..., without white space.`);
+}
+
+/** Reads the token in the file that `--token-file` names. */
+export function readTokenFile(file: string): string {
+  try {
+    return readToken(`--token-file ${file}`, readFileSync(file, "utf8").trim());
+  } catch (cause) {
+    if (cause instanceof ConfigError) throw cause;
+    throw new ConfigError(`--token-file ${file}: the file cannot be read.`, { cause });
+  }
 }

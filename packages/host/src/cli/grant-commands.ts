@@ -2,10 +2,12 @@ import { randomBytes } from "node:crypto";
 import type { Command } from "commander";
 import type { Constraints } from "turnpike/contracts";
 import { ConfigError } from "../base/index.ts";
-import type { GrantEntry } from "../management/index.ts";
+import type { AdminOutput, GrantEntry } from "../management/index.ts";
 import { requestAdmin, requestList } from "./admin-request.ts";
 import { asOperator, withPageFlags, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
-import { oneLine, renderTable, withMore } from "./table.ts";
+import { addGrantFileCommands } from "./grant-file-commands.ts";
+import { descendantLines, showPreview, withPreview } from "./grant-preview.ts";
+import { type Column, oneLine, renderTable, withMore, withTenant } from "./table.ts";
 import { checkedPrincipal, readChoice, readCount, readExpiry, readPrincipal, readResource } from "./flags.ts";
 import { capabilityText, constraintsText, principalText } from "./format.ts";
 
@@ -23,24 +25,30 @@ interface GrantFlags extends OperatorFlags {
   expires?: string;
   uses?: string;
   depth?: string;
+  preview?: boolean;
 }
 
 interface ListFlags extends OperatorFlags, PageFlags {
-  tenant: string;
+  tenant?: string;
   to?: string;
   from?: string;
   state?: string;
   resource?: string;
 }
 
-/** `grant create | derive | list | revoke`. */
+/** `grant create | derive | list | revoke | export | apply | import`. */
 export function addGrantCommands(program: Command, show: Show): void {
-  const grants = program.command("grant").description("Issue, derive, list and revoke grants.").exitOverride();
-  withTerms(
-    asOperator(
-      grants.command("create"),
-      "Issue a grant.",
-      "turnpike grant create --tenant acme --to agent:assistant --from human:alice --resource files/notes --action read",
+  const grants = program
+    .command("grant")
+    .description("Issue, derive, list and revoke grants, one by one or as a file.")
+    .exitOverride();
+  withPreview(
+    withTerms(
+      asOperator(
+        grants.command("create"),
+        "Issue a grant.",
+        "turnpike grant create --tenant acme --to agent:assistant --from human:alice --resource files/notes --action read",
+      ),
     ),
   )
     .requiredOption("--from <kind:id>", "who grants it")
@@ -56,6 +64,7 @@ export function addGrantCommands(program: Command, show: Show): void {
         constraints: constraintsOf(flags),
         issuedAt: new Date().toISOString(),
       };
+      if (flags.preview === true) return showPreview(flags, { draft: grant }, show);
       const issued = await requestAdmin(flags, "createGrant", grant);
       show(flags, issued, `Issued ${oneLine(issued.id)}.`);
     });
@@ -87,7 +96,7 @@ export function addGrantCommands(program: Command, show: Show): void {
       show(flags, issued, oneLine(`Issued ${issued.id}, derived from ${parentId}.`));
     });
   withPageFlags(asOperator(grants.command("list"), "List grants.", "turnpike grant list --tenant acme --state live"))
-    .requiredOption("--tenant <id>", "the tenant they are good in")
+    .option("--tenant <id>", "only those of this tenant; of all that you may see unless given")
     .option("--to <kind:id>", "only those that this principal holds", checkedPrincipal("--to"))
     .option("--from <kind:id>", "only those that this principal issued", checkedPrincipal("--from"))
     .option("--resource <namespace>", "only those over this resource namespace")
@@ -98,25 +107,25 @@ export function addGrantCommands(program: Command, show: Show): void {
       const { tenant: namespaceId, to: subject, from: issuer, state, resource, limit, cursor } = flags;
       const query = { namespaceId, subject, issuer, state, resource, limit, cursor };
       const answer = await requestList(flags, "listGrants", "grants", query);
-      show(flags, answer, grantTable(answer.grants, answer.cursor));
+      show(flags, answer, grantTable(answer, flags));
     });
-  asOperator(
-    grants.command("revoke"),
-    "Revoke a grant, from the next call on. Grants that were derived from it become invalid.",
-    "turnpike grant revoke grant-1 --tenant acme",
+  withPreview(
+    asOperator(
+      grants.command("revoke"),
+      "Revoke a grant, from the next call on. Grants that were derived from it become invalid.",
+      "turnpike grant revoke grant-1 --tenant acme",
+    ),
   )
     .argument("<id>", "the grant's id")
     .requiredOption("--tenant <id>", "the tenant it is good in")
-    .action(async (id: string, flags: OperatorFlags & { tenant: string }) => {
+    .action(async (id: string, flags: OperatorFlags & { tenant: string; preview?: boolean }) => {
+      if (flags.preview === true) return showPreview(flags, { revoke: id }, show);
       const done = await requestAdmin(flags, "revokeGrant", { namespaceId: flags.tenant, id });
-      const derived = done.descendants.map(
-        (grant) => `\n  ${oneLine(`${grant.id} of ${principalText(grant.subject)}`)}`,
-      );
-      const more = done.hasMore === true ? "\n  and others" : "";
-      const also =
-        derived.length === 0 ? "" : ` These grants were derived from it and are invalid now:${derived.join("")}${more}`;
+      const derived = descendantLines(done.descendants, done.hasMore);
+      const also = derived === "" ? "" : ` These grants were derived from it and are invalid now:${derived}`;
       show(flags, done, `Revoked ${oneLine(id)}.${also}`);
     });
+  addGrantFileCommands(grants, show);
 }
 
 const states = ["live", "future", "expired", "revoked", "exhausted", "invalid", "unknown"];
@@ -158,16 +167,22 @@ function constraintsOf({ purpose, expires, uses, depth }: GrantFlags): Constrain
   };
 }
 
-function grantTable(grants: readonly GrantEntry[], cursor: string | undefined): string {
+function grantTable({ grants, cursor }: AdminOutput<"listGrants">, flags: ListFlags): string {
   if (grants.length === 0) return "There are no grants.";
-  const rows = grants.map(({ grant, state, rule, used }) => [
-    grant.id,
-    rule === undefined ? state : `${state} (${rule})`,
-    principalText(grant.subject),
-    principalText(grant.issuer),
-    grant.capabilities.map(capabilityText).join("; "),
-    [constraintsText(grant.constraints), used === undefined ? "" : `${used} used`].filter(Boolean).join(", "),
-    grant.parentId ?? "",
-  ]);
-  return withMore(renderTable(["ID", "STATE", "TO", "FROM", "MAY", "TERMS", "PARENT"], rows), cursor);
+  const columns = withTenant(flags, ({ grant }) => grant.namespaceId, grantColumns);
+  return withMore(renderTable(columns, grants), cursor);
+}
+
+const grantColumns: readonly Column<GrantEntry>[] = [
+  { heading: "ID", value: ({ grant }) => grant.id },
+  { heading: "STATE", value: ({ state, rule }) => (rule === undefined ? state : `${state} (${rule})`), shrinks: 1 },
+  { heading: "TO", value: ({ grant }) => principalText(grant.subject), shrinks: 1 },
+  { heading: "FROM", value: ({ grant }) => principalText(grant.issuer), shrinks: 1 },
+  { heading: "MAY", value: ({ grant }) => grant.capabilities.map(capabilityText).join("; "), shrinks: 2 },
+  { heading: "TERMS", value: termsText, shrinks: 3 },
+  { heading: "PARENT", value: ({ grant }) => grant.parentId ?? "" },
+];
+
+function termsText({ grant, used }: GrantEntry): string {
+  return [constraintsText(grant.constraints), used === undefined ? "" : `${used} used`].filter(Boolean).join(", ");
 }

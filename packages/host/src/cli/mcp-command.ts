@@ -1,8 +1,7 @@
-import { readFileSync } from "node:fs";
 import type { Command } from "commander";
 import { ConfigError } from "../base/index.ts";
-import { defaultUrl } from "./connection.ts";
-import { readUrl } from "./flags.ts";
+import { defaultUrl, urlMeans } from "./connection.ts";
+import { readTokenFile, readUrl } from "./flags.ts";
 
 interface BridgeFlags {
   url: string;
@@ -23,7 +22,8 @@ export function addMcpCommand(program: Command, onFailure: () => void): Command 
         "Join an MCP client on standard input and output to a host. The token is TURNPIKE_TOKEN's unless a file is given.",
       )
       .addHelpText("after", "\nExample:\n  turnpike mcp --url http://127.0.0.1:8787")
-      .option("--url <url>", "the host to talk to", (text) => readUrl("--url", text), defaultUrl)
+      .option("--url <url>", urlMeans, (text) => readUrl("--url", text), defaultUrl)
+      .option("--config <file>", "the host's configuration file (turnpike.config.json when it exists)")
       .option("--token-file <file>", "file with the token of a credential")
       .exitOverride()
       .action(async ({ url, tokenFile }: BridgeFlags) => {
@@ -42,15 +42,8 @@ export function addMcpCommand(program: Command, onFailure: () => void): Command 
 }
 
 function tokenFrom(file: string | undefined): string {
-  const token = (file === undefined ? process.env["TURNPIKE_TOKEN"] : readToken(file))?.trim() ?? "";
+  if (file !== undefined) return readTokenFile(file);
+  const token = process.env["TURNPIKE_TOKEN"]?.trim() ?? "";
   if (/^[\x21-\x7e]+$/.test(token)) return token;
   throw new ConfigError("There is no token: set TURNPIKE_TOKEN, or name a file that holds one with --token-file.");
-}
-
-function readToken(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (cause) {
-    throw new ConfigError(`--token-file ${file}: the file cannot be read.`, { cause });
-  }
 }

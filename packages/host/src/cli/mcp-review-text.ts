@@ -2,6 +2,7 @@ import type { Difference, McpReview } from "../management/index.ts";
 import { placeText, linesOfValue } from "./act-text.ts";
 import { sameHost, type OperatorFlags } from "./connection.ts";
 import { commandLine } from "./format.ts";
+import { terminalColumns } from "./table.ts";
 import { visibleText } from "../base/index.ts";
 
 type OpenTool = McpReview["tools"][number];
@@ -15,7 +16,7 @@ export function reviewText(
   review: McpReview,
   flags: OperatorFlags,
   purpose: "to be accepted" | "accepted" = "to be accepted",
-  columns = process.stdout.columns ?? usualColumns,
+  columns = terminalColumns() ?? usualColumns,
 ): string {
   const { server, tools, isAvailable } = review;
   const parts = tools.map((tool) => toolText(tool, columns));

@@ -4,7 +4,7 @@ import type { McpReview, McpServer } from "../management/index.ts";
 import { requestAdmin } from "./admin-request.ts";
 import { asOperator, type OperatorFlags, type Show } from "./connection.ts";
 import { reviewText } from "./mcp-review-text.ts";
-import { renderTable } from "./table.ts";
+import { type Column, renderTable } from "./table.ts";
 
 interface ReviewFlags extends OperatorFlags {
   /** True without names: everything that is shown. */
@@ -41,15 +41,21 @@ async function listServers(flags: ReviewFlags, show: Show): Promise<void> {
   show(flags, answer, serversTable(answer.servers));
 }
 
+const toolColumns: readonly Column<{ server: string } & McpServer["tools"][number]>[] = [
+  { heading: "SERVER", value: ({ server }) => server },
+  { heading: "TOOL", value: ({ tool }) => tool },
+  { heading: "STATE", value: ({ state }) => state },
+  { heading: "ACCEPTED", value: ({ acceptedAt = "-" }) => acceptedAt },
+  { heading: "BY", value: ({ acceptedBy = "-" }) => acceptedBy, shrinks: 1 },
+];
+
 function serversTable(servers: readonly McpServer[]): string {
   if (servers.length === 0) return "No MCP servers are configured: mcp.servers of the configuration file names them.";
-  const rows = servers.flatMap(({ server, tools }) =>
-    tools.map(({ tool, state, acceptedAt = "-", acceptedBy = "-" }) => [server, tool, state, acceptedAt, acceptedBy]),
-  );
+  const rows = servers.flatMap(({ server, tools }) => tools.map((tool) => ({ server, ...tool })));
   const remarks = servers
     .filter(({ isAvailable }) => !isAvailable)
     .map(({ server }) => `${server} has not said what its tools are. The log of the host says why.`);
-  return [renderTable(["SERVER", "TOOL", "STATE", "ACCEPTED", "BY"], rows), ...remarks].join("\n");
+  return [renderTable(toolColumns, rows), ...remarks].join("\n");
 }
 
 /** The tools that are to be accepted. A name with the beginning of a hash behind `@` is that definition alone. */

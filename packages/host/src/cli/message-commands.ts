@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { describeIssues, JsonValueSchema, type PrincipalRef } from "turnpike/contracts";
 import { ConfigError } from "../base/index.ts";
 import { asCaller, openCaller, type CallerFlags, type Show } from "./connection.ts";
-import { oneLine, renderTable } from "./table.ts";
+import { type Column, oneLine, renderTable } from "./table.ts";
 import { callTool } from "./tools-commands.ts";
 import { readCount, readJsonFlag, readPrincipal } from "./flags.ts";
 import { commandLine, principalText } from "./format.ts";
@@ -67,16 +67,17 @@ export function addMessageCommands(program: Command, show: Show): void {
     });
 }
 
+const messageColumns: readonly Column<Inbox["messages"][number]>[] = [
+  { heading: "ID", value: ({ id }) => id },
+  { heading: "FROM", value: ({ sender }) => principalText(sender), shrinks: 1 },
+  { heading: "RECEIVED", value: ({ receivedAt }) => receivedAt },
+  { heading: "SAYS", value: ({ payload }) => JSON.stringify(payload), shrinks: 2 },
+  { heading: "REPLY TO", value: ({ replyTo = "" }) => replyTo },
+];
+
 function inboxText({ messages, cursor, unknown }: Inbox): string {
-  const rows = messages.map(({ id, sender, receivedAt, payload, replyTo }) => [
-    id,
-    principalText(sender),
-    receivedAt,
-    JSON.stringify(payload),
-    replyTo ?? "",
-  ]);
-  const table = renderTable(["ID", "FROM", "RECEIVED", "SAYS", "REPLY TO"], rows);
+  const table = renderTable(messageColumns, messages);
   const shown =
-    rows.length === 0 ? "No message waits." : `${table}\nWhat comes next: ${commandLine(["--cursor", cursor])}`;
+    messages.length === 0 ? "No message waits." : `${table}\nWhat comes next: ${commandLine(["--cursor", cursor])}`;
   return unknown.length === 0 ? shown : `${shown}\nNot in this inbox: ${oneLine(unknown.join(", "))}`;
 }

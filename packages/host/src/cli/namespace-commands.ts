@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import type { Settings } from "../management/index.ts";
-import { requestAdmin } from "./admin-request.ts";
-import { asOperator, type OperatorFlags, type Show } from "./connection.ts";
-import { renderTable } from "./table.ts";
-import { readPrincipal } from "./flags.ts";
+import { requestAdmin, requestList } from "./admin-request.ts";
+import { asOperator, withPageFlags, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
+import { type Column, renderTable, withMore, withTenant } from "./table.ts";
+import { checkedPrincipal, readPrincipal } from "./flags.ts";
+import { principalText } from "./format.ts";
 
 interface SettingsFlags extends OperatorFlags {
   tenant: string;
@@ -17,17 +18,27 @@ export function addNamespaceCommands(program: Command, show: Show): void {
     .command("namespace")
     .description("Switch tool namespaces of an actor on and off. Switching one on grants nothing.")
     .exitOverride();
-  ofActor(
+  withPageFlags(
     asOperator(
       namespaces.command("list"),
-      "Show which tool namespaces are on.",
+      "Show which tool namespaces are on: of one actor, or of all that have any settings.",
       "turnpike namespace list --tenant acme --actor agent:assistant",
     ),
-  ).action(async (flags: SettingsFlags) => {
-    readPrincipal("--actor", flags.actor);
-    const settings = await requestAdmin(flags, "readNamespaces", { namespaceId: flags.tenant, actor: flags.actor });
-    show(flags, settings, settingsTable(settings));
-  });
+  )
+    .option("--tenant <id>", "the actor's tenant; all that you may see unless given")
+    .option("--actor <kind:id>", "whose tools these are; anybody's unless given", checkedPrincipal("--actor"))
+    .action(async (flags: OperatorFlags & PageFlags & { tenant?: string; actor?: string }) => {
+      const { tenant: namespaceId, actor, limit, cursor } = flags;
+      if (namespaceId !== undefined && actor !== undefined) {
+        const settings = await requestAdmin(flags, "readNamespaces", { namespaceId, actor });
+        return show(flags, settings, settingsTable(settings));
+      }
+      const query = { namespaceId, actor, limit, cursor };
+      const answer = await requestList(flags, "listNamespaces", "settings", query);
+      const columns = withTenant(flags, (one) => one.namespaceId, actorColumns);
+      const table = answer.settings.length === 0 ? "There are no settings." : renderTable(columns, answer.settings);
+      show(flags, answer, withMore(table, answer.cursor));
+    });
   for (const [verb, description] of [
     ["enable", "Switch tool namespaces on."],
     ["disable", "Switch tool namespaces off."],
@@ -59,9 +70,15 @@ function ofActor(command: Command): Command {
     .requiredOption("--actor <kind:id>", "whose tools these are");
 }
 
+const actorColumns: readonly Column<Settings>[] = [
+  { heading: "ACTOR", value: ({ actor }) => principalText(actor) },
+  { heading: "ON", value: ({ enabled }) => enabled.join(","), shrinks: 1 },
+];
+
 function settingsTable({ known, enabled }: Settings): string {
-  return renderTable(
-    ["NAMESPACE", "STATE"],
-    known.map((name) => [name, enabled.includes(name) ? "on" : "off"]),
-  );
+  const columns: readonly Column<string>[] = [
+    { heading: "NAMESPACE", value: (name) => name },
+    { heading: "STATE", value: (name) => (enabled.includes(name) ? "on" : "off") },
+  ];
+  return renderTable(columns, known);
 }

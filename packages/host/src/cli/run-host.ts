@@ -1,22 +1,24 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { OperatorToken } from "../access/index.ts";
+import { consoleLink, createCodeFor, type OperatorToken } from "../access/index.ts";
 import { ConfigError, dataFolder, isPostgres } from "../base/index.ts";
 import { commandLine } from "./format.ts";
 import { type Config, type Host, startHost } from "../compose/index.ts";
 import { demoScreen, openDemoWorld, paymentTool } from "../demo/index.ts";
 import { createLog } from "../observe/index.ts";
-import { serversAsOwnUser } from "../mcp-servers/index.ts";
 import { openRuntimes } from "../turns/index.ts";
 
 /** The options of `serve` besides the configuration. */
 export interface RunOptions {
   isDemo: boolean;
   isNewOperatorTokenWanted: boolean;
+  /** Whether a program reads what is printed. */
+  isJson: boolean;
 }
 
 /** Runs a host until SIGTERM or SIGINT, also when the signal comes while it starts. */
 export async function runHost(config: Config, options: RunOptions, print: (text: string) => void): Promise<void> {
-  const { isDemo, isNewOperatorTokenWanted } = options;
+  const { isDemo, isNewOperatorTokenWanted, isJson } = options;
   if (isDemo && !config.admin.tokenFile) {
     throw new ConfigError("The demo keeps its tokens in files. Start it without --no-token-file (admin.tokenFile).");
   }
@@ -28,16 +30,37 @@ export async function runHost(config: Config, options: RunOptions, print: (text:
   const isScripted = isDemo && config.runtime.kind === "none";
   const runtimes = await openRuntimes(isScripted ? { kind: "scripted" } : config.runtime, process.env);
   const tools = isDemo ? [paymentTool(() => host.stores.files)] : [];
-  const host: Host = await startHost(config, { log, ...runtimes, tools, isNewOperatorTokenWanted });
+  const host: Host = await startHost(config, { log, ...runtimes, tools, isDemo, isNewOperatorTokenWanted });
   try {
-    if (isDemo)
-      print(demoScreen(host.url, operatorFlags(host.url, config), await openDemoWorld(host.stores, tokenFile(config))));
-    else print(emptyScreen(host, config));
-    for (const { says } of serversAsOwnUser(config.mcp ?? { servers: {} })) print(`\nWarning: ${says}`);
+    const tokens = isDemo ? await openDemoWorld(host.stores, tokenFile(config)) : undefined;
+    if (isJson) print(JSON.stringify(startedFacts(host, config, isDemo)));
+    else if (tokens === undefined) print(emptyScreen(host, config));
+    else {
+      const links = { url: host.url, console: await operatorLink(host) };
+      print(demoScreen(links, operatorFlags(host.url, config), tokens));
+    }
     await stopped;
   } finally {
     await host.close();
   }
+}
+
+/** What a program has to know of a host that has started. A token is among it only when it is kept nowhere else. */
+function startedFacts({ url, origin, operatorToken }: Host, config: Config, isDemo: boolean): object {
+  return {
+    url,
+    console: `${origin}/console`,
+    ...(operatorToken.kind === "in file" && { operatorTokenFile: operatorToken.file }),
+    ...(operatorToken.kind === "shown once" && { operatorToken: operatorToken.token }),
+    ...(isDemo && { demoTokenFile: tokenFile(config) }),
+  };
+}
+
+/** A link that signs the operator of this host in, once. */
+async function operatorLink({ origin, operatorToken, stores }: Host): Promise<string> {
+  if (operatorToken.kind !== "in file") return `${origin}/console`;
+  const token = readFileSync(operatorToken.file, "utf8").trim();
+  return consoleLink(origin, (await createCodeFor(stores, token)).code);
 }
 
 function tokenFile(config: Config): string {
@@ -49,9 +72,11 @@ function operatorFlags(url: string, { database }: Config): string {
   return commandLine(["--url", url, ...(isPostgres(database) ? [] : ["--database", database])]);
 }
 
-function emptyScreen({ url, operatorToken }: Host, config: Config): string {
+function emptyScreen({ url, origin, operatorToken }: Host, config: Config): string {
   const where = operatorFlags(url, config);
   return `Turnpike runs at ${url}
+  console ${origin}/console   This prints a link that signs you in:
+    turnpike console ${where}
   health ${url}/health   ready ${url}/ready   api ${url}/docs
 ${tokenText(operatorToken)}
 Nobody may do anything yet. The first credential and the first grant, from another terminal:

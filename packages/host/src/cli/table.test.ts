@@ -1,42 +1,149 @@
-import { describe, expect, test } from "vitest";
-import { oneLine, renderTable, withMore } from "./table.ts";
+import fc from "fast-check";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { type Column, oneLine, renderTable, terminalColumns, withMore } from "./table.ts";
+import { textWidth } from "./text-width.ts";
+
+afterEach(() => void vi.unstubAllEnvs());
+
+type Row = readonly string[];
+
+/** Columns of rows that are lists; a number behind the heading says how soon it shrinks. */
+function columnsOf(...headings: readonly string[]): Column<Row>[] {
+  return headings.map((text, place) => {
+    const [heading = "", shrinks] = text.split("/");
+    const cut = shrinks === undefined ? {} : { shrinks: Number(shrinks) as 1 | 2 | 3 };
+    return { heading, value: (row) => row[place] ?? "", ...cut };
+  });
+}
 
 test("columns line up under their headings, and nothing stands behind the last word of a line", () => {
-  const table = renderTable(
-    ["ID", "STATE", "WHY"],
-    [
-      ["one", "on", ""],
-      ["twenty-two", "", "because"],
-      ["", "", ""],
-    ],
-  );
+  const rows = [
+    ["one", "on", ""],
+    ["twenty-two", "", "because"],
+    ["", "", ""],
+  ];
+  const table = renderTable(columnsOf("ID", "STATE", "WHY"), rows);
   expect(table).toBe("ID          STATE  WHY\none         on\ntwenty-two         because\n");
 });
 
 test("a table without rows is its headings", () => {
-  expect(renderTable(["ID", "STATE"], [])).toBe("ID  STATE");
+  expect(renderTable(columnsOf("ID", "STATE"), [])).toBe("ID  STATE");
 });
 
-test("a table fits its terminal: the last column is cut, and what is copied never", () => {
-  const rows = [["turn-0123456789abcdef", "a reason that is longer than the line"]];
-  expect(renderTable(["ID", "NOTE"], rows, 40)).toBe(
-    "ID                     NOTE\nturn-0123456789abcdef  a reason that ...",
-  );
-  expect(renderTable(["ID", "NOTE"], rows, 10)).toBe(
-    "ID                     NOTE\nturn-0123456789abcdef  a reason ...",
-  );
-  expect(renderTable(["ID", "NOTE"], rows)).toContain("longer than the line");
+test("columns line up behind characters that are shown wider or narrower than one", () => {
+  const rows = [
+    ["读取文件", "on"],
+    ["cre\u0300me🙂", "off"],
+  ];
+  expect(renderTable(columnsOf("ID", "STATE"), rows)).toBe("ID        STATE\n读取文件  on\ncre\u0300me🙂   off");
+});
+
+describe("a table fits its terminal", () => {
+  const columns = columnsOf("ID", "NOTE/2", "WHO/1");
+  const rows = [["turn-0123456789abcdef", "a reason that is longer than the line", "human:somebody-known"]];
+  for (const { name, width, lines } of [
+    {
+      name: "as it is when there is room",
+      width: 82,
+      lines: [
+        "ID                     NOTE                                   WHO",
+        "turn-0123456789abcdef  a reason that is longer than the line  human:somebody-known",
+      ],
+    },
+    {
+      name: "with the column cut that shrinks first",
+      width: 81,
+      lines: [
+        "ID                     NOTE                                  WHO",
+        "turn-0123456789abcdef  a reason that is longer than the ...  human:somebody-known",
+      ],
+    },
+    {
+      name: "with the next one cut when that is not enough",
+      width: 52,
+      lines: ["ID                     NOTE          WHO", "turn-0123456789abcdef  a reason ...  human:somebo..."],
+    },
+    {
+      name: "on two lines when all that can be cut is cut, and what is copied is whole",
+      width: 40,
+      lines: [
+        "ID                     NOTE",
+        "  WHO",
+        "turn-0123456789abcdef  a reason that ...",
+        "  human:somebody-known",
+      ],
+    },
+    {
+      name: "with what is wider than the terminal on lines of its own",
+      width: 20,
+      lines: ["ID", "  NOTE", "  WHO", "turn-0123456789abc", "def", "  a reason that i...", "  human:somebody-..."],
+    },
+  ]) {
+    test(name, () => expect(renderTable(columns, rows, width).split("\n")).toEqual(lines));
+  }
+
+  test("without columns and lines that say nothing", () => {
+    const some = columnsOf("ID", "NOTE", "TERMS", "PARENT");
+    const chain = [
+      ["turn-0123456789abcdef", "a".repeat(30), "", ""],
+      ["turn-0123456789abcdee", "b".repeat(30), "", "turn-1"],
+    ];
+    expect(renderTable(some, chain, 60).split("\n")).toEqual([
+      "ID                     NOTE",
+      "  PARENT",
+      `turn-0123456789abcdef  ${"a".repeat(30)}`,
+      `turn-0123456789abcdee  ${"b".repeat(30)}`,
+      "  turn-1",
+    ]);
+  });
+
+  test("whatever is in it, and nothing that is copied is cut", () => {
+    const text = fc.oneof(fc.string({ unit: "grapheme", maxLength: 70 }), fc.string({ maxLength: 70 }));
+    const table = fc.record({
+      shrinks: fc.array(fc.constantFrom("", "/1", "/2", "/3"), { minLength: 1, maxLength: 9 }),
+      rows: fc.array(fc.array(text, { minLength: 9, maxLength: 9 }), { maxLength: 4 }),
+      width: fc.integer({ min: 60, max: 200 }),
+    });
+    fc.assert(
+      fc.property(table, ({ shrinks, rows: given, width }) => {
+        const some = columnsOf(...shrinks.map((shrink, place) => `HEADING ${place}${shrink}`));
+        const rendered = renderTable(some, given, width);
+        for (const line of rendered.split("\n")) expect(textWidth(line)).toBeLessThanOrEqual(width);
+        const copied = given.flatMap((row) => row.filter((_, place) => shrinks[place] === ""));
+        const whole = copied.map((cell) => oneLine(cell).trimEnd()).filter((cell) => textWidth(cell) <= width - 2);
+        for (const cell of whole) expect(rendered).toContain(cell);
+      }),
+    );
+  });
+});
+
+describe("how wide the terminal is", () => {
+  test("COLUMNS says it, wherever the output goes", () => {
+    vi.stubEnv("COLUMNS", "72");
+    expect(terminalColumns()).toBe(72);
+    expect(renderTable(columnsOf("ID", "NOTE/1"), [["a", "b".repeat(99)]])).toHaveLength("ID  NOTE\n".length + 72);
+  });
+
+  for (const nonsense of ["", "0", "-3", "wide", "1.5"]) {
+    test(`COLUMNS=${nonsense} says nothing`, () => {
+      vi.stubEnv("COLUMNS", nonsense);
+      expect(terminalColumns()).toBe(process.stdout.columns);
+    });
+  }
+
+  test("where nobody looks, every value is whole", () => {
+    vi.stubEnv("COLUMNS", undefined);
+    if (process.stdout.columns !== undefined) return;
+    expect(renderTable(columnsOf("ID", "NOTE/1"), [["a", "b".repeat(999)]])).toContain("b".repeat(999));
+  });
 });
 
 test("a cell cannot make a line of its own or widen its column with what is not shown", () => {
-  const table = renderTable(
-    ["ID", "SAYS"],
-    [
-      ["a\nb", "ok"],
-      ["c", "x\r\ny\u001b[2Jz"],
-    ],
-  );
-  expect(table).toBe("ID   SAYS\na b  ok\nc    x y [2Jz");
+  const rows = [
+    ["a\nb", "ok"],
+    ["c", "x\r\ny\u001b[2Jz"],
+  ];
+  expect(renderTable(columnsOf("ID", "SAYS"), rows)).toBe("ID   SAYS\na b  ok\nc    x y [2Jz");
 });
 
 describe("one line", () => {

@@ -1,10 +1,11 @@
 import type { Command } from "commander";
 import { describeIssues, JsonValueSchema, type TurnResult } from "turnpike/contracts";
-import { ConfigError } from "../base/index.ts";
+import { ConfigError, nearestName } from "../base/index.ts";
 import { freshId, refusal } from "./caller-results.ts";
 import { asCaller, openCaller, sameHostAsCaller, type Caller, type CallerFlags, type Show } from "./connection.ts";
 import { readJsonFlag, readPrincipal } from "./flags.ts";
 import { capabilityText, commandLine } from "./format.ts";
+import { withProgress } from "./progress.ts";
 import { jsonText, oneLine } from "./table.ts";
 import { cutShort } from "./timeline.ts";
 import { addTurnFollow } from "./turn-follow.ts";
@@ -36,7 +37,10 @@ export function addTurnCommand(program: Command, show: Show): void {
     requireMessage(turn, flags);
     const { client, traceId } = openCaller(flags);
     const request = turnRequest("turn", flags, traceId);
-    const result = flags.follow === true ? await follow(client, request) : await client.executeTurn(request);
+    const result =
+      flags.follow === true
+        ? await follow(client, request)
+        : await withProgress("The turn runs", () => client.executeTurn(request), flags);
     show(flags, result, turnText(result));
     if (result.status === "succeeded" || result.status === "escalated") return;
     throw refusal(result.status, result.error ?? cutShort, traceId);
@@ -60,8 +64,10 @@ const messageFlags = [
 function requireMessage(turn: Command, flags: Partial<TurnFlags>): void {
   const [unknown] = turn.args;
   if (unknown !== undefined) {
-    const known = turn.commands.map((command) => command.name()).join(", ");
-    turn.error(`error: unknown command '${oneLine(unknown)}'; turn knows ${known}`);
+    const known = turn.commands.map((command) => command.name());
+    const meant = nearestName(unknown, known);
+    const advice = meant === undefined ? `; turn knows ${known.join(", ")}` : `\n(Did you mean ${meant}?)`;
+    turn.error(`error: unknown command '${oneLine(unknown)}'${advice}`);
   }
   const names = ["agent", "from", "message"] as const;
   for (const [place, [flag]] of messageFlags.entries()) {

@@ -13,9 +13,9 @@ import {
   type PageFlags,
   type Show,
 } from "./connection.ts";
-import { checkedPrincipal, readChoice } from "./flags.ts";
+import { checkedPrincipal, readChoice, readInstant } from "./flags.ts";
 import { commandLine, principalText } from "./format.ts";
-import { oneLine, renderTable, withMore } from "./table.ts";
+import { type Column, oneLine, renderTable, withMore, withTenant } from "./table.ts";
 import { answeredBy, eventLine, noteText, resultText, stateText, waitingText } from "./timeline.ts";
 
 interface OneFlags extends CallerOrOperatorFlags {
@@ -24,6 +24,9 @@ interface OneFlags extends CallerOrOperatorFlags {
 
 interface ListFlags extends CallerOrOperatorFlags, PageFlags {
   status?: TurnStatus[];
+  actor?: string;
+  from?: string;
+  until?: string;
   allTenants?: boolean;
 }
 
@@ -57,16 +60,23 @@ export function addTurnQueries(turn: Command, show: Show): void {
       "turnpike turn list --status running,waiting",
     ),
   )
-    .option("--all-tenants", "those of every tenant, for operators")
+    .option("--all-tenants", "those of every tenant that you may see, for operators")
     .option("--status <statuses>", `${statuses.join(", ")}; several with commas`, readStatuses)
+    .option("--actor <kind:id>", "with --tenant: only those that this principal started", checkedPrincipal("--actor"))
+    .option("--from <time>", "for operators: started not before, RFC 3339", (text) => readInstant("--from", text))
+    .option("--until <time>", "for operators: started before, RFC 3339", (text) => readInstant("--until", text))
     .action(async (flags: ListFlags) => {
       if (flags.allTenants === true && flags.tenant !== undefined)
         throw new ConfigError("--all-tenants: expected it or --tenant, not both.");
-      if (flags.allTenants === true || isOperators(flags)) return listAsOperator(flags, show);
+      if (flags.allTenants === true && flags.actor !== undefined)
+        throw new ConfigError("--actor: expected together with --tenant, because actors belong to a tenant.");
+      if (isOperators(flags) || isOfAll(flags)) return listAsOperator(flags, show);
+      for (const flag of ["from", "until"] as const)
+        if (flags[flag] !== undefined)
+          throw new ConfigError(`--${flag}: expected together with --tenant or --all-tenants.`);
       const { limit, cursor: before } = flags;
       const answer = await openCaller(flags).client.turns({ statuses: flags.status, limit, before });
-      const rows = answer.turns.map(columnsOf);
-      show(flags, answer, tableText(["ID", "STATUS", "STARTED", "CALLS", "NOTE"], rows, answer.next));
+      show(flags, answer, tableText(ownColumns, answer.turns, answer.next));
     });
 }
 
@@ -94,6 +104,11 @@ function withActor(command: Command): Command {
     .option("--actor <kind:id>", "with --tenant: whose, if several used the id", checkedPrincipal("--actor"));
 }
 
+/** Whether the turns of all tenants are meant: they are, too, when the environment has an operator's token and no other. */
+function isOfAll({ allTenants, token = process.env["TURNPIKE_TOKEN"] }: ListFlags): boolean {
+  return allTenants === true || (token === undefined && process.env["TURNPIKE_ADMIN_TOKEN"] !== undefined);
+}
+
 /** Whether the operator's form is meant. */
 function isOperators({ tenant, token, actor }: OneFlags): boolean {
   if (tenant === undefined && actor !== undefined)
@@ -108,26 +123,36 @@ function nameOf({ tenant: namespaceId, actor }: OneFlags, executionId: string) {
 }
 
 async function listAsOperator(flags: ListFlags, show: Show): Promise<void> {
-  const { tenant: namespaceId, status, limit, cursor: before } = flags;
-  const answer = await requestAdmin(flags, "listAllTurns", { namespaceId, status: status?.join(","), limit, before });
-  const isOneTenant = namespaceId !== undefined;
-  const headings = [...(isOneTenant ? [] : ["TENANT"]), "ID", "BY", "STATUS", "STARTED", "CALLS", "NOTE"];
-  const rows = answer.turns.map(({ namespaceId: tenant, actor, state }) => {
-    const [id = "", ...rest] = columnsOf(state);
-    return [...(isOneTenant ? [] : [tenant]), id, principalText(actor), ...rest];
-  });
-  show(flags, answer, tableText(headings, rows, answer.next));
+  const { tenant: namespaceId, from, until, limit, cursor: before } = flags;
+  const filter = { actor: flags.actor, status: flags.status?.join(","), from, until };
+  const answer = await requestAdmin(flags, "listAllTurns", { namespaceId, ...filter, limit, before });
+  const columns = withTenant(flags, (turn) => turn.namespaceId, operatedColumns);
+  show(flags, answer, tableText(columns, answer.turns, answer.next));
 }
 
-function columnsOf(state: TurnState): string[] {
-  const { executionId, status, startedAt, toolCalls } = state;
-  // Nobody needs the thousandths of a second here.
-  return [executionId, status, startedAt.replace(/\.\d+Z$/, "Z"), String(toolCalls), noteText(state)];
+function turnColumns<Row>(stateOf: (row: Row) => TurnState, ...behindId: readonly Column<Row>[]): Column<Row>[] {
+  return [
+    { heading: "ID", value: (row) => stateOf(row).executionId },
+    ...behindId,
+    { heading: "STATUS", value: (row) => stateOf(row).status },
+    // Nobody needs the thousandths of a second here.
+    { heading: "STARTED", value: (row) => stateOf(row).startedAt.replace(/\.\d+Z$/, "Z") },
+    { heading: "CALLS", value: (row) => String(stateOf(row).toolCalls) },
+    { heading: "NOTE", value: (row) => noteText(stateOf(row)), shrinks: 2 },
+  ];
 }
 
-function tableText(headings: readonly string[], rows: readonly string[][], next: string | undefined): string {
+const ownColumns = turnColumns((state: TurnState) => state);
+
+const operatedColumns = turnColumns(({ state }: OperatedTurn) => state, {
+  heading: "BY",
+  value: ({ actor }) => principalText(actor),
+  shrinks: 1,
+});
+
+function tableText<Row>(columns: readonly Column<Row>[], rows: readonly Row[], next: string | undefined): string {
   if (rows.length === 0) return "No such turn.";
-  return withMore(renderTable(headings, rows, process.stdout.columns), next);
+  return withMore(renderTable(columns, rows), next);
 }
 
 function operatedText({ namespaceId, actor, isAsync, hostId, state }: OperatedTurn): string {

@@ -4,8 +4,8 @@ import type { AdminExplanation } from "../management/index.ts";
 import { ConfigError } from "../base/index.ts";
 import { requestAdmin } from "./admin-request.ts";
 import { asOperator, sameHost, type OperatorFlags, type Show } from "./connection.ts";
-import { jsonText, oneLine, renderTable } from "./table.ts";
-import { readPrincipal, readResource } from "./flags.ts";
+import { type Column, jsonText, oneLine, renderTable } from "./table.ts";
+import { readInstant, readPrincipal, readResource } from "./flags.ts";
 import { capabilityText, commandLine, constraintsText, isPasteable, principalText, resourceText } from "./format.ts";
 
 interface WhyFlags extends OperatorFlags {
@@ -17,6 +17,7 @@ interface WhyFlags extends OperatorFlags {
   purpose?: string;
   resource?: string;
   action?: string;
+  at?: string;
 }
 
 /** `why`: a decision, every grant that was considered, and what would change the decision. */
@@ -34,8 +35,11 @@ export function addWhyCommand(program: Command, show: Show): void {
     .option("--purpose <purpose>", "what for")
     .option("--action <action>", "what is done")
     .option("--resource <namespace/path>", "where")
+    .option("--at <time>", "as of this moment, with the grants as they were or will be then; now unless given")
     .action(async (flags: WhyFlags) => {
       const { tenant: namespaceId, trace: traceId } = flags;
+      if (traceId !== undefined && flags.at !== undefined)
+        throw new ConfigError("--at: expected it or --trace, not both.");
       const explanation =
         traceId === undefined
           ? await requestAdmin(flags, "explain", inputOf(flags))
@@ -49,7 +53,7 @@ function actorOf({ actor }: WhyFlags): { actor?: PrincipalRef } {
 }
 
 function inputOf(flags: WhyFlags): Record<string, unknown> {
-  const { tenant: namespaceId, actor, owner, authority, purpose, resource, action } = flags;
+  const { tenant: namespaceId, actor, owner, authority, purpose, resource, action, at } = flags;
   if (actor === undefined || purpose === undefined || resource === undefined || action === undefined)
     throw new ConfigError("why: expected --trace, or all of --actor, --purpose, --action and --resource.");
   return {
@@ -60,21 +64,16 @@ function inputOf(flags: WhyFlags): Record<string, unknown> {
     purpose,
     resource: readResource(resource),
     action,
+    ...(at !== undefined && { at: readInstant("--at", at) }),
   };
 }
 
-function explanationText(explanation: AdminExplanation, flags: OperatorFlags): string {
+function explanationText(explanation: AdminExplanation, flags: WhyFlags): string {
   const { decision, grants, recorded, suggestion, obstacle } = explanation;
-  const considered = grants.map(({ grant, failed, rule }) => [
-    grant.id,
-    principalText(grant.issuer),
-    failed === undefined ? (decision.matchedGrantId === grant.id ? "nothing: it allows this" : "not needed") : failed,
-    rule ?? conditionText(grant, failed),
-  ]);
   const parts = [
-    verdictLine(explanation),
+    verdictLine(explanation, flags),
     ...(recorded === undefined ? [] : [recordedLine(explanation, recorded, flags)]),
-    grants.length === 0 ? noGrants(explanation) : renderTable(["GRANT", "FROM", "FAILED", "BECAUSE"], considered),
+    grants.length === 0 ? noGrants(explanation) : renderTable(consideredColumns(decision), grants),
     ...(suggestion === undefined
       ? []
       : [`This would allow exactly this and nothing more:\n  ${suggestedCommand(suggestion, flags)}`]),
@@ -82,6 +81,18 @@ function explanationText(explanation: AdminExplanation, flags: OperatorFlags): s
     ...approvalAdvice(explanation, flags),
   ];
   return parts.join("\n\n");
+}
+
+type Decision = AdminExplanation["decision"];
+
+function consideredColumns({ matchedGrantId }: Decision): Column<AdminExplanation["grants"][number]>[] {
+  const failedText = (id: string): string => (matchedGrantId === id ? "nothing: it allows this" : "not needed");
+  return [
+    { heading: "GRANT", value: ({ grant }) => grant.id },
+    { heading: "FROM", value: ({ grant }) => principalText(grant.issuer), shrinks: 1 },
+    { heading: "FAILED", value: ({ grant, failed }) => failed ?? failedText(grant.id), shrinks: 1 },
+    { heading: "BECAUSE", value: ({ grant, failed, rule }) => rule ?? conditionText(grant, failed), shrinks: 2 },
+  ];
 }
 
 /** What needs approval needs no other grant: somebody has to answer what waits. */
@@ -112,13 +123,13 @@ function isApprovalReason(reason: string | undefined): boolean {
   return reason !== undefined && Object.hasOwn(listAdvices, reason);
 }
 
-function verdictLine({ decision, access, request }: AdminExplanation): string {
+function verdictLine({ decision, access, request }: AdminExplanation, { at }: WhyFlags): string {
   const verdict = decision.allowed ? "ALLOWED" : "DENIED";
   const act = request === undefined ? "the call" : `${request.action} ${resourceText(request.resource)}`;
   const whose = `of ${principalText(access.owner)}, on grants of ${principalText(access.authority)}`;
-  return oneLine(
-    `${verdict} (${decision.reasonCode}): ${principalText(access.actor)}, ${act} ${whose}, for ${access.purpose}`,
-  );
+  const who = principalText(access.actor);
+  const when = at === undefined ? "" : `, at ${at}`;
+  return oneLine(`${verdict} (${decision.reasonCode}): ${who}, ${act} ${whose}, for ${access.purpose}${when}`);
 }
 
 function recordedLine({ access, toolNamespace }: AdminExplanation, event: AuditEvent, flags: OperatorFlags): string {

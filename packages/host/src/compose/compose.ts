@@ -1,59 +1,54 @@
 import type { ToolHandler } from "turnpike/kernel";
-import { createServiceApi } from "turnpike/http";
-import { createTurnExecutor, type RuntimePlugin, type TurnExecutionPort } from "turnpike/runtime";
 import {
-  callOfKeptCaller,
   createAccessGuard,
   createContextResolver,
   createJwtVerifier,
   createRateLimit,
   ensureAdminToken,
   type OperatorToken,
-  verifySenders,
 } from "../access/index.ts";
-import { adminProtocol } from "../protocols/admin/index.ts";
 import { authzenProtocol } from "../protocols/authzen/index.ts";
-import { auditKeyFile, checkpointFile, type Checkpoints, createCheckpoints, openSigningKey } from "../audit/index.ts";
+import {
+  auditKeyFile,
+  checkpointFile,
+  type Checkpoints,
+  createCheckpoints,
+  openSigningKey,
+  refuseHalfRotated,
+} from "../audit/index.ts";
 import type { Config } from "./config.ts";
 import { type Database, heartbeat, openDatabase } from "../storage/index.ts";
 import { createHostKernel } from "./kernel.ts";
-import { createTurnEngine, openTurnSlots, type Runtimes, turnLimitsOf } from "../turns/index.ts";
+import type { Runtimes } from "../turns/index.ts";
 import {
   createMetrics,
   errorFacts,
-  foreignErrorFacts,
   type Log,
   type Metrics,
   openTracing,
   queryLog,
-  traceSteps,
   type Tracing,
 } from "../observe/index.ts";
-import { prepareMcpPool, serversAsOwnUser } from "../mcp-servers/index.ts";
+import { loadMcpPool, serversAsOwnUser } from "../mcp-servers/index.ts";
 import { createNotices, createSender, openOutbox, openWebhooks, type Webhook } from "../notify/index.ts";
+import { consoleProtocol } from "../protocols/console/index.ts";
 import { mcpProtocol } from "../protocols/mcp/index.ts";
-import { metricsPage, openPages } from "../protocols/pages/index.ts";
+import { openPages } from "../protocols/pages/index.ts";
 import { serviceProtocol } from "../protocols/service/index.ts";
 import { createFront, createOriginOf, createReadiness, serveProtocol, startServer } from "../front/index.ts";
-import {
-  auditRetention,
-  createRetention,
-  exportFolder,
-  judgeTime,
-  removeEndedGrants,
-  removeOld,
-  retentionKinds,
-  retentionLocks,
-  tenantDeletion,
-} from "../retention/index.ts";
 import { recordFirstPins } from "./first-pins.ts";
-import { createPipeline, createRuns } from "./pipeline.ts";
+import { openManagement } from "./management.ts";
+import { openRetention } from "./retention.ts";
+import { databaseError, startError } from "./start-error.ts";
 import { openStores, type Stores } from "./stores.ts";
+import { openTurns } from "./turns.ts";
 import { version } from "../base/index.ts";
 
 /** A running host. */
 export interface Host {
   url: string;
+  /** Where browsers reach it: its public URL, or where it listens. */
+  origin: string;
   stores: Stores;
   operatorToken: OperatorToken;
   /** Finishes running requests, flushes, and closes everything. */
@@ -64,6 +59,8 @@ export interface Host {
 export interface HostOptions extends Runtimes {
   log: Log;
   tools?: readonly ToolHandler[];
+  /** Whether the host says of itself that it is a demo. */
+  isDemo?: boolean;
   /** Whether to replace the operator's token that a host made before. */
   isNewOperatorTokenWanted?: boolean;
   /** Where the secrets of webhooks are; the environment of the process unless given. */
@@ -77,14 +74,16 @@ const hourMs = 60 * minuteMs;
 export async function startHost(config: Config, options: HostOptions): Promise<Host> {
   const webhooks = openWebhooks(config.notify, options.env ?? process.env);
   const metrics = createMetrics();
-  const openPool = prepareMcpPool(config.mcp, options.log);
+  const openPool = await loadMcpPool(config.mcp, options.log);
   const tracing = await openTracing({ log: options.log, metrics });
-  const database = await openDatabase(config.database, queryLog(metrics));
+  const database = await openDatabase(config.database, queryLog(metrics)).catch((error: unknown) => {
+    throw databaseError(error, config);
+  });
   try {
     return await wire(config, options, { database, metrics, tracing, openPool, webhooks });
   } catch (error) {
     await database.close();
-    throw error;
+    throw startError(error, config);
   }
 }
 
@@ -93,14 +92,21 @@ interface Parts {
   database: Database;
   metrics: Metrics;
   tracing: Tracing | undefined;
-  openPool: ReturnType<typeof prepareMcpPool>;
+  openPool: Awaited<ReturnType<typeof loadMcpPool>>;
   webhooks: readonly Webhook[];
 }
 
 /** The wiring of the whole host, from the database up to the socket. */
 async function wire(
   config: Config,
-  { log, runtime, runtimeOfVerifiedSenders = runtime, tools = [], isNewOperatorTokenWanted = false }: HostOptions,
+  {
+    log,
+    runtime,
+    runtimeOfVerifiedSenders = runtime,
+    tools = [],
+    isDemo = false,
+    isNewOperatorTokenWanted = false,
+  }: HostOptions,
   { database, metrics, tracing, openPool, webhooks }: Parts,
 ): Promise<Host> {
   const { openEscalations, unreadMessages } = config.limits;
@@ -130,7 +136,7 @@ async function wire(
     log.error(errorFacts(error), "operator's change not kept on the trail");
   const pool = openPool({ store: stores.mcpPins, pinFirst: recordFirstPins({ stores, log, onAuditError }) });
   const access = createAccessGuard({ settings: stores.settings, clock });
-  const { kernel, ownTools, toolNamespaces } = createHostKernel({
+  const { kernel, readOnlyKernel, ownTools, toolNamespaces, resourceActions } = createHostKernel({
     stores,
     access,
     metrics,
@@ -141,45 +147,19 @@ async function wire(
     isTraced: tracing !== undefined,
     limits: config.tools,
   });
-  const turnsWith = (plugin: RuntimePlugin): TurnExecutionPort =>
-    createTurnExecutor({
-      kernel,
-      runtime: tracing === undefined ? plugin : traceSteps(plugin),
-      journal: stores.turns,
-      defaults: config.turns,
-      onTurnError: (error, executionId) => log.error({ executionId, ...foreignErrorFacts(error) }, "runtime failed"),
-    });
-  const turns = verifySenders(stores.messages, {
-    claimed: turnsWith(runtime),
-    verified: turnsWith(runtimeOfVerifiedSenders),
-    onError: (error) => log.error(errorFacts(error), "inbox not read to verify a sender"),
-  });
-  const onSlotError = (error: unknown): void => log.error(errorFacts(error), "slots for turns not counted");
-  const slots = await openTurnSlots(database, turnLimitsOf(config.limits), onSlotError);
-  const parts = {
+  const { api, engine } = await openTurns(config, {
+    runtime,
+    runtimeOfVerifiedSenders,
+    database,
+    stores,
+    kernel,
     access,
-    slots,
-    replay: stores.replay,
-    turns: stores.turns,
     isHidden: pool.isHidden,
     metrics,
     tracing,
     log,
-    onSlotError,
-  };
-  const runs = createRuns(createServiceApi({ kernel, turns }), parts);
-  const engine = createTurnEngine({
-    journal: stores.turns,
-    runs,
-    async contextNow(context) {
-      const enabledToolNamespaces = [...(await stores.settings.enabled(context.namespaceId, context.actor))];
-      return { ...context, enabledToolNamespaces, now: clock().toISOString() };
-    },
-    callOf: (kept) => callOfKeptCaller({ credentials: stores.credentials, isDeleted: stores.tenants.isDeleted }, kept),
     clock,
-    onError: (error, executionId) => log.error({ executionId, ...errorFacts(error) }, "turn does not go on yet"),
   });
-  const api = createPipeline(runs, { ...parts, engine });
   const rateLimit = createRateLimit({ perSecond: config.limits.requestsPerSecond, burst: config.limits.burst });
   const onKeySetError = (error: unknown): void => log.error(errorFacts(error), "key set not read");
   const callers = {
@@ -190,6 +170,7 @@ async function wire(
     clock,
   };
   const resolveContext = createContextResolver({ ...callers, settings: stores.settings });
+  refuseHalfRotated(auditKeyFile(config));
   const key = openSigningKey(auditKeyFile(config));
   const checkpoints = createCheckpoints({
     file: checkpointFile(config),
@@ -199,47 +180,30 @@ async function wire(
     log,
     clock,
   });
-  const operators = {
-    credentials: stores.credentials,
-    audit: stores.audit,
-    rateLimit,
-    clock,
-    onAuditError,
-  };
-  const { auditDays, auditFolder, endedGrantsDays } = config.retention;
-  const folder = exportFolder(config.database, auditFolder);
-  const trails = { database, audit: stores.audit, checkpoints, key, folder, log };
-  const retention = createRetention({
-    database,
-    tasks: [
-      removeEndedGrants(stores.grants, endedGrantsDays),
-      ...retentionKinds(config, database, stores.replay).map(removeOld),
-      ...(auditDays === undefined ? [] : [auditRetention(trails, auditDays)]),
-    ],
-    log,
-    now: () => judgeTime(database, clock(), log),
-    lock: retentionLocks.age,
-  });
-  const deletion = createRetention({
-    database,
-    tasks: [tenantDeletion({ ...trails, tenants: stores.tenants })],
-    log,
-    now: () => Promise.resolve(clock()),
-    lock: retentionLocks.tenant,
-  });
-  const removeDeletedTenants = (): void => void deletion.run();
-  const services = {
+  const originOf = createOriginOf(config);
+  const retention = openRetention(config, { database, stores, checkpoints, key, log, clock });
+  const management = openManagement({
     stores,
     checkpoints,
+    database,
     kernel,
+    readOnlyKernel,
     toolNamespaces,
+    resourceActions,
     mcp: pool.reviews,
+    isDemo,
     clock,
-    removeDeletedTenants,
+    removeDeletedTenants: retention.removeDeletedTenants,
     wakeTurns: engine.nudge,
-  };
+    originOf,
+    rateLimit,
+    onAuditError,
+    api,
+    maxStreams: config.limits.eventStreams,
+    metrics,
+    log,
+  });
   const pages = openPages({ checkReady: createReadiness(() => heartbeat(database)), log });
-  const originOf = createOriginOf(config);
   const authzen = {
     kernel,
     access: callers,
@@ -251,7 +215,8 @@ async function wire(
   // A further protocol is a room and a line here. The service is the last, because it owns every other path.
   const front = createFront({
     protocols: [
-      serveProtocol(adminProtocol(services, operators, [metricsPage(metrics)])),
+      management.protocol,
+      consoleProtocol(),
       serveProtocol(authzenProtocol(authzen)),
       serveProtocol(
         mcpProtocol({
@@ -283,11 +248,18 @@ async function wire(
   watchQueues(metrics, stores, checkpoints);
   if (webhooks.length > 0) metrics.watchQueue("webhooks", outbox.count);
   for (const { server, says } of serversAsOwnUser(config.mcp ?? { servers: {} })) log.warn({ server }, says);
-  const listening = await startServer(config, front, (refusal) => {
-    metrics.request("other", refusal.status, 0);
-    log.info({ route: "other", ...refusal }, "request");
+  const listening = await startServer(config, front, {
+    onRefused(refusal) {
+      metrics.request("other", refusal.status, 0);
+      log.info({ route: "other", ...refusal }, "request");
+    },
+    tls: {
+      onReload: () => log.info({}, "certificate renewed"),
+      onError: (error) => log.error(errorFacts(error), "certificate not renewed: the one before stays in force"),
+    },
   });
-  consoleUrl ??= `${listening.url}/console`;
+  const origin = config.publicUrl === undefined ? listening.url : new URL(config.publicUrl).origin;
+  consoleUrl ??= `${origin}/console`;
   // This comes after everything that can fail: a token that is shown only once must not be made and then not shown.
   const operatorToken = await ensureAdminToken(stores, config, { isNewWanted: isNewOperatorTokenWanted }).catch(
     async (error: unknown) => {
@@ -296,18 +268,19 @@ async function wire(
     },
   );
   retention.start();
-  deletion.start();
-  void deletion.run();
   checkpoints.start(config.audit.checkpointSeconds);
   engine.start();
   sender.start();
   return {
     url: listening.url,
+    origin,
     stores,
     operatorToken,
     async close() {
-      await Promise.all([retention.close(), deletion.close()]);
-      await Promise.all([listening.close(), engine.close(), sender.close()]);
+      // At once: a stream that is open would hold up everything else.
+      const isQuiet = management.close();
+      await retention.close();
+      await Promise.all([listening.close(), engine.close(), sender.close(), isQuiet]);
       await pool.close();
       await stores.audit.flush();
       await stores.replay.close();

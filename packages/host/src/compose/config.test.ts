@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../../test/databases.ts";
 import { ConfigError } from "../base/config.ts";
-import { environmentName, loadConfig, withoutSecrets } from "./config.ts";
+import { environmentName } from "./config-variables.ts";
+import { loadConfig, withoutSecrets } from "./config.ts";
 
 function file(content: unknown): string {
   const path = join(temporaryFolder(), "turnpike.config.json");
@@ -24,6 +25,7 @@ test("with nothing said, everything has the value that is written down", () => {
       requestsPerSecond: 50,
       burst: 100,
       concurrentTurns: 64,
+      eventStreams: 100,
       openEscalations: 100,
       unreadMessages: 10_000,
       headersMs: 10_000,
@@ -108,15 +110,23 @@ describe("a mistake is named, with what is expected", () => {
     source: Partial<Parameters<typeof loadConfig>[0]> & { content?: unknown };
     says: string[];
   }[] = [
-    { name: "a port too high", source: { flags: { "listen.port": "65536" } }, says: ["listen.port", "at most 65535"] },
+    {
+      name: "a port too high",
+      source: { flags: { "listen.port": "65536" } },
+      says: ["--port (listen.port): found 65536, expected a whole number from 0 to 65535."],
+    },
     {
       name: "a port that is a word",
       source: { env: { TURNPIKE_LISTEN_PORT: "http" } },
-      says: ["listen.port", "number"],
+      says: ['TURNPIKE_LISTEN_PORT (listen.port): found "http", expected a whole number from 0 to 65535.'],
     },
     { name: "a port with a leading zero", source: { env: { TURNPIKE_LISTEN_PORT: "08787" } }, says: ["listen.port"] },
     { name: "a list that is none", source: { flags: { "jwt.algorithms": "[ES256]" } }, says: ["jwt"] },
-    { name: "a limit of none", source: { flags: { "limits.burst": "0" } }, says: ["limits.burst", "1 or more"] },
+    {
+      name: "a limit of none",
+      source: { flags: { "limits.burst": "0" } },
+      says: ["--set (limits.burst): found 0, expected a whole number from 1."],
+    },
     {
       name: "an unknown level",
       source: { content: { log: { level: "loud" } } },
@@ -137,8 +147,23 @@ describe("a mistake is named, with what is expected", () => {
       source: { content: { listen: 5 }, flags: { "listen.port": "1" } },
       says: ["listen"],
     },
-    { name: "a flag below a single value", source: { flags: { "database.url": "x" } }, says: ["database", "string"] },
-    { name: "half a certificate", source: { flags: { "tls.certFile": "a.pem" } }, says: ["tls.keyFile", "string"] },
+    {
+      name: "a flag below a single value",
+      source: { flags: { "database.url": "x" } },
+      says: ["--set (database): found an object, expected a text."],
+    },
+    {
+      name: "half a certificate",
+      source: { flags: { "tls.certFile": "a.pem" } },
+      says: ["tls.keyFile: found nothing, expected a text."],
+    },
+    {
+      name: "the URL of another database",
+      source: { flags: { database: "mysql://user:hidden@host/db" } },
+      says: [
+        '--database (database): found "mysql://user:***@host/db", expected a postgres:// URL, or a path of a file.',
+      ],
+    },
     { name: "an empty value", source: { env: { TURNPIKE_DATABASE: "" } }, says: ["database"] },
     { name: "a file that is a list", source: { content: [] }, says: ["object"] },
     {
@@ -153,14 +178,9 @@ describe("a mistake is named, with what is expected", () => {
       says: ["/nowhere/turnpike.json does not exist."],
     },
     {
-      name: "an unknown variable",
+      name: "a variable that is almost a setting",
       source: { env: { TURNPIKE_LISTEN_PROT: "1" } },
-      says: ["TURNPIKE_LISTEN_PROT", "TURNPIKE_LISTEN_PORT"],
-    },
-    {
-      name: "a variable of somebody's own",
-      source: { env: { TURNPIKE_HOOK_SECRET: "1" } },
-      says: ["TURNPIKE_HOOK_SECRET is not a setting", "choose another"],
+      says: ["TURNPIKE_LISTEN_PROT is not a setting. Did you mean TURNPIKE_LISTEN_PORT?"],
     },
     {
       name: "three mistakes at once",
@@ -193,7 +213,73 @@ describe("a mistake is named, with what is expected", () => {
 
 test("a mistake is named together with what was found", () => {
   const env = { TURNPIKE_LISTEN_PORT: "http" };
-  expect(() => loadConfig({ ...nothing(), env })).toThrow('listen.port: found "http", expected number.');
+  expect(() => loadConfig({ ...nothing(), env })).toThrow(
+    'TURNPIKE_LISTEN_PORT (listen.port): found "http", expected a whole number from 0 to 65535.',
+  );
+});
+
+describe("a mistake in the file is named with its line and column", () => {
+  const rows: { name: string; text: string; says: string }[] = [
+    {
+      name: "what is no JSON",
+      text: '{\n  "listen": { port: 1 }\n}',
+      says: ":2:15: this is not JSON: found a word without quotes, expected a key in double quotes.",
+    },
+    {
+      name: "a value that does not fit",
+      text: '{\n  "listen": {\n    "port": "http"\n  }\n}',
+      says: ':3:13: listen.port: found "http", expected a whole number from 0 to 65535.',
+    },
+    {
+      name: "a number that does not fit",
+      text: '{ "escalations": { "expireHours": 1.5 } }',
+      says: ":1:35: escalations.expireHours: found 1.5, expected a whole number from 1.",
+    },
+    {
+      name: "a value of another kind",
+      text: '{ "admin": { "tokenFile": "no" } }',
+      says: ':1:27: admin.tokenFile: found "no", expected true or false.',
+    },
+    {
+      name: "a key that stands twice",
+      text: '{\n  "listen": { "port": 1 },\n  "listen": {}\n}',
+      says: ':3:3: the key "listen" stands twice in one object.',
+    },
+    {
+      name: "an unknown key",
+      text: '{\n  "lissen": {}\n}',
+      says: ":2:3: lissen: there is no such key. Did you mean listen?",
+    },
+    {
+      name: "something that is missing",
+      text: '{\n  "tls": { "certFile": "a.pem" }\n}',
+      says: ":2:10: tls.keyFile: found nothing, expected a text.",
+    },
+    { name: "a list", text: "\n[]", says: ":2:1: found a list, expected an object." },
+    {
+      name: "a schema that is no address",
+      text: '{ "$schema": 1 }',
+      says: ":1:14: $schema: found a number, expected the address of a JSON Schema.",
+    },
+    {
+      name: "a secret of a part whose values are not shown",
+      text: '{ "runtime": { "kind": "model", "provider": 5 } }',
+      says: ":1:45: runtime.provider: found a number, expected",
+    },
+  ];
+  for (const { name, text, says } of rows) {
+    test(name, () => {
+      const path = file(text);
+      expect(() => loadConfig({ file: path, env: {}, flags: {} })).toThrow(`${path}${says}`);
+    });
+  }
+});
+
+test("the address of a schema is allowed in the file, and sets nothing", () => {
+  const path = file({ $schema: "./node_modules/turnpike-host/turnpike.config.schema.json", listen: { port: 1 } });
+  expect(loadConfig({ file: path, env: {}, flags: {} })).toEqual(
+    loadConfig({ ...nothing(), flags: { "listen.port": "1" } }),
+  );
 });
 
 describe("a mistake shows no secret", () => {
@@ -248,9 +334,50 @@ for (const key of ["__proto__.polluted", "listen.__proto__.polluted", "construct
   });
 }
 
+/** What is in force with these variables, and what was said about them. */
+function loadWith(env: Record<string, string>): { config: unknown; warnings: string[] } {
+  const warnings: string[] = [];
+  return { config: loadConfig({ ...nothing(), env, warn: (message) => warnings.push(message) }), warnings };
+}
+
 test("other programs' variables and the command's own are none of its business", () => {
-  const env = { PATH: "/bin", TURNPIKEX: "1", TURNPIKE_ADMIN_TOKEN: "tp_secret" };
-  expect(loadConfig({ ...nothing(), env })).toEqual(loadConfig(nothing()));
+  const env = {
+    PATH: "/bin",
+    TURNPIKEX: "1",
+    TURNPIKE_ADMIN_TOKEN: "tp_secret",
+    TURNPIKE_TOKEN: "tp_secret",
+    TURNPIKE_URL: "http://host",
+  };
+  expect(loadWith(env)).toEqual({ config: loadConfig(nothing()), warnings: [] });
+});
+
+for (const row of [
+  { name: "TURNPIKE_HOOK_SECRET", says: "TURNPIKE_HOOK_SECRET is not a setting, and is ignored." },
+  { name: "TURNPIKE_PORT", says: "TURNPIKE_PORT is not a setting, and is ignored." },
+  { name: "TURNPIKE_URI", says: "TURNPIKE_URI is not a setting, and is ignored. Did you mean TURNPIKE_URL?" },
+]) {
+  test(`${row.name} is no setting: a warning says so, without its value, and the host starts`, () => {
+    expect(loadWith({ [row.name]: "hunter2" })).toEqual({ config: loadConfig(nothing()), warnings: [row.says] });
+  });
+}
+
+test("what Kubernetes says about services is ignored", () => {
+  const env = {
+    TURNPIKE_SERVICE_HOST: "10.0.0.1",
+    TURNPIKE_SERVICE_PORT: "8787",
+    TURNPIKE_SERVICE_PORT_HTTP: "8787",
+    TURNPIKE_PORT: "tcp://10.0.0.1:8787",
+    TURNPIKE_PORT_8787_TCP: "tcp://10.0.0.1:8787",
+    TURNPIKE_PORT_8787_TCP_PROTO: "tcp",
+    TURNPIKE_PORT_8787_TCP_PORT: "8787",
+    TURNPIKE_PORT_8787_TCP_ADDR: "10.0.0.1",
+    // Services called turnpike-postgres and turnpike-listen.
+    TURNPIKE_POSTGRES_SERVICE_HOST: "10.0.0.2",
+    TURNPIKE_POSTGRES_PORT_5432_TCP_ADDR: "10.0.0.2",
+    TURNPIKE_LISTEN_PORT: "tcp://10.0.0.3:80",
+    TURNPIKE_LISTEN_SERVICE_PORT: "80",
+  };
+  expect(loadWith(env)).toEqual({ config: loadConfig(nothing()), warnings: [] });
 });
 
 describe("what may be shown has no secret in it", () => {
@@ -281,3 +408,13 @@ describe("what may be shown has no secret in it", () => {
     });
   }
 });
+
+for (const key of ["tls.keyFile", "tls.certFile", "tls.clientCaFile", "audit.keyFile"])
+  test(`${key} with a key in the place of its file is refused, and the key is not shown`, () => {
+    const pasted = "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----";
+    const tls = { TURNPIKE_TLS_CERT_FILE: "cert.pem", TURNPIKE_TLS_KEY_FILE: "key.pem" };
+    const name = environmentName(key);
+    expect(() => loadConfig({ file: file({}), env: { ...tls, [name]: pasted }, flags: {} })).toThrow(
+      `${name} (${key}): found a text, expected the name of a file, and not what is in it.`,
+    );
+  });

@@ -1,3 +1,5 @@
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
 import {
   impossibleUsers,
   type McpConfig,
@@ -24,8 +26,35 @@ export async function checkServers(mcp: McpConfig, { env, pins }: ServerChecks):
   return [
     ...impossible.map(({ says }) => bad("mcp", says)),
     ...serversAsOwnUser(mcp).map(({ says }) => warning("mcp", says)),
+    ...missingPrograms(servers, env).map((says) => bad("mcp", says)),
     ...trials.flatMap((trial) => findingsOf(trial, pins)),
   ];
+}
+
+/** Commands that give keys and are not there. A server that takes the keys of owners is not tried, so nobody else would tell. */
+function missingPrograms(servers: McpConfig["servers"], env: NodeJS.ProcessEnv): string[] {
+  const missing: string[] = [];
+  for (const [name, { headers = {} }] of Object.entries(servers)) {
+    for (const [header, secret] of Object.entries(headers)) {
+      const program = secret.command?.[0];
+      if (program === undefined || isProgram(program, env)) continue;
+      const key = `mcp.servers.${name}.headers.${header}.command`;
+      missing.push(`${key}: there is no program ${program}. Install it, or name its path.`);
+    }
+  }
+  return missing;
+}
+
+function isProgram(program: string, { PATH = "" }: NodeJS.ProcessEnv): boolean {
+  const places = program.includes("/") ? [program] : PATH.split(delimiter).map((folder) => join(folder, program));
+  return places.some((place) => {
+    try {
+      accessSync(place, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
 }
 
 const check = "mcp server";

@@ -1,10 +1,11 @@
-import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { chmodSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { createServer as createHttpServer } from "node:http";
 import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
 import { dirname, join } from "node:path";
 import { sql } from "kysely";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { databaseKinds, newLocation, openHost, temporaryFolder } from "../../test/databases.ts";
 import { opening, otherProcess } from "../../test/other-process.ts";
 import { openDatabase } from "../storage/open-database.ts";
@@ -72,7 +73,7 @@ test("a configuration that does not fit is the only finding, with what to do", a
     {
       check: "configuration",
       isOk: false,
-      says: "limits.burst: found 0, expected 1 or more. Correct it and try again.",
+      says: "--set (limits.burst): found 0, expected a whole number from 1. Correct it and try again.",
     },
   ]);
 });
@@ -227,6 +228,89 @@ for (const { name, flags, check, says } of mistakes) {
     expect(said(findings, check)).toEqual(says.map((words) => expect.stringContaining(words) as string));
   });
 }
+
+test("a certificate is looked at: until when it is valid, and whether the key is its own", async () => {
+  const folder = temporaryFolder();
+  const [cert, key, otherKey] = ["cert.pem", "key.pem", "other.pem"].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  const program = "openssl";
+  const words = (keyFile: string, days: string): string[] => [
+    ..."req -x509 -newkey ed25519 -nodes -subj /CN=localhost -days".split(" "),
+    days,
+    "-keyout",
+    keyFile,
+    "-out",
+    cert,
+  ];
+  const make = (keyFile: string, days: string): void =>
+    void execFileSync(program, words(keyFile, days), { stdio: "ignore" });
+  const look = async (keyFile: string): Promise<Finding | undefined> => {
+    const flags = { database: join(folder, "turnpike.db"), "tls.certFile": cert, "tls.keyFile": keyFile };
+    return (await ask(flags)).findLast(({ check }) => check === "tls");
+  };
+  make(otherKey, "90");
+  make(key, "90");
+  expect(await look(key)).toMatchObject({
+    isOk: true,
+    says: expect.stringContaining(`${cert} is valid until`) as string,
+  });
+  expect(await look(otherKey)).toMatchObject({
+    isOk: false,
+    says: `${otherKey} is not the key of ${cert}. Correct tls.certFile and tls.keyFile.`,
+  });
+  make(key, "3");
+  expect(await look(key)).toMatchObject({ isOk: true, isWarning: true });
+  vi.setSystemTime(Date.now() + 30 * 86_400_000);
+  onTestFinished(() => void vi.useRealTimers());
+  expect(await look(key)).toMatchObject({ isOk: false, says: expect.stringContaining("Renew it") as string });
+});
+
+test("a clock that is behind what a host wrote to an SQLite file is found", async () => {
+  const location = await newLocation("sqlite");
+  const { close } = await openDatabase(location);
+  const clock = async (): Promise<Finding | undefined> =>
+    (await ask({ database: location })).find(({ check }) => check === "clock");
+  await close();
+  expect(await clock()).toEqual({ check: "clock", isOk: true, says: "is not behind what hosts wrote" });
+  const again = await openDatabase(location);
+  const later = new Date(Date.now() + 3_600_000).toISOString();
+  await again.db.updateTable("hosts").set({ started_at: later }).execute();
+  await again.close();
+  expect(await clock()).toMatchObject({
+    isOk: false,
+    says: expect.stringContaining(`what a host wrote (${later})`) as string,
+  });
+});
+
+test("an SQLite file that was cut off is found, with what to do", async () => {
+  const location = await newLocation("sqlite");
+  await (await openDatabase(location)).close();
+  truncateSync(location, statSync(location).size - 4096);
+  expect(said(await ask({ database: location }), "database")).toEqual([
+    expect.stringContaining("so it was cut off. Nothing was changed. Put a backup in its place: turnpike restore"),
+  ]);
+});
+
+describe("commands that give the keys of MCP servers", () => {
+  const look = async (program: string): Promise<string[]> => {
+    const file = join(temporaryFolder(), "turnpike.config.json");
+    const headers = { authorization: { command: [program, "{tenant}/{owner}"] } };
+    writeFileSync(file, JSON.stringify({ mcp: { servers: { notes: { url: "https://notes.example.com", headers } } } }));
+    const flags = { "listen.port": "0", database: await newLocation("sqlite") };
+    return said(await examine({ file, env: { PATH: "/usr/bin:/bin" }, flags }), "mcp");
+  };
+  test("are found when they are not there, also of a server that is not tried", async () => {
+    expect(await look("no-such-key-command")).toEqual([
+      "mcp.servers.notes.headers.authorization.command: there is no program no-such-key-command. Install it, or name its path.",
+    ]);
+  });
+  test("are fine by name and by path", async () => {
+    expect([await look("cat"), await look(process.execPath)]).toEqual([[], []]);
+  });
+});
 
 describe("the users of MCP servers", () => {
   const askAbout = async (server: object): Promise<Finding[]> => {

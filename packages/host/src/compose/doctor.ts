@@ -1,76 +1,47 @@
-import { existsSync, statSync } from "node:fs";
-import { get, type IncomingMessage } from "node:http";
-import { get as getSecurely } from "node:https";
-import { createServer } from "node:net";
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { json } from "node:stream/consumers";
+import type { Kysely } from "kysely";
 import { isKeySetUrl, readKeySet } from "../access/index.ts";
 import { adminTokenFile, dataFolder, isPostgres } from "../base/index.ts";
 import { auditKeyFile } from "../audit/index.ts";
 import { loadConfig, type Config } from "./config.ts";
-import { inspectDatabase } from "../storage/index.ts";
+import { inspectDatabase, readNewestTime, type Schema } from "../storage/index.ts";
+import { operatorsTenant } from "../management/index.ts";
+import { checkPort } from "./doctor-host.ts";
 import { checkServers } from "./doctor-mcp.ts";
-import { bad, good, type Finding } from "./finding.ts";
+import { checkModels } from "./doctor-models.ts";
+import { databaseError } from "./start-error.ts";
+import { bad, good, warning, type Finding } from "./finding.ts";
 import { type PinnedHashes, readAllHashes } from "../mcp-servers/index.ts";
 import { openWebhooks } from "../notify/index.ts";
-import { type ModelConfig, modelsIn, openModel } from "../turns/index.ts";
 
-/** How long to wait for a running host to answer. */
-const healthMs = 2_000;
+const dayMs = 86_400_000;
+/** Certificates are renewed before they have this little left. */
+const certificateMs = 14 * dayMs;
 
 /** Checks everything that a host needs to start, and changes nothing. Every check runs, whatever the others find. */
 export async function examine(options: Parameters<typeof loadConfig>[0]): Promise<Finding[]> {
   let config: Config;
+  const warnings: Finding[] = [];
   try {
-    config = loadConfig(options);
+    config = loadConfig({ ...options, warn: (says) => warnings.push(warning("configuration", says)) });
   } catch (error) {
     return [bad("configuration", `${messageOf(error)} Correct it and try again.`)];
   }
   const { findings: database, pins } = await checkDatabase(config);
   return [
     good("configuration", "fits the schema"),
-    await checkPort(config),
+    ...warnings,
+    ...(await checkPort(config)),
     ...database,
     ...secretFiles(config).map(checkSecretFile),
     ...(config.jwt === undefined ? [] : [checkKeySet(config.jwt.jwks)]),
-    ...(config.tls === undefined ? [] : [config.tls.certFile, config.tls.keyFile].map(checkTlsFile)),
+    ...(config.tls === undefined ? [] : checkTls(config.tls)),
     ...(await checkServers(config.mcp ?? { servers: {} }, { env: options.env, pins })),
     ...checkWebhooks(config, options.env),
     ...(config.runtime.kind === "model" ? await checkModels(config.runtime, options.env) : []),
   ];
-}
-
-async function checkPort(config: Config): Promise<Finding> {
-  const { listen } = config;
-  const probe = createServer();
-  try {
-    await new Promise<void>((resolve, reject) => probe.once("error", reject).listen(listen.port, listen.host, resolve));
-    return good("port", `${listen.host}:${listen.port} is free`);
-  } catch (error) {
-    if (await isHostAt(config)) return good("port", `${listen.host}:${listen.port} is taken: a host answers there`);
-    return bad(
-      "port",
-      `${listen.host}:${listen.port} cannot be used (${messageOf(error)}). Stop what listens there, or set listen.port.`,
-    );
-  } finally {
-    probe.close();
-  }
-}
-
-/** Whether the listener on the port answers `/health` as a host does. Its certificate is not checked. */
-async function isHostAt({ listen: { host, port }, tls }: Config): Promise<boolean> {
-  const where = { host, port, path: "/health", signal: AbortSignal.timeout(healthMs), agent: false };
-  try {
-    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-      const request =
-        tls === undefined ? get(where, resolve) : getSecurely({ ...where, rejectUnauthorized: false }, resolve);
-      request.once("error", reject);
-    });
-    const health: unknown = await json(answer);
-    return typeof health === "object" && health !== null && "status" in health && "protocolVersion" in health;
-  } catch {
-    return false;
-  }
 }
 
 /**
@@ -79,18 +50,38 @@ async function isHostAt({ listen: { host, port }, tls }: Config): Promise<boolea
  */
 async function checkDatabase({ database }: Config): Promise<{ findings: Finding[]; pins?: PinnedHashes | undefined }> {
   try {
-    const found = await inspectDatabase(database, readAllHashes);
+    const found = await inspectDatabase(database, readKept);
     if (found.state === "missing") {
       return { findings: [good("database", `${database} does not exist yet: serve makes it`)], pins: new Map() };
     }
     if (found.state === "in use") return { findings: [good("database", `${database} is in use: a host runs on it`)] };
-    const { kind, pending, now, found: pins } = found;
+    const { kind, pending, now, found: kept } = found;
     const tables = pending.length === 0 ? "its tables are up to date" : `serve would run ${pending.join(", ")}`;
-    const clock = now === undefined ? [] : [checkClock(now)];
-    return { findings: [good("database", `${kind} answers, and ${tables}`), ...clock], pins };
+    const clock = now === undefined ? checkNewest(kept?.newestAt) : [checkClock(now)];
+    return { findings: [good("database", `${kind} answers, and ${tables}`), ...clock], pins: kept?.pins };
   } catch (error) {
-    return { findings: [bad("database", `${messageOf(error)} Check \`database\`.`)] };
+    const why = databaseError(error, { database });
+    const isExplained = why !== error;
+    return { findings: [bad("database", isExplained ? messageOf(why) : `${messageOf(error)} Check \`database\`.`)] };
   }
+}
+
+/** What the doctor reads of a database: the pins of MCP servers, and the newest time that a host wrote. */
+async function readKept(db: Kysely<Schema>): Promise<{ pins: PinnedHashes; newestAt: string | undefined }> {
+  return { pins: await readAllHashes(db), newestAt: await readNewestTime(db, operatorsTenant) };
+}
+
+/** Nothing was written tomorrow: a file without a server tells at least whether this clock went back. */
+function checkNewest(newestAt: string | undefined): Finding[] {
+  if (newestAt === undefined) return [];
+  const ahead = Math.round((Date.parse(newestAt) - Date.now()) / 1000);
+  if (ahead <= 2) return [good("clock", "is not behind what hosts wrote")];
+  return [
+    bad(
+      "clock",
+      `is ${ahead} s behind what a host wrote (${newestAt}): it was set back, or was ahead then. Grants expire by it: set it right.`,
+    ),
+  ];
 }
 
 function checkClock(now: Date): Finding {
@@ -106,7 +97,8 @@ function secretFiles(config: Config): string[] {
     join(dataFolder(config.database), "demo-tokens.json"),
     auditKeyFile(config),
   ];
-  return [...(isPostgres(database) ? [] : [database]), ...own, ...(tls === undefined ? [] : [tls.keyFile])];
+  const files = isPostgres(database) ? [] : [database, ...[`${database}-wal`].filter((log) => existsSync(log))];
+  return [...files, ...own, ...(tls === undefined ? [] : [tls.keyFile])];
 }
 
 function checkSecretFile(path: string): Finding {
@@ -126,9 +118,32 @@ function checkKeySet(jwks: string): Finding {
   }
 }
 
-function checkTlsFile(path: string): Finding {
-  if (existsSync(path)) return good("tls", `${path} is there`);
-  return bad("tls", `${path} does not exist. Correct tls.certFile and tls.keyFile.`);
+function checkTls({ certFile, keyFile }: NonNullable<Config["tls"]>): Finding[] {
+  const files = [certFile, keyFile].map((path) =>
+    existsSync(path)
+      ? good("tls", `${path} is there`)
+      : bad("tls", `${path} does not exist. Correct tls.certFile and tls.keyFile.`),
+  );
+  return files.every(({ isOk }) => isOk) ? [...files, checkCertificate(certFile, keyFile)] : files;
+}
+
+function checkCertificate(certFile: string, keyFile: string): Finding {
+  try {
+    const certificate = new X509Certificate(readFileSync(certFile));
+    const [from, until] = [certificate.validFrom, certificate.validTo].map((text) => new Date(text).getTime());
+    if (!certificate.checkPrivateKey(createPrivateKey(readFileSync(keyFile))))
+      return bad("tls", `${keyFile} is not the key of ${certFile}. Correct tls.certFile and tls.keyFile.`);
+    const left = (until ?? 0) - Date.now();
+    if (left <= 0 || (from ?? 0) > Date.now())
+      return bad(
+        "tls",
+        `${certFile} is valid from ${certificate.validFrom} until ${certificate.validTo}. Renew it, or set the clock right.`,
+      );
+    const says = `${certFile} is valid until ${certificate.validTo}`;
+    return left > certificateMs ? good("tls", says) : warning("tls", `${says}. Renew it.`);
+  } catch (error) {
+    return bad("tls", `${certFile} and ${keyFile} cannot be read as PEM (${messageOf(error)}).`);
+  }
 }
 
 /** Checks that the secrets are set. Nothing is sent. */
@@ -140,20 +155,6 @@ function checkWebhooks({ notify }: Config, env: NodeJS.ProcessEnv): Finding[] {
   } catch (error) {
     return [bad("webhooks", messageOf(error))];
   }
-}
-
-/** Checks the key and the package of each model. No key is tried, because that would cost money. */
-function checkModels(config: ModelConfig, env: NodeJS.ProcessEnv): Promise<Finding[]> {
-  const checks = modelsIn(config).map(async (model) => {
-    const { apiKeyEnv } = model.settings;
-    try {
-      await openModel(model, env);
-      return good("runtime", apiKeyEnv === undefined ? "uses a model without a key" : `${apiKeyEnv} is set`);
-    } catch (error) {
-      return bad("runtime", messageOf(error));
-    }
-  });
-  return Promise.all(checks);
 }
 
 function messageOf(error: unknown): string {

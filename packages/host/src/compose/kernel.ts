@@ -2,6 +2,7 @@ import {
   createKernel,
   type AccessGuard,
   type Kernel,
+  type PortFailure,
   type ResourceProvider,
   type ToolHandler,
   type ToolProvider,
@@ -24,6 +25,7 @@ import {
 } from "../observe/index.ts";
 import { ClaimTakenError } from "../ledger/index.ts";
 import { messageTools, messageTransport } from "../messages/index.ts";
+import type { AdminServices } from "../protocols/admin/index.ts";
 import type { Stores } from "./stores.ts";
 
 /** The parts of a host's kernel. */
@@ -44,8 +46,10 @@ export interface HostKernelOptions {
 /** The kernel on the host's stores, with the host's own tools and resources; their names, and the known tool namespaces. */
 export function createHostKernel(options: HostKernelOptions): {
   kernel: Kernel;
+  readOnlyKernel: AdminServices["readOnlyKernel"];
   ownTools: string[];
   toolNamespaces: string[];
+  resourceActions: AdminServices["resourceActions"];
 } {
   const { stores, access, metrics, log, tools, providers, resources, isTraced, limits } = options;
   const fileServices: FileServices = { files: stores.files, covers: (act, request) => kernel.covers(act, request) };
@@ -53,22 +57,27 @@ export function createHostKernel(options: HostKernelOptions): {
   const audit = countAuditEvents(stores.audit, metrics);
   const ledger = countDecisions(stores.decisions, metrics);
   const allResources = [fileProvider(fileServices), ...resources];
-  const kernel: Kernel = createKernel({
-    grants: stores.grants,
+  /** What decisions rest on besides grants, and what can be listed. */
+  const looks = {
     usage: stores.usage,
+    permits: stores.permits,
+    tools: isTraced ? offered.map(traceTool) : offered,
+    toolProviders: isTraced ? providers.map(traceMcpServer) : providers,
+    onPortError: (error: unknown, failure: PortFailure) =>
+      log.error({ ...failure, ...portErrorFacts(error, failure) }, "port failed"),
+  };
+  const kernel: Kernel = createKernel({
+    ...looks,
+    grants: stores.grants,
     namespaceSettings: stores.settings,
     access,
     escalations: stores.escalations,
-    permits: stores.permits,
     audit: isTraced ? traceAuditedDecisions(audit) : audit,
     ledger: isTraced ? traceDecisions(ledger) : ledger,
     messages: messageTransport(stores.messages),
-    tools: isTraced ? offered.map(traceTool) : offered,
-    toolProviders: isTraced ? providers.map(traceMcpServer) : providers,
     resources: isTraced ? allResources.map(traceResources) : allResources,
     toolTimeoutMs: limits.timeoutMs,
     maxToolOutputBytes: limits.outputBytes,
-    onPortError: (error, failure) => log.error({ ...failure, ...portErrorFacts(error, failure) }, "port failed"),
     onAuditError(error, { type, id }) {
       // A call whose id is taken is answered from what is kept of it.
       if (!(error instanceof ClaimTakenError)) log.error({ type, id, ...errorFacts(error) }, "audit event not kept");
@@ -79,5 +88,22 @@ export function createHostKernel(options: HostKernelOptions): {
     ...providers.flatMap((provider) => provider.namespaces),
   ];
   const ownTools = offered.map(({ descriptor }) => descriptor.name);
-  return { kernel, ownTools, toolNamespaces: [...new Set(namespaces)].toSorted() };
+  const readOnlyKernel: AdminServices["readOnlyKernel"] = (grants) => createKernel({ ...looks, grants, audit: "none" });
+  const toolNamespaces = [...new Set(namespaces)].toSorted();
+  return { kernel, readOnlyKernel, ownTools, toolNamespaces, resourceActions: resourceActionsOf(offered, providers) };
+}
+
+/** What the host's own tools need, and what is done with the tools, resources and prompts of MCP servers. */
+function resourceActionsOf(
+  offered: readonly ToolHandler[],
+  providers: readonly ToolProvider[],
+): AdminServices["resourceActions"] {
+  const actions = new Map<string, Set<string>>();
+  for (const { descriptor } of offered) {
+    const { action, resource } = descriptor.requiredCapability;
+    actions.set(resource.namespace, (actions.get(resource.namespace) ?? new Set()).add(action));
+  }
+  for (const namespace of providers.flatMap((provider) => provider.namespaces))
+    actions.set(namespace, new Set(["call", "read", "use"]));
+  return [...actions].map(([namespace, known]) => ({ namespace, actions: [...known] }));
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { adminRows, placesOf, type AdminRow, type Input } from "../../test/admin-rows.ts";
 import { newTenant } from "../../test/databases.ts";
+import { textOf } from "../../test/event-streams.ts";
 import { ask, type Answer } from "../../test/host-calls.ts";
 import { testServer } from "../../test/mcp/servers.ts";
 import { queryText, type Refusal } from "../../test/office.ts";
@@ -33,6 +34,7 @@ const mayUse: Readonly<Record<AdminRouteName | "/metrics", Readonly<Record<Opera
   deriveGrant: { admin: theirs, reviewer: no, auditor: no },
   listGrants: { admin: theirs, reviewer: no, auditor: theirs },
   revokeGrant: { admin: theirs, reviewer: no, auditor: no },
+  applyGrants: { admin: theirs, reviewer: no, auditor: no },
   listEscalations: { admin: theirs, reviewer: theirs, auditor: theirs },
   // With the grant that it is about, and its turn.
   showEscalation: { admin: theirs, reviewer: theirs, auditor: theirs },
@@ -51,10 +53,31 @@ const mayUse: Readonly<Record<AdminRouteName | "/metrics", Readonly<Record<Opera
   explain: { admin: theirs, reviewer: no, auditor: theirs },
   explainDenial: { admin: theirs, reviewer: no, auditor: theirs },
   readNamespaces: { admin: theirs, reviewer: no, auditor: theirs },
+  readNames: { admin: theirs, reviewer: no, auditor: theirs },
+  listNamespaces: { admin: theirs, reviewer: no, auditor: theirs },
   changeNamespaces: { admin: theirs, reviewer: no, auditor: no },
   listMcpServers: { admin: all, reviewer: no, auditor: all },
   reviewMcpServer: { admin: all, reviewer: no, auditor: all },
   acceptMcpTools: { admin: all, reviewer: no, auditor: no },
+  // Reviewers are told only how many escalations wait.
+  followEvents: { admin: theirs, reviewer: theirs, auditor: theirs },
+  // Whose session it is the body says.
+  createSession: { admin: any, reviewer: any, auditor: any },
+  readSession: { admin: any, reviewer: any, auditor: any },
+  endSession: { admin: any, reviewer: any, auditor: any },
+  createCode: { admin: any, reviewer: any, auditor: any },
+  listTenants: { admin: theirs, reviewer: theirs, auditor: theirs },
+  readActivity: { admin: theirs, reviewer: theirs, auditor: theirs },
+  listHosts: { admin: all, reviewer: no, auditor: all },
+  readAuditHeads: { admin: theirs, reviewer: no, auditor: theirs },
+  listPrincipals: { admin: theirs, reviewer: no, auditor: theirs },
+  readReach: { admin: theirs, reviewer: no, auditor: theirs },
+  listReachers: { admin: theirs, reviewer: no, auditor: theirs },
+  previewGrant: { admin: theirs, reviewer: no, auditor: theirs },
+  listOfferedTools: { admin: theirs, reviewer: no, auditor: theirs },
+  tryTool: { admin: theirs, reviewer: no, auditor: no },
+  startTrialTurn: { admin: theirs, reviewer: no, auditor: no },
+  createBackup: { admin: all, reviewer: no, auditor: no },
   "/metrics": { admin: all, reviewer: no, auditor: all },
 };
 
@@ -90,7 +113,7 @@ function send(token: string, name: AdminRouteName, row: AdminRow, input: Input):
   const { request }: AdminRoute = adminRoutes[name];
   const { path, query } = placesOf(row, input as Record<string, string>);
   if (request !== undefined) return ask(host.url, path, { token, body: query });
-  return ask(host.url, `${path}?${queryText(query)}`, { token, method: row.method });
+  return ask(host.url, `${path}?${queryText(query)}`, { token, method: row.method, read: textOf });
 }
 
 function saidBy({ status, body }: Answer): unknown[] {

@@ -52,8 +52,9 @@ async function fill({ db, kind }: Database): Promise<void> {
     sql`insert into files (namespace_id, owner, shelf, path, path_key, path_start, version, size, digest, updated_at)
       select 'tenant-1', 'human:alice', 'shelf', 'file-' || i, 'key-' || i, 'file-' || i, 1, 9, 'digest-' || i, ${now}
       from ${series(5000)}`,
-    sql`insert into credentials (id, namespace_id, secret_hash, access, created_at)
-      select 'credential-' || i, 'tenant-' || i % 50, 'hash', ${JSON.stringify(access)}, ${now} from ${series(10_000)}`,
+    sql`insert into credentials (id, namespace_id, secret_hash, access, actor, created_at)
+      select 'credential-' || i, 'tenant-' || i % 50, 'hash', ${JSON.stringify(access)}, 'agent:agent-' || i % 100, ${now}
+      from ${series(10_000)}`,
     sql`insert into escalations (namespace_id, id, ask, requester, status, expires_at, place, permit_expires_at, content)
       select 'tenant-1', 'q' || i, 'ask-' || i, 'agent:agent-' || i % 200,
         case i % 100 when 0 then 'pending' when 1 then 'approved' when 2 then 'denied' else 'expired' end,
@@ -121,6 +122,12 @@ const calls: Row[] = [
     name: "a credential",
     run: ({ credentials }) => credentials.stands("credential-1", new Date(now)),
     plan: ["credentials_pkey"],
+  },
+  {
+    name: "whose a certificate is",
+    run: ({ credentials }) =>
+      credentials.verifyCertificate({ names: ["sha256:0", "uri:a", "dns:b"], validUntil: Infinity }, new Date(now)),
+    plan: ["credentials_by_certificate"],
   },
   {
     name: "a claim",
@@ -367,6 +374,26 @@ const reads: Row[] = [
     plan: ["turn_entries_pkey", "turns_of_tenant_by_status"],
   },
   {
+    name: "turns of a tenant that an actor started",
+    run: ({ turns }) => turns.listAll({ namespaceId: tenant, actor: agent, limit: 9, before: "t110000" }),
+    plan: ["turn_entries_pkey", "turns_of_actor"],
+  },
+  {
+    name: "turns of a tenant in a state that an actor started",
+    run: ({ turns }) => turns.listAll({ namespaceId: tenant, actor: agent, statuses: ["failed"], limit: 9 }),
+    plan: ["turn_entries_pkey", "turns_of_actor_by_status"],
+  },
+  {
+    name: "turns of a tenant of a time",
+    run: ({ turns }) => turns.listAll({ namespaceId: tenant, ...times, limit: 9 }),
+    plan: ["turns_of_tenant"],
+  },
+  {
+    name: "turns of every tenant of a time",
+    run: ({ turns }) => turns.listAll({ ...times, limit: 9 }),
+    plan: ["turns_pkey"],
+  },
+  {
     name: "the newest turn of an id",
     run: ({ turns }) => turns.findBy(tenant, "turn-9005"),
     plan: ["turn_entries_pkey", "turns_by_key"],
@@ -398,6 +425,21 @@ const reads: Row[] = [
     name: "how many escalations wait",
     run: ({ escalations }) => escalations.countPending("2026-01-01T20"),
     plan: ["escalations_by_end"],
+  },
+  {
+    name: "turns of a tenant that run, wait or have just ended",
+    run: ({ turns }) => turns.listLive(tenant, "2026-01-01T19:59:00.000Z"),
+    plan: ["turns_ended", "turns_of_tenant_by_status"],
+  },
+  {
+    name: "turns that were running a moment ago",
+    run: ({ turns }) => turns.findLive(["t100001", "t100002"]),
+    plan: ["turns_pkey"],
+  },
+  {
+    name: "rows of a strand behind one of them",
+    run: ({ audit }) => audit.listRowsBehind(tenant, { strand: 0, sequence: 29_000 }, 100),
+    plan: ["audit_pkey"],
   },
   { name: "audit events", run: auditPages({}), plan: ["audit_by_time"] },
   { name: "audit events of a time", run: auditPages(times), plan: ["audit_by_time"] },
@@ -458,10 +500,56 @@ const reads: Row[] = [
     run: ({ audit }) => audit.listHeads({ namespaceId: "tenant-5", strand: 0 }, 9),
     plan: ["audit_heads_pkey"],
   },
+  { name: "the heads of a trail", run: ({ audit }) => audit.headsOf(tenant), plan: ["audit_heads_pkey"] },
+  {
+    name: "the activity of a tenant",
+    run: ({ audit }) => audit.readActivity(tenant, new Date("2026-01-01T02:59:59.000Z")),
+    plan: ["audit_by_time"],
+  },
+  {
+    name: "tenants",
+    async run({ tenants }) {
+      await tenants.listLiving(undefined, 9);
+      await tenants.listLiving("tenant-5", 9);
+    },
+    plan: ["audit_heads_pkey", "credentials_by_actor", "deleted_tenants_pkey", "grants_pkey"],
+    onPostgres: ["audit_heads_pkey", "credentials_by_actor", "grants_by_holder", "grants_by_issuer"],
+  },
+  {
+    name: "how many escalations wait in some tenants",
+    run: ({ escalations }) => escalations.countPendingOf([tenant, "tenant-5"], "2026-01-01T00:30"),
+    plan: ["escalations_open"],
+  },
+  {
+    name: "how many turns of a tenant run and wait",
+    run: ({ turns }) => turns.countOf(tenant),
+    plan: ["turns_of_tenant_by_status"],
+  },
+  {
+    name: "the turns of hosts that run",
+    run: ({ turns }) => turns.listHosts(),
+    plan: ["turns_running"],
+    onPostgres: ["sorted", "turns_running"],
+  },
+  {
+    name: "principals",
+    async run({ principals }) {
+      await principals.list(tenant, undefined, 9);
+      await principals.list(tenant, "agent:agent-5", 9);
+    },
+    plan: ["credentials_by_actor", "grants_by_issuer", "grants_by_subject"],
+    onPostgres: ["credentials_by_actor", "grants_by_holder", "grants_by_issuer"],
+  },
+  {
+    name: "how often principals are named",
+    run: ({ principals }) => principals.count(tenant, ["agent:agent-5", "human:user-7"]),
+    plan: ["credentials_by_actor", "grants_by_issuer", "grants_by_subject"],
+    onPostgres: ["credentials_by_actor", "grants_by_issuer", "grants_by_subject", "sorted"],
+  },
 ];
 
-/** Tables of which a host keeps few rows. */
-const isSmall = /^all of (revision|namespace_settings|hosts|pg_database)$/;
+/** Tables of which a host keeps few rows, and those that a query makes of the names it found. */
+const isSmall = /^all of (names|next_names|deleted_tenants|revision|namespace_settings|hosts|pg_database)$/;
 
 describe.each(databaseKinds)("on %s", (kind) => {
   let planned: PlannedDatabase;

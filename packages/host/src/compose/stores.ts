@@ -1,7 +1,15 @@
 import type { DecisionLedger, PermitStore } from "turnpike/kernel";
 import { createReadCache, createRevisions, type Database } from "../storage/index.ts";
 import { type AuditStore, createAuditStore } from "../audit/index.ts";
-import { createCredentialStore, keptCaller, type CredentialStore } from "../access/index.ts";
+import {
+  createCredentialStore,
+  createPrincipalStore,
+  createSessionStore,
+  keptCaller,
+  type CredentialStore,
+  type PrincipalStore,
+  type SessionStore,
+} from "../access/index.ts";
 import {
   createEscalationStore,
   createPermitStore,
@@ -30,6 +38,8 @@ export interface Stores {
   grants: GrantStore;
   usage: HostUsageStore;
   credentials: CredentialStore;
+  sessions: SessionStore;
+  principals: PrincipalStore;
   settings: NamespaceSettingsStore;
   audit: AuditStore;
   decisions: DecisionLedger;
@@ -74,6 +84,7 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
   const ledger = openLedger(database, options.noticesOf);
   const revisions = createRevisions(database);
   const cache = createReadCache(revisions);
+  const credentials = createCredentialStore(database, cache, revisions);
   const turns = createTurnJournal(database, ledger, { credentialOf: keptCaller });
   const { onOpened, onAnswered, onExpired } = options;
   const queue = {
@@ -103,7 +114,9 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
   return {
     grants: createGrantStore(database, cache, revisions),
     usage: createUsageStore(database, ledger),
-    credentials: createCredentialStore(database, cache, revisions),
+    credentials,
+    sessions: createSessionStore(database, { cache, revisions, credentials }),
+    principals: createPrincipalStore(database),
     settings: createNamespaceSettingsStore(database, cache, revisions),
     audit: createAuditStore(database, ledger),
     decisions: createDecisionLedger(ledger),

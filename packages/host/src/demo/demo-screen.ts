@@ -1,8 +1,15 @@
 import { randomBytes } from "node:crypto";
 import type { DemoTokens } from "./demo-world.ts";
 
-/** What the demo prints when it has started: commands that work as they are pasted. */
-export function demoScreen(url: string, operatorFlags: string, { assistant }: DemoTokens): string {
+/** Where a demo runs, and the link that opens its console. */
+interface DemoLinks {
+  url: string;
+  console: string;
+}
+
+/** What the demo prints when it has started: a link to look around with, and commands that work as they are pasted. */
+export function demoScreen(links: DemoLinks, operatorFlags: string, { assistant }: DemoTokens): string {
+  const { url } = links;
   const run = randomBytes(3).toString("hex");
   const now = new Date().toISOString();
   const curl = (path: string, options = ""): string =>
@@ -42,6 +49,9 @@ export function demoScreen(url: string, operatorFlags: string, { assistant }: De
     `npx turnpike turn start --url ${url} --id ${id} --agent assistant --from human:alice --purpose demo --message '${wants}'`;
   return [
     `Turnpike runs at ${url}`,
+    `  console ${links.console}`,
+    "    This link signs you in as the operator, once, for 10 minutes. Another one:",
+    `    npx turnpike console ${operatorFlags}`,
     `  health ${url}/health   ready ${url}/ready   api ${url}/docs`,
     "",
     ...lines.map(([title, line]) => `# ${title}\n${line}\n`),

@@ -42,6 +42,8 @@ export interface EscalationStore extends EscalationAnswers {
   findScanEnd(namespaceId: string, filter: EscalationFilter): Promise<string | undefined>;
   /** Marks some escalations that nobody answered in time, and tells of each; returns how many. Each is marked once. */
   expire(now: string, most: number): Promise<number>;
+  /** How many escalations wait in each of these tenants. */
+  countPendingOf(namespaceIds: readonly string[], now: string): Promise<Map<string, number>>;
   /** How many escalations of all tenants wait. */
   countPending(now: string): Promise<number>;
 }
@@ -91,6 +93,18 @@ export function createEscalationStore(
       return (await end.executeTakeFirst())?.id;
     },
     expire: (now, most) => expireSome(database, revisions, { now, most }, options),
+    async countPendingOf(namespaceIds, now) {
+      const rows = await reports
+        .selectFrom("escalations")
+        .select(({ fn }) => ["namespace_id", fn.countAll().as("count")])
+        .where("namespace_id", "in", ["", ...namespaceIds.map(columnText)])
+        .where(isPending)
+        .where("expires_at", ">", now)
+        .groupBy("namespace_id")
+        .execute();
+      const counts = new Map(rows.map((row) => [row.namespace_id, Number(row.count)]));
+      return new Map(namespaceIds.map((id) => [id, counts.get(columnText(id)) ?? 0]));
+    },
     async countPending(now) {
       const { count } = await reports
         .selectFrom("escalations")

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { WireLimits } from "./front-settings.ts";
+import { wireRefusal, type Refusal } from "./wire-errors.ts";
 
 const knownMethods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
@@ -32,27 +33,15 @@ const singleHeaders = new Map(
   ].map((name, place) => [name, 1 << place]),
 );
 
-/** Why a request is refused before anything looks at it. */
-export interface Refusal {
-  status: number;
-  code: string;
-  message: string;
-  headers?: Readonly<Record<string, string>>;
-}
-
-const unknownMethod = {
-  status: 405,
-  code: "method_not_allowed",
-  message: "This method is not known here.",
-  headers: { allow: [...knownMethods].join(", ") },
-};
+const unknownMethod = wireRefusal(405, "This method is not known here.", { allow: [...knownMethods].join(", ") });
 
 /** Refuses requests that proxies and servers are known to read differently; undefined for a plain request. */
 export function checkHead(
   { method = "", url = "", rawHeaders, headers }: IncomingMessage,
   limits: Pick<WireLimits, "headers">,
 ): Refusal | undefined {
-  if (rawHeaders.length > 2 * limits.headers) return invalid(`A request has at most ${limits.headers} headers.`, 431);
+  if (rawHeaders.length > 2 * limits.headers)
+    return wireRefusal(431, `A request has at most ${limits.headers} headers.`);
   if (!knownMethods.has(method)) return unknownMethod;
   if (!/^\/[^#\\\s]*$/.test(url) || url.startsWith("//")) return invalid("The target has to be a plain path.");
   if (/\/(\.|%2e){1,2}(\/|\?|$)/i.test(url)) return invalid("A path has no . or .. in it.");
@@ -90,6 +79,6 @@ function isHost(host: string): boolean {
   return true;
 }
 
-function invalid(message: string, status = 400): Refusal {
-  return { status, code: "invalid_request", message };
+function invalid(message: string): Refusal {
+  return wireRefusal(400, message);
 }

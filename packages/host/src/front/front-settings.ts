@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { positive } from "../base/index.ts";
+import { FileNameSchema, positive } from "../base/index.ts";
 
 export const ListenSchema = z.strictObject({
   host: z.string().min(1).default("127.0.0.1"),
@@ -7,7 +7,15 @@ export const ListenSchema = z.strictObject({
   insecure: z.boolean().default(false).describe("listen beyond loopback without TLS"),
 });
 
-export const TlsSchema = z.strictObject({ certFile: z.string().min(1), keyFile: z.string().min(1) });
+export const TlsSchema = z.strictObject({
+  certFile: FileNameSchema,
+  keyFile: FileNameSchema,
+  clientCaFile: FileNameSchema.optional().describe("authorities whose client certificates are trusted"),
+  clientCertificates: z
+    .enum(["optional", "required"])
+    .default("optional")
+    .describe("whether a connection without a client certificate is refused"),
+});
 
 const origin = /^https?:\/\/(\[[0-9a-fA-F:.]+\]|[\w.-]+)(:\d{1,5})?\/?$/;
 

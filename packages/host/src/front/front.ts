@@ -28,6 +28,9 @@ export interface FrontOptions {
 /** Answers a request, whatever happens. */
 export type Front = (request: WireRequest) => Promise<Reply | Response>;
 
+/** What the answer of any protocol may become: an outage of the stores, a bug, or nobody who waits for it. */
+export const frontErrors = ["authority_unavailable", "internal_error", "request_aborted"] as const;
+
 const unavailable = new ServiceHttpError(503, "authority_unavailable", "The stores cannot be reached right now.");
 
 /** The front of every protocol: request id, path, error envelope, log line and metrics, once for all of them. */
@@ -109,9 +112,9 @@ function isHeader(name: string, value: string): boolean {
   }
 }
 
-/** The answer with the headers of every answer and those of the record. */
+/** The answer with the headers of every answer and those of the record, which count most. */
 function complete(answer: Reply | Response, { requestId, headers: added }: RequestRecord): Reply | Response {
-  const headers = Object.assign(added, commonHeaders(requestId));
+  const headers = Object.assign(commonHeaders(requestId), added);
   if (answer instanceof Response) {
     for (const [name, value] of Object.entries(headers)) answer.headers.set(name, value);
     return answer;

@@ -1,6 +1,13 @@
-export { createFront } from "./front.ts";
+export { createFront, frontErrors } from "./front.ts";
 export { ListenSchema, PublicUrlSchema, TlsSchema, wireLimits } from "./front-settings.ts";
 export { startServer } from "./node-server.ts";
 export { createOriginOf, type OriginOf } from "./origin.ts";
-export { serveProtocol, type IncomingRequest, type Protocol, type ProtocolRoute } from "./protocol.ts";
+export {
+  serveProtocol,
+  type IncomingRequest,
+  type Protocol,
+  type ProtocolRoute,
+  type ServedProtocol,
+} from "./protocol.ts";
 export { createReadiness } from "./readiness.ts";
+export { wireErrors } from "./wire-errors.ts";

@@ -22,7 +22,7 @@ async function serve(handler: Handler = answer, flags = {}) {
       seen.push(request);
       return handler(request, wire);
     },
-    (facts) => void refused.push(facts),
+    { onRefused: (facts) => void refused.push(facts), tls: { onReload() {}, onError() {} } },
   );
   onTestFinished(close);
   return { url, seen, refused, close };

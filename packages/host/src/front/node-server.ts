@@ -1,16 +1,27 @@
-import { readFileSync } from "node:fs";
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { createServer as createHttpsServer } from "node:https";
+import { createServer as createHttpsServer, type Server as HttpsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { setImmediate as nextRound } from "node:timers/promises";
+import { TLSSocket } from "node:tls";
 import { sendNodeResponse } from "srvx/node";
 import { errorCodes } from "turnpike/contracts";
 import type { Reply } from "turnpike/http";
+import { type ClientCertificate, describeCertificate } from "../access/index.ts";
 import type { FrontSettings, WireLimits } from "./front-settings.ts";
-import { checkHead, type Refusal } from "./check-head.ts";
+import { checkHead } from "./check-head.ts";
 import type { Front } from "./front.ts";
-import { BodyState, tooLarge } from "./read-limited.ts";
-import { closeGracefully, refuse, refuseBroken, type Connection, type Exchange, type OnRefused } from "./refuse.ts";
+import { BodyState, tooLargeText } from "./read-limited.ts";
+import {
+  closeGracefully,
+  endAfterAnswers,
+  refuse,
+  refuseBroken,
+  type Connection,
+  type Exchange,
+  type OnRefused,
+} from "./refuse.ts";
+import { followTls, openTls, type TlsReport } from "./tls-files.ts";
+import { wireRefusal, type Refusal } from "./wire-errors.ts";
 import { ExchangeRequest } from "./wire-request.ts";
 
 const longestTurnMs = 600_000;
@@ -24,8 +35,18 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
+/** Who is told of what the front does not see. */
+export interface ServerReport {
+  onRefused: OnRefused;
+  tls: TlsReport;
+}
+
 /** Serves the front over sockets, within the limits. */
-export async function startServer(config: FrontSettings, front: Front, onRefused: OnRefused): Promise<RunningServer> {
+export async function startServer(
+  config: FrontSettings,
+  front: Front,
+  { onRefused, tls: tlsReport }: ServerReport,
+): Promise<RunningServer> {
   const { listen, tls, limits } = config;
   // Node checks for slow requests at this interval. A missing Host is refused by us, not with Node's own answer.
   const options = {
@@ -33,7 +54,7 @@ export async function startServer(config: FrontSettings, front: Front, onRefused
     requireHostHeader: false,
     handshakeTimeout: limits.headersMs,
   };
-  const server = tls === undefined ? createHttpServer(options) : createHttpsServer({ ...options, ...readPair(tls) });
+  const server = tls === undefined ? createHttpServer(options) : createHttpsServer({ ...options, ...openTls(tls) });
   server.headersTimeout = limits.headersMs;
   server.requestTimeout = limits.headersMs + limits.bodyMs;
   server.keepAliveTimeout = limits.idleMs;
@@ -49,7 +70,8 @@ export async function startServer(config: FrontSettings, front: Front, onRefused
     if (connection === undefined) {
       const closed = new AbortController();
       socket.once("close", () => closed.abort());
-      connection = { closed, unanswered: new Set(), last: undefined, isEnding: false };
+      const certificate = certificateOf(socket);
+      connection = { closed, unanswered: new Set(), last: undefined, isEnding: false, certificate };
       connections.set(socket, connection);
     }
     return connection;
@@ -58,11 +80,14 @@ export async function startServer(config: FrontSettings, front: Front, onRefused
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
   });
+  /** Those over which requests can arrive. */
+  const ready = new Set<Socket>();
   /** Over these no request has arrived whole. To Node they are not idle: it waits for their first request. */
   const unused = new Set<Socket>();
   server.on(tls === undefined ? "connection" : "secureConnection", (socket: Socket) => {
+    ready.add(socket);
     unused.add(socket);
-    socket.once("close", () => unused.delete(socket));
+    socket.once("close", () => (ready.delete(socket), unused.delete(socket)));
     // Node calls destroySoon to end a socket after its last answer.
     socket.destroySoon = () => closeGracefully(socket);
   });
@@ -110,11 +135,26 @@ export async function startServer(config: FrontSettings, front: Front, onRefused
     server.once("error", reject);
     server.listen(listen.port, address, resolve);
   });
+  /** Whom an authority has vouched for that may no longer be trusted has to come again, over another connection. */
+  const endVouchedFor = (): void => {
+    for (const socket of ready) {
+      const connection = connectionOf(socket);
+      if (connection.certificate !== undefined) endAfterAnswers(socket, connection);
+    }
+  };
+  const stopFollowing =
+    tls &&
+    followTls(server as HttpsServer, tls, tlsReport, () => {
+      endVouchedFor();
+      // Connections that were being opened in this moment are there by then.
+      setTimeout(endVouchedFor, limits.headersMs).unref();
+    });
   const { port } = server.address() as AddressInfo;
   const host = address.includes(":") ? `[${address}]` : address;
   return {
     url: `${tls === undefined ? "http" : "https"}://${host}:${port}`,
     close() {
+      stopFollowing?.();
       const closed = closeServer(server, sockets, running, limits.shutdownMs);
       void closeUnused(unused, limits.headersMs);
       return closed;
@@ -151,22 +191,26 @@ async function send(outgoing: ServerResponse, answer: Reply | Response): Promise
   outgoing.end(body);
 }
 
-const tooMany = {
-  status: 429,
-  code: "rate_limited",
-  message: `At most ${maxUnanswered} requests may wait for their answers on one connection: read the answers first.`,
-};
-const failed = { status: 500, code: "internal_error", message: errorCodes.internal_error.meaning };
-const unexpected = { status: 417, code: "invalid_request", message: "Only 100-continue can be expected here." };
+const tooMany = wireRefusal(
+  429,
+  `At most ${maxUnanswered} requests may wait for their answers on one connection: read the answers first.`,
+);
+const failed = wireRefusal(500, errorCodes.internal_error.meaning);
+const unexpected = wireRefusal(417, "Only 100-continue can be expected here.");
 
 /** Why a request is refused by its head; undefined when it is not. */
 function refusalOf(incoming: IncomingMessage, limits: WireLimits): Refusal | undefined {
   const length = Number(incoming.headers["content-length"] ?? 0);
-  return checkHead(incoming, limits) ?? (length > limits.bodyBytes ? tooLarge(limits.bodyBytes) : undefined);
+  return (
+    checkHead(incoming, limits) ??
+    (length > limits.bodyBytes ? wireRefusal(413, tooLargeText(limits.bodyBytes)) : undefined)
+  );
 }
 
-function readPair({ certFile, keyFile }: NonNullable<FrontSettings["tls"]>): { cert: Buffer; key: Buffer } {
-  return { cert: readFileSync(certFile), key: readFileSync(keyFile) };
+/** What the other side of a socket has proved to hold, if an authority that is trusted has issued it. */
+function certificateOf(socket: Socket): ClientCertificate | undefined {
+  const certificate = socket instanceof TLSSocket && socket.authorized ? socket.getPeerX509Certificate() : undefined;
+  return certificate && describeCertificate(certificate);
 }
 
 /**

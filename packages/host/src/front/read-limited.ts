@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { ServiceHttpError } from "turnpike/http";
+import { wireErrors } from "./wire-errors.ts";
 
 /** Whether the rest of a body can still come. */
 export class BodyState {
@@ -57,7 +58,10 @@ export function readLimited(
 const nothing = new Uint8Array(0);
 
 /** The rest of a body that is too large is not read, so the connection is closed. */
-export function tooLarge(limit: number): ServiceHttpError {
-  const headers = { connection: "close" };
-  return new ServiceHttpError(413, "payload_too_large", `A body has at most ${limit} bytes.`, { headers });
+function tooLarge(limit: number): ServiceHttpError {
+  return new ServiceHttpError(413, wireErrors[413], tooLargeText(limit), { headers: { connection: "close" } });
+}
+
+export function tooLargeText(limit: number): string {
+  return `A body has at most ${limit} bytes.`;
 }

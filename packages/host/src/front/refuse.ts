@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { ClientCertificate } from "../access/index.ts";
 import { errorReply, requestIdOf, ServiceHttpError } from "turnpike/http";
-import type { Refusal } from "./check-head.ts";
 import type { BodyState } from "./read-limited.ts";
+import { wireErrors, type Refusal, type WireStatus } from "./wire-errors.ts";
 
 /** The log line of a request that was refused before the front saw it. */
 export interface RefusalFacts {
@@ -33,6 +34,8 @@ export interface Connection {
   last: Exchange | undefined;
   /** The socket ends with an answer that is already due, so whatever follows is ignored. */
   isEnding: boolean;
+  /** What the other side has shown of itself; undefined without a certificate that is trusted. */
+  certificate: ClientCertificate | undefined;
 }
 
 /** Refuses a request, and closes its connection after the answer. */
@@ -77,6 +80,15 @@ export function closeGracefully(socket: Socket): void {
   socket.once("close", () => clearTimeout(end));
 }
 
+/** Ends a socket after the answers that are due on it. Whatever still arrives is ignored. */
+export function endAfterAnswers(socket: Socket, connection: Connection): void {
+  const { unanswered, last } = connection;
+  connection.isEnding = true;
+  if (last === undefined || !unanswered.has(last)) return closeGracefully(socket);
+  last.outgoing.shouldKeepAlive = false;
+  last.outgoing.once("close", () => closeGracefully(socket));
+}
+
 /** Refuses what is not a whole request: bytes that are not HTTP, or headers or a body that are too large or too slow. */
 export function refuseBroken(
   error: { code?: string },
@@ -87,7 +99,8 @@ export function refuseBroken(
   // A detached socket has no error listener, and a reset would end the process.
   socket.on("error", () => socket.destroy());
   if (socket.destroyed) return;
-  const [status, reason, code] = statusOf(error);
+  const [status, reason] = statusOf(error);
+  const code = wireErrors[status];
   const message = `${reason}.`;
   if (last !== undefined && unanswered.has(last)) {
     // Every answer that is due is sent whole and in order. Nothing that could be read as another answer follows.
@@ -114,10 +127,10 @@ function isFinalAnswer({ incoming, outgoing }: Exchange): boolean {
   return !(incoming.complete && outgoing.shouldKeepAlive);
 }
 
-function statusOf({ code }: { code?: string }): [status: number, reason: string, code: string] {
-  if (code === "HPE_HEADER_OVERFLOW") return [431, "Request Header Fields Too Large", "invalid_request"];
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return [408, "Request Timeout", "request_timeout"];
-  return [400, "Bad Request", "invalid_request"];
+function statusOf({ code }: { code?: string }): [status: WireStatus, reason: string] {
+  if (code === "HPE_HEADER_OVERFLOW") return [431, "Request Header Fields Too Large"];
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") return [408, "Request Timeout"];
+  return [400, "Bad Request"];
 }
 
 function singleValue(value: string | string[] | undefined): string | null {

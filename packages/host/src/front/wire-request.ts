@@ -1,5 +1,5 @@
 import { NodeRequest } from "srvx/node";
-import type { RequestHeaders } from "../access/index.ts";
+import type { ClientCertificate, RequestHeaders } from "../access/index.ts";
 import { readLimited } from "./read-limited.ts";
 import type { Exchange } from "./refuse.ts";
 
@@ -50,6 +50,10 @@ export class ExchangeRequest implements WireRequest {
   get(name: string): string | null {
     const value = this.#exchange.incoming.headers[name];
     return typeof value === "string" ? value : null;
+  }
+
+  get certificate(): ClientCertificate | undefined {
+    return this.#exchange.connection.certificate;
   }
 
   bytes(): Promise<Uint8Array> {

@@ -8,7 +8,7 @@ import {
 } from "turnpike/contracts";
 import { sql, type Kysely, type Transaction } from "kysely";
 import { prepareGrant, type GrantSource } from "turnpike/kernel";
-import { columnText, deepFreeze, mapInSlices } from "../base/index.ts";
+import { columnText, deepFreeze, mapInSlices, sha256 } from "../base/index.ts";
 import type { Database, ReadCache, Revisions, Schema } from "../storage/index.ts";
 
 /**
@@ -27,10 +27,19 @@ export interface GrantStore extends GrantSource {
   issue(grant: Grant): Promise<void>;
   /** Revokes a grant at once and for good; false when there is none that could be revoked. */
   revoke(namespaceId: string, grantId: string, at: string): Promise<boolean>;
+  /** Which grants of a tenant there are and are not revoked, and the revision at which that was so. */
+  readState(namespaceId: string): Promise<{ state: string; revision: number }>;
+  /**
+   * Issues and revokes all of these grants of a tenant, or none of them; false when anything changed after the revision. Throws
+   * like `issue`, and when a grant to revoke is not there or is revoked.
+   */
+  changeAll(namespaceId: string, changes: GrantChanges, revision: number): Promise<boolean>;
   /** Grants of a tenant as operators see them, by id, those after the grant `after`. */
   list(namespaceId: string, options: GrantFilter): Promise<Grant[]>;
   /** Removes grants that expired or were revoked before an instant, and their uses, among so many behind a place. */
   removeEnded(before: Date, behind: GrantPlace | undefined, most: number): Promise<Removed<GrantPlace>>;
+  /** Grants that were derived directly from any of these, as operators see them, with few queries. */
+  children(namespaceId: string, grantIds: readonly string[]): Promise<Grant[]>;
   /** Grants that were derived from this one, directly or through others, nearest first. */
   descendants(namespaceId: string, grantId: string, limit: number): Promise<Grant[]>;
 }
@@ -44,8 +53,15 @@ interface Removed<Place> {
   next?: Place;
 }
 
-/** How many ids one statement may hold on either database. */
-const idsAtOnce = 1000;
+/** Grants of one tenant to issue, and ids of grants to revoke at an instant. */
+export interface GrantChanges {
+  issue: readonly Grant[];
+  revoke: readonly string[];
+  at: string;
+}
+
+/** How many ids one statement may hold on either database, and how many rows. */
+const [idsAtOnce, rowsAtOnce] = [1000, 100];
 
 /** Which grants to list. */
 interface GrantFilter {
@@ -86,6 +102,24 @@ export function createGrantStore({ db, reports }: Database, cache: ReadCache, re
       return byId(await mapInSlices(await readContents(reports, namespaceId, grantIds), parseGrant));
     },
     issue: (grant) => revisions.write((transaction) => insertGrant(transaction, grant)),
+    async readState(namespaceId) {
+      // The revision is read first: what comes behind it is at least as new.
+      const { value } = await reports.selectFrom("revision").select("value").executeTakeFirstOrThrow();
+      const all = reports.selectFrom("grants").select(["id", "content"]).orderBy("id");
+      const rows = await all.where("namespace_id", "=", columnText(namespaceId)).execute();
+      // A grant never changes but by its revocation.
+      const kept = await mapInSlices(rows, ({ id, content }) => (isMarkedRevoked(content) ? [] : [id]));
+      return { state: sha256(JSON.stringify(kept.flat())), revision: value };
+    },
+    async changeAll(namespaceId, changes, revision) {
+      try {
+        await revisions.write((transaction) => changeGrants(transaction, namespaceId, changes, revision));
+        return true;
+      } catch (error) {
+        if (error instanceof RevisionPassedError) return false;
+        throw error;
+      }
+    },
     async list(namespaceId, { subject, issuer, after, limit }) {
       let all = reports
         .selectFrom("grants")
@@ -117,6 +151,9 @@ export function createGrantStore({ db, reports }: Database, cache: ReadCache, re
       const last = rows.length === most ? rows.at(-1) : undefined;
       return { removed: ended.length, ...(last && { next: { namespace_id: last.namespace_id, id: last.id } }) };
     },
+    async children(namespaceId, grantIds) {
+      return mapInSlices(await readContents(reports, namespaceId, grantIds, "parent_id"), parseGrant);
+    },
     async descendants(namespaceId, grantId, limit) {
       const found = new Map<string, Grant>();
       const parents = [grantId];
@@ -137,13 +174,11 @@ export function createGrantStore({ db, reports }: Database, cache: ReadCache, re
       revisions.write(async (transaction) => {
         const content = await readContent(transaction, namespaceId, grantId);
         if (content === undefined) return false;
-        const { grant, isRevoked } = parseKept(content);
-        const isPast = isRevokedAt(grant, at);
-        if (isRevoked && isPast) return false;
-        const revoked = { ...grant, ...(!isPast && { revokedAt: at }), revoked: true };
+        const revoked = revokedContent(content, at);
+        if (revoked === undefined) return false;
         await transaction
           .updateTable("grants")
-          .set({ content: JSON.stringify(revoked) })
+          .set({ content: revoked })
           .where("namespace_id", "=", columnText(namespaceId))
           .where("id", "=", columnText(grantId))
           .execute();
@@ -154,24 +189,87 @@ export function createGrantStore({ db, reports }: Database, cache: ReadCache, re
 
 /** Stores a new grant in a transaction that ends a revision. Throws when it does not fit, or a `GrantIdTakenError`. */
 export async function insertGrant(transaction: Transaction<Schema>, grant: Grant): Promise<void> {
+  await insertRows(transaction, [rowOf(grant)]);
+}
+
+async function insertRows(transaction: Transaction<Schema>, rows: readonly GrantRow[]): Promise<void> {
+  const insert = transaction.insertInto("grants").values([...rows]);
+  const inserted = await insert
+    .onConflict((conflict) => conflict.doNothing())
+    .returning("id")
+    .execute();
+  if (inserted.length < rows.length) throw new GrantIdTakenError("The id of a grant is unique in its tenant.");
+}
+
+type GrantRow = Schema["grants"];
+
+function rowOf(grant: Grant): GrantRow {
   const checked = GrantSchema.safeParse(grant);
   if (!checked.success)
     throw new TypeError(`The grant does not fit the contract: ${describeIssues(checked.error.issues)}`);
-  const { namespaceId, id, subject, issuer, parentId } = checked.data;
-  const inserted = await transaction
-    .insertInto("grants")
-    .values({
-      namespace_id: columnText(namespaceId),
-      id: columnText(id),
-      subject: columnText(principalKey(subject)),
-      issuer: columnText(principalKey(issuer)),
-      parent_id: parentId === undefined ? null : columnText(parentId),
-      content: JSON.stringify(checked.data),
-    })
-    .onConflict((conflict) => conflict.doNothing())
-    .returning("id")
-    .executeTakeFirst();
-  if (inserted === undefined) throw new GrantIdTakenError("The id of a grant is unique in its tenant.");
+  return { ...keysOf(checked.data), content: JSON.stringify(checked.data) };
+}
+
+function keysOf({ namespaceId, id, subject, issuer, parentId }: Grant): Omit<GrantRow, "content"> {
+  return {
+    namespace_id: columnText(namespaceId),
+    id: columnText(id),
+    subject: columnText(principalKey(subject)),
+    issuer: columnText(principalKey(issuer)),
+    parent_id: parentId === undefined ? null : columnText(parentId),
+  };
+}
+
+/** Issues and revokes in a transaction that ends the revision. Whatever is thrown undoes all of it. */
+async function changeGrants(
+  transaction: Transaction<Schema>,
+  namespaceId: string,
+  { issue, revoke, at }: GrantChanges,
+  revision: number,
+): Promise<void> {
+  const { value } = await transaction.selectFrom("revision").select("value").executeTakeFirstOrThrow();
+  // The transaction itself has made one more of it.
+  if (value !== revision + 1) throw new RevisionPassedError("Something was changed meanwhile.");
+  for (const rows of chunksOf(issue.map(rowOf), rowsAtOnce)) await insertRows(transaction, rows);
+  const contents = await readContents(transaction, namespaceId, revoke);
+  if (contents.length < revoke.length) throw new Error("A grant to revoke is not there.");
+  const revoked = contents.map((content): GrantRow => {
+    const after = revokedContent(content, at);
+    if (after === undefined) throw new Error("A grant to revoke is revoked already.");
+    return { ...keysOf(parseGrant(content)), content: after };
+  });
+  for (const rows of chunksOf(revoked, rowsAtOnce)) {
+    const insert = transaction.insertInto("grants").values(rows);
+    await insert
+      .onConflict((conflict) =>
+        conflict.columns(["namespace_id", "id"]).doUpdateSet(({ ref }) => ({ content: ref("excluded.content") })),
+      )
+      .execute();
+  }
+}
+
+function chunksOf<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, place) =>
+    items.slice(place * size, (place + 1) * size),
+  );
+}
+
+/** The content of a grant that is revoked at an instant; undefined when it was revoked by then. */
+function revokedContent(content: string, at: string): string | undefined {
+  const { grant, isRevoked } = parseKept(content);
+  const isPast = isRevokedAt(grant, at);
+  if (isRevoked && isPast) return undefined;
+  return JSON.stringify({ ...grant, ...(!isPast && { revokedAt: at }), revoked: true });
+}
+
+/** Whether a revocation was acknowledged. */
+function isMarkedRevoked(content: string): boolean {
+  return (JSON.parse(content) as { revoked?: boolean }).revoked === true;
+}
+
+/** Something was changed after the revision that a change rests on. */
+class RevisionPassedError extends Error {
+  override readonly name = "RevisionPassedError";
 }
 
 /** A grant as the kernel sees it, as it is within a transaction. */
@@ -240,14 +338,19 @@ async function readChildren(
   return rows.map(({ content, isParent }) => ({ content, isParent: Boolean(isParent) }));
 }
 
-async function readContents(db: Kysely<Schema>, namespaceId: string, grantIds: readonly string[]): Promise<string[]> {
+async function readContents(
+  db: Pick<Kysely<Schema>, "selectFrom">,
+  namespaceId: string,
+  grantIds: readonly string[],
+  column: "id" | "parent_id" = "id",
+): Promise<string[]> {
   const contents: string[] = [];
   for (let start = 0; start < grantIds.length; start += idsAtOnce) {
     const rows = await db
       .selectFrom("grants")
       .select("content")
       .where("namespace_id", "=", columnText(namespaceId))
-      .where("id", "in", grantIds.slice(start, start + idsAtOnce).map(columnText))
+      .where(column, "in", grantIds.slice(start, start + idsAtOnce).map(columnText))
       .execute();
     contents.push(...rows.map(({ content }) => content));
   }
@@ -275,8 +378,13 @@ function parseGrant(content: string): Grant {
   return parseKept(content).grant;
 }
 
-/** A grant as the kernel sees it. A revoked one ends when it begins, so that it is never live on any clock. */
+/** A grant as the kernel sees it. */
 function parse(content: string): Grant {
   const { grant, isRevoked } = parseKept(content);
-  return isRevoked ? Object.freeze({ ...grant, revokedAt: grant.issuedAt }) : grant;
+  return isRevoked ? asRevoked(grant) : grant;
+}
+
+/** A revoked grant as the kernel sees it. It ends when it begins, so that it is never live on any clock. */
+export function asRevoked(grant: Grant): Grant {
+  return Object.freeze({ ...grant, revokedAt: grant.issuedAt });
 }

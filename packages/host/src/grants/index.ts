@@ -1,8 +1,10 @@
 export {
   createGrantStore,
   findGrant,
+  type GrantChanges,
   GrantIdTakenError,
   type GrantPlace,
   type GrantStore,
   insertGrant,
 } from "./grant-store.ts";
+export { type GrantChange, readOnce, withChange } from "./changed-grants.ts";

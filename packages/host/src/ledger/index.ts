@@ -1,5 +1,5 @@
 export { CallCompanion, ClaimTakenError, createDecisionLedger, recordEvent } from "./call-claim.ts";
-export { protectFromReplay, turnFingerprint } from "./replay-api.ts";
+export { protectFromReplay, replayErrors, turnFingerprint } from "./replay-api.ts";
 export { createReplayStore, type ReplayStore } from "./replay-store.ts";
 export { createUsageStore, type HostUsageStore } from "./usage-store.ts";
 export {

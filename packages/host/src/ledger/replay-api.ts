@@ -19,6 +19,9 @@ export interface ReplayOptions {
   onStoreError?(error: unknown, key: ReplayKey): void;
 }
 
+/** What an operation that is protected may be refused with. */
+export const replayErrors = ["replay_pending", "replay_interrupted", "replay_conflict", "replay_unavailable"] as const;
+
 /**
  * Makes every effect of an api happen at most once under its id, across processes and restarts. An id belongs to the
  * actor who chose it, and what was refused before anything happened leaves it free. Turns have their journal for that.

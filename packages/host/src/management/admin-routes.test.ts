@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { around, hole, hostileParts, leastCpuMs, maxCpuMs } from "../../../turnpike/test/hostile-bodies.ts";
 import { access, grant } from "../../test/records.ts";
-import { adminRoutes, type AdminRoute } from "./admin-routes.ts";
+import type { AdminRoute } from "./admin-route.ts";
+import { adminRoutes } from "./admin-routes.ts";
 
 /** The places of a JSON Schema where there may be a list of any length. */
 function unboundedLists(schema: unknown, path = ""): string[] {

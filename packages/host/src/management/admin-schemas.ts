@@ -1,4 +1,5 @@
 import { StrandHeadSchema } from "./records.ts";
+import { parseResourceText } from "./resource-text.ts";
 import {
   AuditEventSchema,
   AuthorizationRequestSchema,
@@ -8,6 +9,7 @@ import {
   parsePrincipal,
   PrincipalRefSchema,
   PurposeSchema,
+  ResourceRefSchema,
   TimestampSchema,
   TurnEventSchema,
   TurnStateSchema,
@@ -25,6 +27,16 @@ export const PrincipalTextSchema = z
   })
   .meta({ description: "`kind:id`, such as `human:alice`" });
 
+/** A resource as its namespace and its path in a query string. */
+export const ResourceTextSchema = z
+  .string()
+  .transform((text, { addIssue }) => {
+    const { data } = ResourceRefSchema.safeParse(parseResourceText(text));
+    if (data === undefined) addIssue({ code: "custom", message: "expected a place such as files/notes/todo.md" });
+    return data ?? z.NEVER;
+  })
+  .meta({ description: "its namespace and its path, such as `files/notes/todo.md`" });
+
 /** An instant in a query, as UTC text that can be compared with stored instants. */
 export const InstantSchema = TimestampSchema.transform((text) => {
   const instant = Math.max(firstInstant, Math.min(parseInstant(text) ?? 0, lastInstant));
@@ -35,8 +47,13 @@ export const InstantSchema = TimestampSchema.transform((text) => {
 const [firstInstant, lastInstant] = [Date.parse("0000-01-01T00:00:00Z"), Date.parse("9999-12-31T23:59:59.999Z")];
 
 const LimitSchema = z.coerce.number().int().min(1).max(500).default(50).meta({ description: "how many at most" });
-const CursorSchema = z.string().min(1).max(512).meta({ description: "`cursor` of the page before" });
+const CursorSchema = z.string().min(1).max(2048).meta({ description: "`cursor` of the page before" });
 export const tenant = { namespaceId: IdentifierSchema.meta({ description: "the tenant" }) };
+export const anyTenant = {
+  namespaceId: IdentifierSchema.optional().meta({
+    description: "the tenant; all of them, one after the other, unless given",
+  }),
+};
 export const page = { limit: LimitSchema, cursor: CursorSchema.optional() };
 export const nextPage = {
   cursor: z
@@ -155,6 +172,10 @@ export const TrailVerdictSchema = z.strictObject({
     .optional()
     .meta({ description: "the last row of each strand that was exported and removed, and when that was" }),
   checkpoints: z.int().meta({ description: "how many signed heads of the tenant the rows were held against" }),
+  restores: z
+    .array(z.strictObject({ at: TimestampSchema, checkpoint: z.int().min(1) }))
+    .optional()
+    .meta({ description: "when a backup was restored, by the signed line that says so: rows from after it are gone" }),
 });
 
 export const SignedHeadSchema = StrandHeadSchema.extend({

@@ -1,11 +1,14 @@
-export { type AdminClient, AdminClientError, type AdminClientOptions, createAdminClient } from "./admin-client.ts";
+export { AdminClientError } from "./admin-call.ts";
+export { type AdminClient, type AdminClientOptions, createAdminClient } from "./admin-client.ts";
+export type { AdminRoute, RouteAccess } from "./admin-route.ts";
 export {
+  type AdminCallName,
   type AdminInput,
   type AdminOutput,
-  type AdminRoute,
   type AdminRouteName,
   adminRoutes,
-  type RouteAccess,
+  type AdminFileName,
+  type AdminStreamName,
 } from "./admin-routes.ts";
 export { InstantSchema } from "./admin-schemas.ts";
 export type { AdminExplanation, GrantEntry, OperatedTurn, Settings } from "./admin-schemas.ts";
@@ -24,3 +27,7 @@ export {
   StrandHeadSchema,
   StrandPlaceSchema,
 } from "./records.ts";
+export type { FollowedEvent, FollowOptions } from "./follow-events.ts";
+export { parseResourceText } from "./resource-text.ts";
+export { sharedShapes } from "./shared-shapes.ts";
+export type { LiveEvent } from "./routes/event-routes.ts";

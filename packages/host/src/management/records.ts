@@ -17,6 +17,14 @@ export const OperatorRoleSchema = z.enum(["admin", "reviewer", "auditor"]);
 /** What an operator may do: everything, answer escalations, or read. */
 export type OperatorRole = z.infer<typeof OperatorRoleSchema>;
 
+/** A name of a client certificate: its SHA-256 fingerprint, or one of its URIs or DNS names. */
+const CertificateNameSchema = z
+  .string()
+  .max(2048)
+  .regex(/^(sha256:[0-9a-f]{64}|uri:[!-~]+|dns:[0-9a-z._-]+)$/, {
+    error: "expected a name such as uri:spiffe://acme/assistant, dns:assistant.acme.example or sha256:<64 hex digits>",
+  });
+
 export const CredentialAccessSchema = z
   .strictObject({
     actor: PrincipalRefSchema,
@@ -26,6 +34,9 @@ export const CredentialAccessSchema = z
     senders: z.array(PrincipalRefSchema).min(1).max(256).optional(),
     evaluates: z.boolean().optional().meta({
       description: "whether it may ask, through AuthZEN, about every subject of its tenant",
+    }),
+    certificate: CertificateNameSchema.optional().meta({
+      description: "the client certificate without which it cannot be used, by a name of it",
     }),
     admin: z.boolean().optional().meta({ description: "whether it is an operator's" }),
     role: OperatorRoleSchema.optional().meta({ description: "of an operator: what they may do; admin unless given" }),
@@ -55,8 +66,9 @@ export const CredentialAccessSchema = z
 
 /**
  * What the bearer of a credential may do. The first purpose is the default. `senders` are the principals whose messages may
- * start turns; without it, anybody's may. With `evaluates` it is an enforcement point's, which asks about others. With `admin`
- * it is an operator's, who has a role in all tenants or in one.
+ * start turns; without it, anybody's may. With `evaluates` it is an enforcement point's, which asks about others. With
+ * `certificate` it is used over connections that show that certificate, with its token or without. With `admin` it is an
+ * operator's, who has a role in all tenants or in one.
  */
 export type CredentialAccess = z.infer<typeof CredentialAccessSchema>;
 

@@ -133,8 +133,8 @@ function escalationData(record: EscalationRecord, consoleUrl: string): object {
     decidedBy,
     approvedBy: approvals?.map(({ by }) => by),
     permitExpiresAt,
-    // A token of somebody else's may name a tenant with half of a character, which no URL has.
-    link: `${base}/escalations/${encodeURIComponent(columnText(namespaceId))}/${encodeURIComponent(id)}`,
+    // The console's address of one question. A token of somebody else's may name a tenant with half of a character, which no URL has.
+    link: `${base}/${encodeURIComponent(columnText(namespaceId))}/questions/${encodeURIComponent(id)}`,
   };
 }
 

@@ -76,13 +76,10 @@ describe("the configuration", () => {
 
   test("names the place of a mistake, and shows nothing that may be a secret", () => {
     for (const [notify, says] of [
-      [[{ url: "https://example.com", secretEnv: marker }], "notify.webhooks.0.secretEnv: found something"],
-      [[webhook(`http://u:${marker}@example.com`)], "notify.webhooks.0.url: found something"],
-      [
-        [webhook("https://a.example"), webhook(`http://b.example/?${marker}`)],
-        "notify.webhooks.1.url: found something",
-      ],
-      [marker, "notify.webhooks.0: found something"],
+      [[{ url: "https://example.com", secretEnv: marker }], "notify.webhooks.0.secretEnv: found a text"],
+      [[webhook(`http://u:${marker}@example.com`)], "notify.webhooks.0.url: found a text"],
+      [[webhook("https://a.example"), webhook(`http://b.example/?${marker}`)], "notify.webhooks.1.url: found a text"],
+      [marker, "notify.webhooks.0: found a text"],
     ] as const) {
       const text = typeof notify === "string" ? notify : JSON.stringify(notify);
       const wrong = () => loadConfig({ env: { TURNPIKE_NOTIFY_WEBHOOKS: text }, flags: {} });

@@ -2,7 +2,7 @@ import type { Transaction } from "kysely";
 import type { PrincipalRef } from "turnpike/contracts";
 import { columnText } from "../base/index.ts";
 import { CredentialAccessSchema, operatorsTenant } from "../management/index.ts";
-import type { Database, ReadCache, Revisions, Schema } from "../storage/index.ts";
+import { type Database, distinctNames, type ReadCache, type Revisions, type Schema } from "../storage/index.ts";
 
 /** Who deleted a tenant, and when. */
 interface DeletionOrder {
@@ -25,6 +25,8 @@ export interface DeletedTenants {
   isDeleted(namespaceId: string): Promise<boolean>;
   find(namespaceId: string): Promise<DeletedTenant | undefined>;
   list(): Promise<DeletedTenant[]>;
+  /** Tenants with a credential, a grant or a trail behind another, in their order; among so many, without deleted ones. */
+  listLiving(after: string | undefined, most: number): Promise<{ names: string[]; next?: string }>;
   /**
    * Deletes a tenant: from the next call on it has none, and its credentials and those of its own operators are revoked.
    * Nothing when it is deleted.
@@ -49,7 +51,11 @@ export const rowTables = [
   "outbox",
 ] as const satisfies readonly (keyof Schema)[];
 
-export function createDeletedTenants({ db }: Database, cache: ReadCache, revisions: Revisions): DeletedTenants {
+export function createDeletedTenants(
+  { db, reports }: Database,
+  cache: ReadCache,
+  revisions: Revisions,
+): DeletedTenants {
   const rows = db.selectFrom("deleted_tenants").selectAll();
   const find: DeletedTenants["find"] = async (namespaceId) => {
     const row = await rows.where("namespace_id", "=", columnText(namespaceId)).executeTakeFirst();
@@ -60,6 +66,20 @@ export function createDeletedTenants({ db }: Database, cache: ReadCache, revisio
       cache.get(JSON.stringify(["deleted", namespaceId]), async () => (await find(namespaceId)) !== undefined),
     find,
     list: async () => (await rows.orderBy("namespace_id").execute()).map(read),
+    async listLiving(after, most) {
+      const column = "namespace_id";
+      const columns = (["audit_heads", "credentials", "grants"] as const).map((table) => ({ table, column }));
+      const found = await distinctNames(reports, columns, { after: after && columnText(after), most: most + 1 });
+      const looked = found.slice(0, most);
+      const among = reports
+        .selectFrom("deleted_tenants")
+        .select(column)
+        .where(column, "in", ["", ...looked]);
+      const deleted = new Set((await among.execute()).map(({ namespace_id }) => namespace_id));
+      const names = looked.filter((name) => name !== operatorsTenant && !deleted.has(name));
+      const last = found.length > most ? looked.at(-1) : undefined;
+      return { names, ...(last !== undefined && { next: last }) };
+    },
     begin: (namespaceId, order) =>
       revisions.write(async (transaction) => {
         const tenant = columnText(namespaceId);

@@ -68,6 +68,31 @@ describe.each(databaseKinds)("on %s", (kind) => {
     expect(left).toEqual([{ created_at: "2026-01-05T00:00:00.000Z" }]);
   });
 
+  test("sessions and one-time codes go when they are over", async () => {
+    const database = await openFresh(kind);
+    const { sessions } = openStores(database);
+    const presented = { id: "credential", secretHash: "hash" };
+    for (const begun of ["2026-01-01T00:00:00.000Z", "2026-01-02T00:00:00.000Z"]) {
+      await sessions.begin(`session-${begun}`, { presented }, new Date(begun));
+      await sessions.createCode(`code-${begun}`, presented, new Date(begun));
+    }
+    const kinds = kindsOf(database).filter(({ name }) => ["sessions", "one-time codes"].includes(name));
+    expect(kinds.map(({ keepMs }) => keepMs)).toEqual([0, 0]);
+    for (const { name, before, after } of [
+      { name: "sessions", before: "2026-01-01T12:00:00.000Z", after: "2026-01-01T12:00:00.001Z" },
+      { name: "one-time codes", before: "2026-01-01T00:10:00.000Z", after: "2026-01-01T00:10:00.001Z" },
+    ]) {
+      expect(await remove(database, name, before)).toBe(0);
+      expect(await remove(database, name, after)).toBe(1);
+    }
+    expect(await database.db.selectFrom("sessions").select("id").execute()).toEqual([
+      { id: "session-2026-01-02T00:00:00.000Z" },
+    ]);
+    expect(await database.db.selectFrom("one_time_codes").select("id").execute()).toEqual([
+      { id: "code-2026-01-02T00:00:00.000Z" },
+    ]);
+  });
+
   test("the journal of a turn goes after it ended, and its state stays; those that go on keep theirs", async () => {
     const database = await openFresh(kind);
     const { turns } = openStores(database);

@@ -82,6 +82,16 @@ export function retentionKinds(
       removeSome: rowsOf("outbox", (before) => sql`created_at < ${before}`),
     },
     {
+      name: "sessions",
+      keepMs: 0,
+      removeSome: rowsOf("sessions", (before) => sql`expires_at < ${before}`),
+    },
+    {
+      name: "one-time codes",
+      keepMs: 0,
+      removeSome: rowsOf("one_time_codes", (before) => sql`expires_at < ${before}`),
+    },
+    {
       name: "hosts",
       keepMs: dayMs,
       removeSome: rowsOf("hosts", (before) => sql`started_at < ${before} and ${isGone(database)}`),

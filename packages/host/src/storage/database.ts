@@ -1,5 +1,6 @@
 import type { Kysely } from "kysely";
 import type { Schema } from "./schema.ts";
+import type { DatabaseCopy } from "./sqlite/copy.ts";
 import type { RunSteps } from "./steps.ts";
 
 /** A migrated database, and what this host is to it. */
@@ -15,6 +16,11 @@ export interface Database {
    * is undone when the work throws before it has committed.
    */
   transact<T>(work: (run: RunSteps) => Promise<T>): Promise<T>;
+  /**
+   * Copies everything that was acknowledged before, while the host goes on; throws `NoRoomError`. Undefined where the database
+   * has tools of its own for that.
+   */
+  readonly copy: (() => Promise<DatabaseCopy>) | undefined;
   /** The id under which this process runs on the database; new at every start. */
   readonly hostId: number;
   /** Which chain of each tenant's audit trail this host writes; no two hosts that run write the same. */

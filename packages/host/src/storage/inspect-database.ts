@@ -3,13 +3,12 @@ import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Kysely, PostgresDialect, sql, SqliteDialect } from "kysely";
 import SqliteDatabase from "libsql";
-import pg from "pg";
 import { isPostgres } from "../base/index.ts";
 import type { Database } from "./database.ts";
 import { listPending } from "./migrate.ts";
-import { patience } from "./postgres.ts";
 import type { Schema } from "./schema.ts";
 import { lockFile, refuseFolder } from "./sqlite/open-sqlite.ts";
+import { damageOf } from "./sqlite/whole-file.ts";
 
 /** What a database looks like before a host opens it. */
 export type Inspection<Found = never> =
@@ -39,6 +38,7 @@ export function inspectDatabase<Found>(location: string, look: Look<Found>): Pro
 }
 
 async function inspectPostgres<Found>(connectionString: string, look: Look<Found>): Promise<Inspection<Found>> {
+  const [{ default: pg }, { patience }] = await Promise.all([import("pg"), import("./postgres.ts")]);
   const pool = new pg.Pool({ connectionString, max: 1, ...patience });
   pool.on("error", () => {});
   const db = new Kysely<Schema>({ dialect: new PostgresDialect({ pool }) });
@@ -68,7 +68,7 @@ async function inspectSqlite<Found>(path: string, look: Look<Found>): Promise<In
     return { state: "readable", kind: "sqlite", pending, found: pending.length === 0 ? await look(db) : undefined };
   } catch (error) {
     if (isBusy(error)) return { state: "in use" };
-    throw error;
+    throw damageOf(path, error) ?? error;
   } finally {
     await db.destroy();
     if (!hadIndex) rmSync(index, { force: true });

@@ -2,22 +2,17 @@ import { Kysely, PostgresDialect, sql, type Logger } from "kysely";
 import pg from "pg";
 import type { Database } from "./database.ts";
 import { keepCause } from "./keep-cause.ts";
+import { livingHosts, presenceLock } from "./living-hosts.ts";
 import { migrate, registerHost } from "./migrate.ts";
 import type { Schema } from "./schema.ts";
 import { UnansweredCommitError, type RunSteps, type Step, type StepResult } from "./steps.ts";
 
-/** The first half of the advisory locks by which hosts show that they live; the second is the host's id. */
-const presenceLock = 7443;
 /** The first half of the locks by which hosts take a strand of the audit trail each; the second is the strand. */
 const strandLock = 7445;
 const maxHosts = 10_000;
 /** How long hosts have to take their locks again after the server was away. */
 const returnMs = 10_000;
 const bigintOid = 20;
-
-/** For the `in` of a query: the ids of all hosts that run on this database. */
-export const livingHosts = sql<number>`(select objid::bigint from pg_locks where locktype = 'advisory' and granted
-  and database = (select oid from pg_database where datname = current_database()) and classid = ${presenceLock})`;
 
 /** A server that went silent is an outage, not a wait. */
 export const patience = { connectionTimeoutMillis: 5_000, query_timeout: 15_000, statement_timeout: 15_000 };
@@ -47,6 +42,7 @@ export async function openPostgres(url: string, log?: Logger): Promise<Database>
       return rows as Row[];
     },
     transact: (work) => transact(pool, work),
+    copy: undefined,
     hostId,
     get strand() {
       return presence.strand();

@@ -22,6 +22,10 @@ export interface Schema {
     namespace_id: string;
     secret_hash: string;
     access: string;
+    /** `kind:id` of who acts with it. */
+    actor: string;
+    /** The name of the client certificate without which it cannot be used. */
+    certificate: string | null;
     created_at: string;
     expires_at: string | null;
     revoked_at: string | null;
@@ -151,6 +155,26 @@ export interface Schema {
     /** Before this nobody sends it: it was tried, or a host is at it. */
     due_at: string;
     attempts: Generated<number>;
+  };
+  /** Browsers that are an operator's. */
+  sessions: {
+    id: string;
+    secret_hash: string;
+    credential_id: string;
+    /** Of the credential's secret when the session began: with another secret of the credential the session has ended. */
+    credential_hash: string;
+    created_at: string;
+    expires_at: string;
+  };
+  /** Codes that begin a session, once. */
+  one_time_codes: {
+    id: string;
+    secret_hash: string;
+    credential_id: string;
+    /** Of the credential's secret when the code was made. */
+    credential_hash: string;
+    expires_at: string;
+    used_at: string | null;
   };
   /** The tools of MCP servers as somebody accepted them. */
   mcp_pins: {

@@ -1,4 +1,4 @@
-import { principalKey, type NamespaceUpdate, type PrincipalRef } from "turnpike/contracts";
+import { parsePrincipal, principalKey, type NamespaceUpdate, type PrincipalRef } from "turnpike/contracts";
 import { KernelError, type ToolNamespaceSettingsStore } from "turnpike/kernel";
 import { columnText } from "../base/index.ts";
 import type { Database, ReadCache, Revisions } from "../storage/index.ts";
@@ -6,6 +6,11 @@ import type { Database, ReadCache, Revisions } from "../storage/index.ts";
 /** Which tool namespaces are on, for each actor of each tenant. */
 export interface NamespaceSettingsStore extends ToolNamespaceSettingsStore {
   enabled(namespaceId: string, actor: PrincipalRef): Promise<readonly string[]>;
+  /** The actors of a tenant that have settings, in the order of `kind:id`, those after one; or one of them alone. */
+  list(
+    namespaceId: string,
+    options: { actor?: PrincipalRef | undefined; after?: string | undefined; limit: number },
+  ): Promise<{ actor: PrincipalRef; enabled: readonly string[] }[]>;
   /** Applies a patch. When the selection is not the expected one, it changes nothing and returns undefined. */
   change(
     of: { namespaceId: string; actor: PrincipalRef },
@@ -19,7 +24,7 @@ const maxEnabled = 256;
 
 /** Patches for one actor run one after the other, because the first write of a patch locks the actor's row. */
 export function createNamespaceSettingsStore(
-  { db }: Database,
+  { db, reports }: Database,
   cache: ReadCache,
   revisions: Revisions,
 ): NamespaceSettingsStore {
@@ -65,6 +70,21 @@ export function createNamespaceSettingsStore(
           .where("actor", "=", key)
           .executeTakeFirst();
         return Object.freeze(row === undefined ? [] : (JSON.parse(row.enabled) as string[]));
+      });
+    },
+    async list(namespaceId, { actor, after, limit }) {
+      let all = reports
+        .selectFrom("namespace_settings")
+        .select(["actor", "enabled"])
+        .where("namespace_id", "=", columnText(namespaceId))
+        .orderBy("actor")
+        .limit(limit);
+      if (actor !== undefined) all = all.where("actor", "=", columnText(principalKey(actor)));
+      if (after !== undefined) all = all.where("actor", ">", columnText(after));
+      return (await all.execute()).flatMap((row) => {
+        // One that no column can store is kept as a hash, and has no name here.
+        const principal = actor ?? parsePrincipal(row.actor);
+        return principal === undefined ? [] : [{ actor: principal, enabled: JSON.parse(row.enabled) as string[] }];
       });
     },
     change,

@@ -7,7 +7,7 @@ import { otherProcess } from "../../test/other-process.ts";
 import { failingAt, recordStatements } from "../../test/watched-database.ts";
 import type { Database } from "../storage/database.ts";
 import { openDatabase } from "../storage/open-database.ts";
-import { livingHosts } from "../storage/postgres.ts";
+import { livingHosts } from "../storage/living-hosts.ts";
 import { createAbsentHostRemoval } from "./absent-hosts.ts";
 import { openTurnSlots } from "./turn-limit.ts";
 import { turnLimitsOf, type Admission, type TurnLimits, type TurnSlots } from "./turn-slots.ts";

@@ -4,7 +4,7 @@ import { ServiceClientError } from "./service-client-error.ts";
 
 /** How a client reaches the service. */
 export interface ServiceClientOptions {
-  /** Where the service is, such as `http://127.0.0.1:8787`. */
+  /** Where the service is, such as `http://127.0.0.1:8787`, or `https://app.test/api/turnpike` for a base path. */
   baseUrl: string;
   /** The bearer token, or a function that is asked for it before every request. */
   token?: string | (() => string | Promise<string>);

@@ -4,7 +4,7 @@ import { readServerSentEvents, type ServerSentEvent } from "./server-sent-events
 
 const text = 'event: one\nid: 0\ndata: {"text":"für 🚪"}\n\n:\n\ndata: a\ndata:\ndata:  b\n\nevent: three\ndata: é\n\n';
 const events = [
-  { event: "one", data: '{"text":"für 🚪"}' },
+  { event: "one", data: '{"text":"für 🚪"}', id: "0" },
   { event: "message", data: "a\n\n b" },
   { event: "three", data: "é" },
 ];

@@ -2,6 +2,8 @@
 export interface ServerSentEvent {
   event: string;
   data: string;
+  /** The id that stands with it: of a stream that can be resumed, from where. */
+  id?: string;
 }
 
 /** Reads server-sent events off a stream, whatever pieces it comes in. Returning early cancels the stream. */
@@ -49,13 +51,16 @@ async function* readLines(reader: ReadableStreamDefaultReader<Uint8Array>): Asyn
 /** Undefined for a block without data, such as a heartbeat. */
 function parseBlock(lines: readonly string[]): ServerSentEvent | undefined {
   let event = "message";
+  let id: string | undefined;
   const data: string[] = [];
   for (const line of lines) {
     const colon = line.indexOf(":");
     const field = colon === -1 ? line : line.slice(0, colon);
     const value = colon === -1 ? "" : line.slice(colon + 1).replace(/^ /, "");
     if (field === "event") event = value;
+    if (field === "id") id = value;
     if (field === "data") data.push(value);
   }
-  return data.length === 0 ? undefined : { event, data: data.join("\n") };
+  if (data.length === 0) return undefined;
+  return { event, data: data.join("\n"), ...(id !== undefined && { id }) };
 }

@@ -117,7 +117,11 @@ export const errorCodes = {
 
   // Tools
   tool_unavailable: { families: ["tool", "turn"], meaning: "The caller cannot use this tool.", retry: false },
-  trace_mismatch: { families: ["tool"], meaning: "The call's trace is not the context's.", retry: false },
+  trace_mismatch: {
+    families: ["tool"],
+    meaning: "The call's trace is not the request's: send the header x-trace-id: <the call's traceId>.",
+    retry: false,
+  },
   tool_call_limit_exceeded: { families: ["tool"], meaning: "The turn has used up its tool calls.", retry: false },
   duplicate_call_id: { families: ["tool"], meaning: "This call id was already used in the turn.", retry: false },
   invalid_tool_arguments: { families: ["tool"], meaning: "The tool does not accept these arguments.", retry: false },
@@ -162,7 +166,9 @@ export const errorCodes = {
   // Messages
   message_context_mismatch: {
     families: ["message", "turn"],
-    meaning: "Sender, purpose or trace of the message are not the context's.",
+    meaning:
+      "Sender, purpose or trace of the message are not the caller's: send the headers x-purpose: <the message's purpose> and " +
+      "x-trace-id: <the message's traceId>.",
     retry: false,
   },
   message_transport_not_configured: {

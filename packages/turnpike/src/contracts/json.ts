@@ -10,7 +10,7 @@ export const JsonObjectSchema = z
     if (typeof value === "object" && value !== null && !Array.isArray(value)) takeJson(payload);
     else payload.issues.push({ code: "custom", message: "expected object", path: [], input: value });
   })
-  .meta({ type: "object" }) as unknown as z.ZodType<JsonObject, JsonObject>;
+  .meta({ type: "object", additionalProperties: true }) as unknown as z.ZodType<JsonObject, JsonObject>;
 
 function takeJson(payload: z.core.ParsePayload): void {
   const reading = readJson(payload.value);

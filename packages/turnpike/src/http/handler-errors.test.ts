@@ -292,3 +292,33 @@ test("a ServiceHttpError says what it was given", () => {
   expect(error).toBeInstanceOf(Error);
   expect("cause" in new ServiceHttpError(401, "who_are_you", "Say who you are.")).toBe(false);
 });
+
+/** Bodies that name another trace than their request, with the header that would make them agree. */
+const mismatches: { name: string; exchange: keyof typeof exchanges; changes: object; headers: string[] }[] = [
+  { name: "a call of another trace", exchange: "invokeTool", changes: { traceId: "trace-9" }, headers: ["x-trace-id"] },
+  {
+    name: "a message of another trace",
+    exchange: "sendMessage",
+    changes: { traceId: "trace-9" },
+    headers: ["x-purpose", "x-trace-id"],
+  },
+  {
+    name: "a turn whose message is of another trace",
+    exchange: "executeTurn",
+    changes: { message: { ...exchanges.executeTurn.body.message, traceId: "trace-9" } },
+    headers: ["x-purpose", "x-trace-id"],
+  },
+];
+
+for (const { name, exchange, changes, headers } of mismatches) {
+  test(`${name} is denied with the headers to send, and with no value that the caller did not send`, async () => {
+    const { handler } = httpWorldOf();
+    const sent = exchanges[exchange] as { method: string; path: string; body: object };
+    const request = requestFor({ ...sent, body: { ...sent.body, ...changes } });
+    const { status, body } = await answerOf(await handler(request));
+    expect([status, (body as { status: string }).status]).toEqual([200, "denied"]);
+    const { message } = (body as { error: { message: string } }).error;
+    expect([...message.matchAll(/x-[\w-]+(?=: <)/g)].map(([header]) => header)).toEqual(headers);
+    expect(message).not.toMatch(/trace-\d/);
+  });
+}

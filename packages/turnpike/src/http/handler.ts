@@ -6,6 +6,7 @@ import {
 } from "../contracts/index.ts";
 import { accept, isAccepted, markAccepted } from "../internal/index.ts";
 import type { TurnJournal } from "../runtime/index.ts";
+import { routesBelow } from "./base-path.ts";
 import { readBody } from "./read-body.ts";
 import { errorReply, requestIdOf, toResponse, type Reply } from "./reply.ts";
 import { createRouter, pathOf, type Router } from "./router.ts";
@@ -22,13 +23,15 @@ export interface ServiceHandlerOptions {
   journal?: TurnJournal;
   /** Authenticates the request and builds the context it acts in. Throw a `ServiceHttpError` to refuse it. */
   resolveContext(request: Request): Promise<DiscoveryContext>;
+  /** Where the routes are, such as `/api/turnpike`, when they are not at the root; in its URL form, as it is in requests. */
+  basePath?: string;
   /** Told once about each request-level error; whatever it does, the answer stays the same. */
   onError?(error: unknown, request: Request, requestId: string): void | Promise<void>;
 }
 
-/** Makes the handler: a standard `Request` in, a `Response` out, nothing thrown. */
+/** Makes the handler: a standard `Request` in, a `Response` out, nothing thrown. Throws for a `basePath` that is no path. */
 export function createServiceHandler(options: ServiceHandlerOptions): (request: Request) => Promise<Response> {
-  const router = createRouter(serviceRoutes(options.api, options.journal));
+  const router = createRouter(routesBelow(options.basePath ?? "", serviceRoutes(options.api, options.journal)));
   return async (request) => {
     const requestId = requestIdOf(request.headers.get("x-request-id"));
     try {

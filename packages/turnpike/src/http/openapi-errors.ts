@@ -1,41 +1,14 @@
-import { errorCodes, RequestErrorSchema, routes, type JsonObject, type RouteName } from "../contracts/index.ts";
-import { errorExamples, hostErrorExample, type ErrorExample, type RequestErrorCode } from "./openapi-examples.ts";
+import {
+  errorCodes,
+  RequestErrorSchema,
+  routes,
+  type CodeEntry,
+  type ErrorCode,
+  type JsonObject,
+  type RouteName,
+} from "../contracts/index.ts";
+import { errorExamples, type ErrorExample, type RequestErrorCode } from "./openapi-examples.ts";
 import { schemaRef } from "./openapi-schemas.ts";
-
-/** The error responses there are, each with the codes that it may carry; codes of one row share one status. */
-const errorResponses = {
-  BadRequest: ["invalid_json", "invalid_request"],
-  Forbidden: ["permission_denied"],
-  NotFound: ["not_found"],
-  MethodNotAllowed: ["method_not_allowed"],
-  Conflict: ["replay_conflict", "replay_pending", "replay_interrupted"],
-  RequestAborted: ["request_aborted"],
-  ServerError: ["internal_error", "invalid_access_context"],
-  SettingsNotConfigured: ["namespace_settings_not_configured"],
-  ToolsUnavailable: ["authority_unavailable", "audit_unavailable"],
-  NamespacesUnavailable: ["audit_unavailable"],
-  SettingsUnavailable: ["namespace_settings_unavailable", "audit_unavailable"],
-} as const satisfies Record<string, readonly [RequestErrorCode, ...RequestErrorCode[]]>;
-
-type ErrorResponse = keyof typeof errorResponses;
-
-const everywhere: readonly ErrorResponse[] = [
-  "Forbidden",
-  "NotFound",
-  "MethodNotAllowed",
-  "RequestAborted",
-  "ServerError",
-];
-
-/** Errors of operations whose answer has no room for a code, that take a query, or that know a request again. */
-const ofItsOwn: Partial<Record<RouteName, readonly ErrorResponse[]>> = {
-  listTools: ["ToolsUnavailable"],
-  listToolNamespaces: ["NamespacesUnavailable"],
-  updateToolNamespaces: ["SettingsNotConfigured", "SettingsUnavailable"],
-  executeTurn: ["Conflict"],
-  listTurns: ["BadRequest"],
-  listTurnEvents: ["BadRequest"],
-};
 
 /** What every response says about itself. */
 export const responseHeaders: JsonObject = {
@@ -43,55 +16,128 @@ export const responseHeaders: JsonObject = {
   "cache-control": { $ref: "#/components/headers/CacheControl" },
 };
 
-/** References to the error responses of one route, by status; `default` is whatever the host adds. */
-export function errorsOf(name: RouteName): JsonObject {
+/** What may go wrong with every request that needs a context. */
+const everywhere: readonly RequestErrorCode[] = [
+  "permission_denied",
+  "method_not_allowed",
+  "request_aborted",
+  "internal_error",
+  "invalid_access_context",
+];
+
+/** Errors of operations whose answer has no room for a code, that take a query, or that know a request again. */
+const ofItsOwn: Partial<Record<RouteName, readonly RequestErrorCode[]>> = {
+  listTools: ["authority_unavailable", "audit_unavailable"],
+  listToolNamespaces: ["audit_unavailable"],
+  updateToolNamespaces: ["namespace_settings_not_configured", "namespace_settings_unavailable", "audit_unavailable"],
+  executeTurn: ["replay_conflict", "replay_pending", "replay_interrupted"],
+  listTurns: ["invalid_request"],
+  listTurnEvents: ["invalid_request"],
+};
+
+/** The codes that a request to one route may be answered with instead of a result. */
+export function codesOf(name: RouteName): readonly RequestErrorCode[] {
+  const { path, authority, ...route } = routes[name];
   // Asked with GET or HEAD, /health cannot fail: only another verb can be wrong there.
-  if (name === "health") return { 405: refTo("MethodNotAllowed") };
-  const own = ofItsOwn[name] ?? [];
-  const responses: ErrorResponse[] = [
-    ...("request" in routes[name] ? ["BadRequest" as const] : []),
+  if (authority === "none") return ["method_not_allowed"];
+  return [
+    ...("request" in route ? (["invalid_json", "invalid_request"] as const) : []),
+    ...(path.includes("{") ? (["not_found"] as const) : []),
     ...everywhere,
-    ...own,
+    ...(ofItsOwn[name] ?? []),
   ];
-  const byStatus = responses.map(
-    (response) => [errorCodes[errorResponses[response][0]].status, refTo(response)] as const,
-  );
-  return { ...Object.fromEntries(byStatus), default: refTo("HostError") };
 }
 
-function refTo(response: ErrorResponse | "HostError"): JsonObject {
-  return { $ref: `#/components/responses/${response}` };
+/** A code that comes with another status than its own, or that has none. */
+export interface CodeAtStatus {
+  status: number;
+  code: ErrorCode;
 }
 
-/** The error responses themselves. */
-export function errorComponents(): JsonObject {
-  const own = Object.entries(errorResponses).map(([name, codes]) => [name, errorResponse(codes)] as const);
-  const description = "The host's own refusal, such as a missing credential or a limit: any status, any code.";
-  const examples = { host: exampleOf(hostErrorExample, "A host that is under maintenance.") };
-  return { ...Object.fromEntries(own), HostError: { description, ...errorBody(examples) } };
+/** Describes the errors of operations. Operations with the same codes share the descriptions. */
+export interface ErrorResponses {
+  /** References to the responses for these codes, by status. */
+  of(codes: readonly (ErrorCode | CodeAtStatus)[]): JsonObject;
+  /** What the references lead to. */
+  components(): JsonObject;
 }
 
-function errorResponse(codes: readonly RequestErrorCode[]): JsonObject {
-  const lines = codes.map((code) => `- \`${code}\`: ${meaningOf(code)}`);
-  const examples = codes.map((code) => [code, exampleOf(errorExamples[code], errorCodes[code].meaning)] as const);
-  const { headers, content } = errorBody(Object.fromEntries(examples));
-  const allow = codes.includes("method_not_allowed") && { allow: { $ref: "#/components/headers/Allow" } };
-  return { description: lines.join("\n"), headers: { ...headers, ...allow }, content };
+/** What the errors of some operations have in common. */
+export interface ErrorResponseOptions {
+  /** What the names of the responses begin with. */
+  prefix?: string;
+  /** Headers that every one of them may have. */
+  headers?: JsonObject;
+  /** Headers of the errors with one code. */
+  headersOf?: Partial<Record<ErrorCode, JsonObject>>;
 }
 
-function meaningOf(code: RequestErrorCode): string {
+/** Collects the error responses of an API description. */
+export function describeErrors({ prefix = "", headers, headersOf }: ErrorResponseOptions = {}): ErrorResponses {
+  const known = new Map<string, JsonObject>();
+  const ownHeaders: Partial<Record<ErrorCode, JsonObject>> = {
+    method_not_allowed: { allow: { $ref: "#/components/headers/Allow" } },
+    replay_pending: { "retry-after": { $ref: "#/components/headers/RetryAfter" } },
+    ...headersOf,
+  };
+  const refTo = (status: number, codes: readonly ErrorCode[]): JsonObject => {
+    const name = prefix + nameOf(status, codes);
+    if (!known.has(name)) {
+      const added = codes.map((code) => ownHeaders[code] ?? {});
+      known.set(name, responseOf(codes, Object.assign({ ...responseHeaders, ...headers }, ...added) as JsonObject));
+    }
+    return { $ref: `#/components/responses/${name}` };
+  };
+  return {
+    of(codes) {
+      const byStatus = new Map<number, Set<ErrorCode>>();
+      for (const one of codes) {
+        const { status, code } = typeof one === "string" ? { status: statusOf(one), code: one } : one;
+        byStatus.set(status, (byStatus.get(status) ?? new Set()).add(code));
+      }
+      return Object.fromEntries([...byStatus].map(([status, own]) => [status, refTo(status, [...own].toSorted())]));
+    },
+    components: () => Object.fromEntries([...known].toSorted(([one], [other]) => (one < other ? -1 : 1))),
+  };
+}
+
+function statusOf(code: ErrorCode): number {
+  const { status } = errorCodes[code] as CodeEntry;
+  if (status === undefined) throw new TypeError(`No request is answered with ${code}.`);
+  return status;
+}
+
+/** Such as `ReplayConflictOrReplayPending`; with the status where it is not the codes' own. */
+function nameOf(status: number, codes: readonly ErrorCode[]): string {
+  const words = codes.map((code) => code.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase()));
+  const isOwn = codes.every((code) => (errorCodes[code] as CodeEntry).status === status);
+  return `${words.join("Or")}${isOwn ? "" : status}`;
+}
+
+function responseOf(codes: readonly ErrorCode[], headers: JsonObject): JsonObject {
+  const examples = codes.map((code) => [code, exampleOf(code)] as const);
+  return {
+    description: codes.map((code) => `- \`${code}\`: ${meaningOf(code)}`).join("\n"),
+    headers,
+    content: {
+      "application/json": { schema: schemaRef(RequestErrorSchema), examples: Object.fromEntries(examples) },
+    },
+    "x-error-codes": [...codes],
+  };
+}
+
+function meaningOf(code: ErrorCode): string {
   const { meaning, retry } = errorCodes[code];
   return retry ? `${meaning} The same request may succeed later.` : meaning;
 }
 
-function errorBody(examples: JsonObject): { headers: JsonObject; content: JsonObject } {
-  return {
-    headers: responseHeaders,
-    content: { "application/json": { schema: schemaRef(RequestErrorSchema), examples } },
-  };
-}
-
-function exampleOf({ method, path, body, response }: ErrorExample, summary: string): JsonObject {
+function exampleOf(code: ErrorCode): JsonObject {
+  const { meaning } = errorCodes[code];
+  const example: ErrorExample | undefined = (errorExamples as Partial<Record<ErrorCode, ErrorExample>>)[code];
+  // A code of hosts.
+  if (example === undefined)
+    return { summary: meaning, value: { error: { code, message: meaning, requestId: "request-1" } } };
+  const { method, path, body, response } = example;
   const sent = body === undefined ? "" : ` with the body \`${body.trim()}\``;
-  return { summary, description: `Answers \`${method} ${path}\`${sent}.`, value: response };
+  return { summary: meaning, description: `Answers \`${method} ${path}\`${sent}.`, value: response };
 }

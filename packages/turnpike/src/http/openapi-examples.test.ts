@@ -3,10 +3,9 @@ import { operationOf, type OpenApi } from "../../test/openapi.ts";
 import { answerOf, now } from "../../test/openapi-examples.ts";
 import { RequestErrorSchema, routes, TurnStateSchema, type RouteName } from "../contracts/index.ts";
 import { openApiDocument } from "./openapi.ts";
-import { errorExamples, hostErrorExample, operationExamples } from "./openapi-examples.ts";
+import { errorExamples, operationExamples } from "./openapi-examples.ts";
 
 const document = openApiDocument() as OpenApi;
-const ownErrors = { ...errorExamples, maintenance: hostErrorExample };
 
 beforeAll(() => vi.useFakeTimers({ now: new Date(now), toFake: ["Date"] }));
 afterAll(() => vi.useRealTimers());
@@ -68,7 +67,7 @@ test("a turn that goes on without its caller answers with where it is", async ()
   expect([headers.get("location"), headers.get("preference-applied")]).toEqual(["/v1/turns/turn-4", "respond-async"]);
 });
 
-for (const [code, example] of Object.entries(ownErrors)) {
+for (const [code, example] of Object.entries(errorExamples)) {
   test(`the error "${code}" is what the handler answers, and fits its schema`, async () => {
     const answer = await answerOf(code, example);
     expect({ status: answer.status, response: await answer.json() }).toStrictEqual({
@@ -92,7 +91,7 @@ test("HEAD /health answers as the document says: the headers of GET and no body"
 });
 
 test("the document shows every error, and no example besides those that are tested here", () => {
-  const errors = Object.values(ownErrors).map(({ response }) => response);
+  const errors = Object.values(errorExamples).map(({ response }) => response);
   const operations = Object.values(operationExamples).flatMap((examples) => Object.values(examples));
   const streamed = (["executeTurn", "listTurnEvents"] as const).flatMap((name) =>
     Object.values(operationOf(document, name).responses["200"]?.content?.["text/event-stream"]?.examples ?? {}),

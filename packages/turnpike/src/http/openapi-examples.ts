@@ -1,8 +1,9 @@
 import type { errorCodes, ErrorCode, JsonObject, RouteName } from "../contracts/index.ts";
-import { assistant, payroll, payrollAuthority, turnExamples, type OperationExample } from "./openapi-turn-examples.ts";
+import { assistant, diary, diaryAuthority, turnExamples, type OperationExample } from "./openapi-turn-examples.ts";
 
-// Alice, of the tenant "demo", lets her assistant read and write her reports. Every answer here is the handler's own:
-// openapi.test.ts sends each request to a deployment with that story and compares.
+// The host's demo: Alice, of the tenant "demo", lets her assistant read her notes, but not her diary. Every answer here is the
+// handler's own: a test sends each request to a deployment with that story and compares. Another test sends each request to
+// the demo as it is.
 
 /** A code of request-level errors. */
 export type RequestErrorCode = {
@@ -24,15 +25,15 @@ export const operationExamples: Record<RouteName, Record<string, OperationExampl
   authorize: {
     allowed: {
       summary: "A grant covers the act.",
-      request: { action: "read", resource: { namespace: "files", path: ["reports", "january.md"] } },
+      request: { action: "read", resource: { namespace: "files", path: ["notes", "todo.md"] } },
       status: 200,
-      response: { allowed: true, reasonCode: "allowed", matchedGrantId: "grant-reports" },
+      response: { allowed: true, reasonCode: "allowed", matchedGrantId: "assistant-notes" },
     },
     denied: {
       summary: "No grant covers the act; the answer says what to ask the owner for.",
-      request: { action: "read", resource: payroll },
+      request: { action: "read", resource: diary },
       status: 200,
-      response: { allowed: false, reasonCode: "no_matching_grant", requiredAuthority: payrollAuthority },
+      response: { allowed: false, reasonCode: "no_matching_grant", requiredAuthority: diaryAuthority },
     },
   },
   reach: {
@@ -42,11 +43,11 @@ export const operationExamples: Record<RouteName, Record<string, OperationExampl
       response: {
         status: "computed",
         reach: [
-          { namespace: "files", path: ["reports"], actions: ["read", "write"], scope: "descendants" },
+          { namespace: "files", path: ["notes"], actions: ["list", "read", "search"], scope: "descendants" },
           { namespace: "service", path: ["escalation"], actions: ["request"], scope: "exact" },
           { namespace: "service.execution", path: ["agent", "assistant"], actions: ["invoke"], scope: "exact" },
-          { namespace: "service.messaging", path: ["group", "finance"], actions: ["send"], scope: "exact" },
-          { namespace: "service.messaging", path: ["human", "bob"], actions: ["send"], scope: "exact" },
+          { namespace: "service.messaging", path: ["agent", "assistant"], actions: ["receive"], scope: "exact" },
+          { namespace: "service.messaging", path: ["human", "alice"], actions: ["send"], scope: "exact" },
         ],
       },
     },
@@ -58,23 +59,28 @@ export const operationExamples: Record<RouteName, Record<string, OperationExampl
   },
   listTools: {
     files: {
-      summary: "The tools that the assistant may use: those of `files`.",
+      summary: "One of the tools that the assistant may use.",
       status: 200,
       response: [
         {
           name: "files.read",
-          description: "Reads one of the owner's reports.",
+          description: "Reads a file.",
           namespace: "files",
           source: "host",
           readWrite: "read",
           inputSchema: {
             type: "object",
-            properties: { file: { type: "string" } },
-            required: ["file"],
+            properties: { path: { type: "string" } },
+            required: ["path"],
             additionalProperties: false,
           },
-          outputSchema: { type: "string" },
-          requiredCapability: { action: "read", resource: { namespace: "files", path: ["reports"] } },
+          outputSchema: {
+            type: "object",
+            properties: { content: { type: "string" }, version: { type: "number" } },
+            required: ["content", "version"],
+            additionalProperties: false,
+          },
+          requiredCapability: { action: "read", resource: { namespace: "files", path: [] } },
           annotations: { readOnly: true },
         },
       ],
@@ -82,40 +88,42 @@ export const operationExamples: Record<RouteName, Record<string, OperationExampl
   },
   listToolNamespaces: {
     catalog: {
-      summary: "Only the `files` namespace is switched on.",
+      summary: "Every namespace is switched on.",
       status: 200,
       response: {
         namespaces: [
-          { namespace: "calendar", sources: ["host"], toolCount: 1, enabled: false },
           { namespace: "files", sources: ["host"], toolCount: 1, enabled: true },
-          { namespace: "service", sources: ["turnpike"], toolCount: 1, enabled: false },
+          { namespace: "messages", sources: ["host"], toolCount: 1, enabled: true },
+          { namespace: "payments", sources: ["demo"], toolCount: 1, enabled: true },
+          { namespace: "service", sources: ["turnpike"], toolCount: 1, enabled: true },
         ],
-        summary: { enabled: 1, disabled: 2, total: 3 },
+        summary: { enabled: 4, disabled: 0, total: 4 },
       },
     },
   },
   updateToolNamespaces: {
-    enable: {
-      summary: "Switches the `calendar` namespace on.",
-      request: { enable: ["calendar"] },
+    disable: {
+      summary: "Switches the `messages` namespace off.",
+      request: { disable: ["messages"] },
       status: 200,
       response: {
         namespaces: [
-          { namespace: "calendar", sources: ["host"], toolCount: 1, enabled: true },
           { namespace: "files", sources: ["host"], toolCount: 1, enabled: true },
-          { namespace: "service", sources: ["turnpike"], toolCount: 1, enabled: false },
+          { namespace: "messages", sources: ["host"], toolCount: 1, enabled: false },
+          { namespace: "payments", sources: ["demo"], toolCount: 1, enabled: true },
+          { namespace: "service", sources: ["turnpike"], toolCount: 1, enabled: true },
         ],
-        summary: { enabled: 2, disabled: 1, total: 3 },
+        summary: { enabled: 3, disabled: 1, total: 4 },
       },
     },
   },
   invokeTool: {
     succeeded: {
-      summary: "Reads a report.",
+      summary: "Reads a note.",
       request: {
         id: "call-1",
         tool: "files.read",
-        arguments: { file: "january.md" },
+        arguments: { path: "notes/todo.md" },
         requestedAt: "2026-01-15T09:29:58Z",
         traceId: "trace-1",
       },
@@ -125,15 +133,15 @@ export const operationExamples: Record<RouteName, Record<string, OperationExampl
         callId: "call-1",
         tool: "files.read",
         completedAt: "2026-01-15T09:30:00.000Z",
-        output: "Revenue grew by 4 %.",
+        output: { content: "- water the plants\n- call Bob\n", version: 1 },
       },
     },
     denied: {
-      summary: "A tool of a namespace that is switched off.",
+      summary: "No grant covers the call.",
       request: {
         id: "call-2",
-        tool: "calendar.list",
-        arguments: { day: "2026-01-16" },
+        tool: "files.read",
+        arguments: { path: "private/diary.md" },
         requestedAt: "2026-01-15T09:29:58Z",
         traceId: "trace-1",
       },
@@ -141,9 +149,9 @@ export const operationExamples: Record<RouteName, Record<string, OperationExampl
       response: {
         status: "denied",
         callId: "call-2",
-        tool: "calendar.list",
+        tool: "files.read",
         completedAt: "2026-01-15T09:30:00.000Z",
-        error: { code: "tool_unavailable", message: "The caller cannot use this tool.", retryable: false },
+        error: { code: "no_matching_grant", message: "No grant covers the act.", retryable: false },
       },
     },
     approval: {
@@ -167,7 +175,7 @@ export const operationExamples: Record<RouteName, Record<string, OperationExampl
           retryable: true,
           details: {
             escalationId: "question-1",
-            requestHash: "0f87dddc6c3cbf85b83d9216259102123b0d759f731edd1ffeaad9a0a5c3ef02",
+            requestHash: "c4ad192778913be0771c887a93d2ac6be7b3f5354fc8136b03e1ea47ee0ad23a",
             expiresAt: "2026-01-16T09:30:00.000Z",
           },
         },
@@ -188,30 +196,29 @@ export const operationExamples: Record<RouteName, Record<string, OperationExampl
         callId: "call-3",
         tool: "files.read",
         completedAt: "2026-01-15T09:30:00.000Z",
-        error: { code: "invalid_tool_arguments", message: "/file: expected string", retryable: false },
+        error: { code: "invalid_tool_arguments", message: "/path: expected string", retryable: false },
       },
     },
   },
   invokeResource: {
     succeeded: {
-      summary: "Writes a report.",
+      summary: "Reads a note.",
       request: {
         operationId: "operation-1",
-        action: "write",
-        resource: { namespace: "files", path: ["reports", "february.md"] },
-        input: "Revenue grew by 5 %.",
+        action: "read",
+        resource: { namespace: "files", path: ["notes", "todo.md"] },
       },
       status: 200,
       response: {
         status: "succeeded",
         operationId: "operation-1",
         completedAt: "2026-01-15T09:30:00.000Z",
-        output: "Revenue grew by 5 %.",
+        output: { content: "- water the plants\n- call Bob\n", version: 1 },
       },
     },
     denied: {
       summary: "No grant covers the act.",
-      request: { operationId: "operation-2", action: "read", resource: payroll },
+      request: { operationId: "operation-2", action: "read", resource: diary },
       status: 200,
       response: {
         status: "denied",
@@ -222,52 +229,37 @@ export const operationExamples: Record<RouteName, Record<string, OperationExampl
     },
   },
   sendMessage: {
-    delivered: {
-      summary: "The message reached its receiver.",
+    accepted: {
+      summary: "The transport has taken the message and will deliver it.",
       request: {
         version: 1,
         id: "message-1",
         createdAt: "2026-01-15T09:29:58Z",
         traceId: "trace-1",
-        purpose: "assist",
+        purpose: "demo",
         sender: assistant,
-        receiver: { kind: "human", userId: "bob" },
-        payload: { text: "The January report is ready." },
-      },
-      status: 200,
-      response: { status: "delivered", messageId: "message-1", timestamp: "2026-01-15T09:30:00.000Z" },
-    },
-    accepted: {
-      summary: "The transport has taken the message and will deliver it.",
-      request: {
-        version: 1,
-        id: "message-2",
-        createdAt: "2026-01-15T09:29:58Z",
-        traceId: "trace-1",
-        purpose: "assist",
-        sender: assistant,
-        receiver: { kind: "group", conversationId: "finance" },
-        payload: { text: "The January report is ready." },
+        receiver: { kind: "human", userId: "alice" },
+        payload: { text: "The plants are watered." },
       },
       status: 202,
-      response: { status: "accepted", messageId: "message-2", timestamp: "2026-01-15T09:30:00.000Z" },
+      response: { status: "accepted", messageId: "message-1", timestamp: "2026-01-15T09:30:00.000Z" },
     },
     denied: {
       summary: "No grant allows writing to this receiver.",
       request: {
         version: 1,
-        id: "message-3",
+        id: "message-2",
         createdAt: "2026-01-15T09:29:58Z",
         traceId: "trace-1",
-        purpose: "assist",
+        purpose: "demo",
         sender: assistant,
-        receiver: { kind: "human", userId: "carol" },
-        payload: { text: "The January report is ready." },
+        receiver: { kind: "human", userId: "bob" },
+        payload: { text: "The plants are watered." },
       },
       status: 200,
       response: {
         status: "denied",
-        messageId: "message-3",
+        messageId: "message-2",
         timestamp: "2026-01-15T09:30:00.000Z",
         error: { code: "no_matching_grant", message: "No grant covers the act.", retryable: false },
       },
@@ -384,7 +376,7 @@ export const errorExamples: Record<RequestErrorCode, ErrorExample> = {
   namespace_settings_not_configured: {
     method: "PUT",
     path: "/v1/tools/namespaces",
-    body: '{ "enable": ["calendar"] }',
+    body: '{ "disable": ["messages"] }',
     status: 501,
     response: {
       error: {
@@ -397,7 +389,7 @@ export const errorExamples: Record<RequestErrorCode, ErrorExample> = {
   namespace_settings_unavailable: {
     method: "PUT",
     path: "/v1/tools/namespaces",
-    body: '{ "enable": ["calendar"] }',
+    body: '{ "disable": ["messages"] }',
     status: 503,
     response: {
       error: {
@@ -431,12 +423,4 @@ export const errorExamples: Record<RequestErrorCode, ErrorExample> = {
       },
     },
   },
-};
-
-/** What a host's own refusal looks like. */
-export const hostErrorExample: ErrorExample = {
-  method: "GET",
-  path: "/v1/tools",
-  status: 503,
-  response: { error: { code: "maintenance", message: "Back at 10:00 UTC.", requestId: "request-1" } },
 };

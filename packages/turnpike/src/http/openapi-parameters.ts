@@ -89,6 +89,11 @@ export const headers: JsonObject = {
     description: "Whether the request's preference was followed.",
     schema: { type: "string", const: "respond-async" },
   },
+  RetryAfter: {
+    description: "How many seconds to wait before the request is sent again.",
+    schema: { type: "string", pattern: "^[0-9]+$" },
+    example: "1",
+  },
   IdempotencyReplayed: {
     description: "The same request was answered before: this is what became of it then.",
     schema: { type: "string", const: "true" },

@@ -1,6 +1,6 @@
 import * as contracts from "../contracts/index.ts";
 import type { JsonObject, JsonValue } from "../contracts/index.ts";
-import { jsonSchemasOf } from "../internal/index.ts";
+import { jsonSchemasOf, nameVariants } from "../internal/index.ts";
 
 const prefix = "#/components/schemas/";
 
@@ -13,7 +13,10 @@ export function schemaRef(schema: contracts.Route["response"]): JsonObject {
 
 /** The schemas that requests and responses are made of, sorted by name: those that a route refers to, directly or not. */
 export function schemaComponents(): Record<string, JsonObject> {
-  const all = jsonSchemasOf(contracts, prefix);
+  const all: Record<string, JsonObject> = {
+    ...nameVariants(jsonSchemasOf(contracts, prefix), prefix),
+    JsonValue: jsonValue,
+  };
   const used = new Set<string>();
   const use = (name: string): void => {
     const schema = all[name];
@@ -24,6 +27,18 @@ export function schemaComponents(): Record<string, JsonObject> {
   refsIn([contracts.RequestErrorSchema, ...routeSchemas()].map(schemaRef)).forEach(use);
   return Object.fromEntries([...used].toSorted().map((name) => [name, described(name, all[name] ?? {})]));
 }
+
+/** Written out, because generators take a schema that says nothing for an object. */
+const jsonValue: JsonObject = {
+  anyOf: [
+    { type: "string" },
+    { type: "number" },
+    { type: "boolean" },
+    { type: "null" },
+    { type: "array", items: {} },
+    { $ref: `${prefix}JsonObject` },
+  ],
+};
 
 function routeSchemas(): contracts.Route["response"][] {
   return Object.values<contracts.Route>(contracts.routes).flatMap(({ request, response }) =>
@@ -40,7 +55,15 @@ function refsIn(value: JsonValue): string[] {
 
 function described(name: string, schema: JsonObject): JsonObject {
   const description = schemaTexts[name];
-  return description === undefined ? schema : { description, ...schema };
+  const shown = oneKindEach(schema);
+  return description === undefined ? shown : { description, ...shown };
+}
+
+/** An enum of numbers and texts as a choice between constants: generators name the entries of an enum, and `1` and `"1"` alike. */
+function oneKindEach({ enum: values, ...schema }: JsonObject): JsonObject {
+  const kinds = (values as JsonValue[] | undefined)?.map((value) => ({ type: typeof value, const: value })) ?? [];
+  if (new Set(kinds.map(({ type }) => type)).size > 1) return { ...schema, anyOf: kinds };
+  return values === undefined ? schema : { ...schema, enum: values };
 }
 
 const schemaTexts: Readonly<Record<string, string>> = {

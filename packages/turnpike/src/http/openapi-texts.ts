@@ -19,7 +19,7 @@ export const introduction: string = `The gate that every agent turn, tool call, 
 
 **Codes are open-ended.** A host may answer with statuses and codes of its own, and later releases may add some: tolerate those you do not know.
 
-Paths are matched byte for byte, a trailing slash is another path, and a query string is ignored where no parameter is named. Everything but \`/health\` is authenticated before its path is looked at.`;
+Paths are matched byte for byte, a trailing slash is another path, and a query string is ignored where no parameter is named. Everything but \`/health\` is authenticated before its path is looked at; after that, an unknown path is \`404 not_found\`.`;
 
 export const tags: Readonly<Record<OperationText["tag"], string>> = {
   Authority: "What the caller may do, and where.",
@@ -97,7 +97,8 @@ export const operationTexts: Readonly<Record<RouteName, OperationText>> = {
     summary: "Run an agent turn",
     description:
       "Runs one bounded turn of the agent that the caller acts as, in the runtime the host has chosen. With `accept: text/event-stream` the events are streamed as they happen; closing the connection cancels the turn. Where the host keeps a journal of turns, `prefer: respond-async` starts a turn that goes on without its caller, streamed or not; and the same request under the same id is answered with what became of it.",
-    answer: "How the turn ended: `succeeded`, `denied`, `failed`, `cancelled` or `escalated`, with all of its events.",
+    answer:
+      "How the turn ended: `succeeded`, `denied`, `failed`, `cancelled` or `escalated`, with all of its events. With `prefer: respond-async`, a turn that was started before and has ended: its state.",
   },
   listTurns: {
     tag: "Turns",

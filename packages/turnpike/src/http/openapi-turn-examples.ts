@@ -17,19 +17,19 @@ export interface OperationExample {
 const alice: JsonObject = { kind: "human", userId: "alice" };
 export const assistant: JsonObject = { kind: "agent", agentId: "assistant" };
 const runtime: JsonObject = { id: "scripted", version: "1" };
-export const payroll: JsonObject = { namespace: "files", path: ["payroll", "january.csv"] };
-export const payrollAuthority: JsonObject = {
-  id: "482f85cb75e5e6683b50a68f9319d5a18bbcbb7b90ae40129cc96107c385b2ab",
+export const diary: JsonObject = { namespace: "files", path: ["private", "diary.md"] };
+export const diaryAuthority: JsonObject = {
+  id: "ee989eb25d96382798f19a692cda70984fd8bfe2aa4ad663adbad33d7345979d",
   namespaceId: "demo",
   owner: alice,
   requester: assistant,
-  purpose: "assist",
+  purpose: "demo",
   requestedAt: "2026-01-15T09:30:00.000Z",
-  capabilities: [{ resource: payroll, actions: ["read"], scope: "exact" }],
+  capabilities: [{ resource: diary, actions: ["read"], scope: "exact" }],
 };
 
 /** How the turn `turn-1` ended. */
-const summarized: JsonObject = {
+const answered: JsonObject = {
   version: 1,
   executionId: "turn-1",
   traceId: "trace-1",
@@ -78,7 +78,7 @@ const summarized: JsonObject = {
     },
   ],
   status: "succeeded",
-  output: { text: "In short: Revenue grew by 4 %." },
+  output: [{ content: "- water the plants\n- call Bob\n", version: 1 }],
   metadata: { runtime },
 };
 
@@ -92,7 +92,7 @@ const ended: JsonObject = {
   completedAt: now,
   steps: 2,
   toolCalls: 1,
-  result: summarized,
+  result: answered,
 };
 
 const waits: JsonObject = {
@@ -103,10 +103,10 @@ const waits: JsonObject = {
   toolCalls: 0,
   escalation: {
     status: "pending",
-    reason: "Comparing needs the payroll, which I may not read.",
+    reason: "I was asked to read private/diary.md.",
     requestedAt: now,
     reviewer: alice,
-    requestedAuthority: payrollAuthority,
+    requestedAuthority: diaryAuthority,
   },
 };
 
@@ -119,7 +119,7 @@ type TurnRouteName = Extract<RouteName, `${string}Turn${string}`>;
 export const turnExamples: Record<TurnRouteName, Record<string, OperationExample>> = {
   executeTurn: {
     succeeded: {
-      summary: "The assistant reads a report and answers.",
+      summary: "The assistant reads a note and answers.",
       request: {
         version: 1,
         executionId: "turn-1",
@@ -129,15 +129,15 @@ export const turnExamples: Record<TurnRouteName, Record<string, OperationExample
           id: "message-4",
           createdAt: "2026-01-15T09:29:58Z",
           traceId: "trace-1",
-          purpose: "assist",
+          purpose: "demo",
           sender: alice,
           receiver: assistant,
-          payload: { text: "Summarize the January report." },
+          payload: { read: "notes/todo.md" },
         },
         options: { maxSteps: 4, timeoutMs: 30_000 },
       },
       status: 200,
-      response: summarized,
+      response: answered,
     },
     escalated: {
       summary: "The assistant lacks authority and ends with a question to the owner.",
@@ -150,10 +150,10 @@ export const turnExamples: Record<TurnRouteName, Record<string, OperationExample
           id: "message-5",
           createdAt: "2026-01-15T09:29:58Z",
           traceId: "trace-1",
-          purpose: "assist",
+          purpose: "demo",
           sender: alice,
           receiver: assistant,
-          payload: { text: "Compare the January report with the payroll." },
+          payload: { read: "private/diary.md" },
         },
       },
       status: 200,
@@ -188,10 +188,10 @@ export const turnExamples: Record<TurnRouteName, Record<string, OperationExample
         status: "escalated",
         escalation: {
           status: "pending",
-          reason: "Comparing needs the payroll, which I may not read.",
+          reason: "I was asked to read private/diary.md.",
           requestedAt: "2026-01-15T09:30:00.000Z",
           reviewer: alice,
-          requestedAuthority: payrollAuthority,
+          requestedAuthority: diaryAuthority,
         },
         metadata: { runtime },
       },
@@ -207,10 +207,10 @@ export const turnExamples: Record<TurnRouteName, Record<string, OperationExample
           id: "message-6",
           createdAt: "2026-01-15T09:29:58Z",
           traceId: "trace-1",
-          purpose: "assist",
+          purpose: "demo",
           sender: alice,
           receiver: { kind: "agent", agentId: "auditor" },
-          payload: { text: "Audit the January report." },
+          payload: { read: "notes/todo.md" },
         },
       },
       status: 200,
@@ -249,10 +249,10 @@ export const turnExamples: Record<TurnRouteName, Record<string, OperationExample
           id: "message-7",
           createdAt: "2026-01-15T09:29:58Z",
           traceId: "trace-1",
-          purpose: "assist",
+          purpose: "demo",
           sender: alice,
           receiver: assistant,
-          payload: { text: "Summarize all reports of last year." },
+          payload: { read: "private/diary.md" },
         },
       },
       status: 202,
@@ -287,7 +287,7 @@ export const turnExamples: Record<TurnRouteName, Record<string, OperationExample
       summary: "What happened after the third event.",
       path: "/v1/turns/turn-1/events?after=2",
       status: 200,
-      response: { events: (summarized["events"] as JsonObject[]).slice(3) },
+      response: { events: (answered["events"] as JsonObject[]).slice(3) },
     },
   },
   cancelTurn: {

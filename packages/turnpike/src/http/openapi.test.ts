@@ -28,23 +28,22 @@ function codesOf({ description }: Answer): string[] {
 }
 
 test("the document has every route with its body and its statuses", () => {
-  const always = "403 404 405 499 500";
   expect(rowsOf(document)).toEqual([
     "get /health: health, nothing -> 200 405",
     "head /health: healthHead, nothing -> 200 405",
-    `post /v1/authorize: authorize, AuthorizationRequest -> 200 400 ${always} default`,
-    `get /v1/reach: reach, nothing -> 200 ${always} default`,
-    `get /v1/tools: listTools, nothing -> 200 ${always} 503 default`,
-    `get /v1/tools/namespaces: listToolNamespaces, nothing -> 200 ${always} 503 default`,
-    `put /v1/tools/namespaces: updateToolNamespaces, NamespaceUpdate -> 200 400 ${always} 501 503 default`,
-    `post /v1/tools/invoke: invokeTool, ToolCall -> 200 400 ${always} default`,
-    `post /v1/resources/invoke: invokeResource, ResourceOperationRequest -> 200 400 ${always} default`,
-    `post /v1/messages: sendMessage, MessageEnvelope -> 200 202 400 ${always} default`,
-    "post /v1/turns: executeTurn, TurnRequest -> 200 202 400 403 404 405 409 499 500 default",
-    `get /v1/turns: listTurns, nothing -> 200 400 ${always} default`,
-    `get /v1/turns/{executionId}: getTurn, nothing -> 200 ${always} default`,
-    `get /v1/turns/{executionId}/events: listTurnEvents, nothing -> 200 400 ${always} default`,
-    `post /v1/turns/{executionId}/cancel: cancelTurn, nothing -> 200 202 ${always} default`,
+    "post /v1/authorize: authorize, AuthorizationRequest -> 200 400 403 405 499 500",
+    "get /v1/reach: reach, nothing -> 200 403 405 499 500",
+    "get /v1/tools: listTools, nothing -> 200 403 405 499 500 503",
+    "get /v1/tools/namespaces: listToolNamespaces, nothing -> 200 403 405 499 500 503",
+    "put /v1/tools/namespaces: updateToolNamespaces, NamespaceUpdate -> 200 400 403 405 499 500 501 503",
+    "post /v1/tools/invoke: invokeTool, ToolCall -> 200 400 403 405 499 500",
+    "post /v1/resources/invoke: invokeResource, ResourceOperationRequest -> 200 400 403 405 499 500",
+    "post /v1/messages: sendMessage, MessageEnvelope -> 200 202 400 403 405 499 500",
+    "post /v1/turns: executeTurn, TurnRequest -> 200 202 400 403 405 409 499 500",
+    "get /v1/turns: listTurns, nothing -> 200 400 403 405 499 500",
+    "get /v1/turns/{executionId}: getTurn, nothing -> 200 403 404 405 499 500",
+    "get /v1/turns/{executionId}/events: listTurnEvents, nothing -> 200 400 403 404 405 499 500",
+    "post /v1/turns/{executionId}/cancel: cancelTurn, nothing -> 200 202 403 404 405 499 500",
   ]);
 });
 
@@ -65,14 +64,16 @@ test("the document names the shape of every answer", () => {
     invokeTool: "ToolResult",
     invokeResource: "ResourceResult",
     sendMessage: "MessageResult",
-    executeTurn: "TurnResult",
+    executeTurn: "TurnAnswer",
     listTurns: "TurnList",
     getTurn: "TurnState",
     listTurnEvents: "TurnEventList",
     cancelTurn: "TurnState",
   });
-  const { content } = operationOf(document, "executeTurn").responses["202"] ?? {};
-  expect(content?.["application/json"]?.schema.$ref).toBe("#/components/schemas/TurnState");
+  const { 202: started } = operationOf(document, "executeTurn").responses;
+  const refs = [{ $ref: "#/components/schemas/TurnResult" }, { $ref: "#/components/schemas/TurnState" }];
+  expect(document.components["schemas"]?.["TurnAnswer"]).toMatchObject({ anyOf: refs });
+  expect(started?.content?.["application/json"]?.schema).toEqual(refs[1]);
 });
 
 test("the document describes every operation and every shape in words", () => {
@@ -85,6 +86,29 @@ test("the document describes every operation and every shape in words", () => {
   }
   const silent = Object.entries(document.components["schemas"] ?? {}).filter(([, schema]) => !schema.description);
   expect(silent.map(([name]) => name)).toEqual([]);
+});
+
+test("the document names every variant of a union, and what tells them apart", () => {
+  const { ToolResult, PrincipalRef } = document.components["schemas"] ?? {};
+  const named = (...names: string[]): { $ref: string }[] =>
+    names.map((name) => ({ $ref: `#/components/schemas/${name}` }));
+  expect(ToolResult).toMatchObject({
+    oneOf: named("ToolResultSucceeded", "ToolResultDenied", "ToolResultFailed"),
+    discriminator: { propertyName: "status", mapping: { denied: "#/components/schemas/ToolResultDenied" } },
+  });
+  expect(PrincipalRef).toMatchObject({
+    oneOf: named("PrincipalRefHuman", "AgentRef", "PrincipalRefGroup", "PrincipalRefService"),
+  });
+});
+
+test("the document says of JSON what any of it may be, in words that generators understand", () => {
+  const { JsonObject, JsonValue, Version } = document.components["schemas"] ?? {};
+  expect(JsonObject).toMatchObject({ type: "object", additionalProperties: true });
+  const scalars = ["string", "number", "boolean", "null"].map((type) => ({ type }));
+  const object = { $ref: "#/components/schemas/JsonObject" };
+  expect(JsonValue).toMatchObject({ anyOf: [...scalars, { type: "array" }, object] });
+  // As entries of an enum, both would have one name in a client.
+  expect(Version).toMatchObject({ anyOf: [{ const: 1 }, { const: "1" }] });
 });
 
 test("the document holds no shape of what stays inside", () => {

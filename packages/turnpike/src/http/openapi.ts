@@ -1,5 +1,5 @@
 import { routes, TurnStateSchema, type JsonObject, type JsonValue, type RouteName } from "../contracts/index.ts";
-import { errorComponents, errorsOf, responseHeaders } from "./openapi-errors.ts";
+import { codesOf, describeErrors, responseHeaders, type ErrorResponses } from "./openapi-errors.ts";
 import { operationExamples } from "./openapi-examples.ts";
 import { schemaComponents, schemaRef } from "./openapi-schemas.ts";
 import { headers, parameters, parametersOf, successHeaders } from "./openapi-parameters.ts";
@@ -19,16 +19,17 @@ export interface OpenApiOptions {
 /** The OpenAPI 3.1 description of the whole HTTP surface. Each call makes a document of its own. */
 export function openApiDocument(options: OpenApiOptions = {}): object {
   const { title = "Turnpike", version = "1", servers = [{ url: "/" }], securitySchemes, security } = options;
+  const errors = describeErrors();
   const document = {
     openapi: "3.1.0",
     info: { title, version, description: introduction },
     servers,
     ...(security && { security }),
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
-    paths: paths(),
+    paths: paths(errors),
     components: {
-      schemas: schemaComponents(),
-      responses: errorComponents(),
+      schemas: { ...schemaComponents(), TurnAnswer: turnAnswer },
+      responses: errors.components(),
       parameters,
       headers,
       ...(securitySchemes && { securitySchemes }),
@@ -38,16 +39,16 @@ export function openApiDocument(options: OpenApiOptions = {}): object {
   return JSON.parse(JSON.stringify(document)) as object;
 }
 
-function paths(): JsonObject {
+function paths(errors: ErrorResponses): JsonObject {
   const byPath: Record<string, JsonObject> = {};
   for (const name of Object.keys(routes) as RouteName[]) {
     const { method, path } = routes[name];
-    byPath[path] = { ...byPath[path], [method.toLowerCase()]: operation(name) };
+    byPath[path] = { ...byPath[path], [method.toLowerCase()]: operation(name, errors) };
   }
-  return { ...byPath, "/health": { ...byPath["/health"], head: healthHead() } };
+  return { ...byPath, "/health": { ...byPath["/health"], head: healthHead(errors) } };
 }
 
-function operation(name: RouteName): JsonObject {
+function operation(name: RouteName, errors: ErrorResponses): JsonObject {
   const route = routes[name];
   const { tag, summary, description } = operationTexts[name];
   return {
@@ -58,18 +59,18 @@ function operation(name: RouteName): JsonObject {
     ...(route.authority === "none" && { security: [] }),
     parameters: parametersOf(name),
     ...("request" in route && { requestBody: requestBody(name, schemaRef(route.request)) }),
-    responses: { ...successes(name), ...errorsOf(name) },
+    responses: { ...successes(name), ...errors.of(codesOf(name)) },
   };
 }
 
 /** `HEAD /health`: as `GET`, without the body. */
-function healthHead(): JsonObject {
+function healthHead(errors: ErrorResponses): JsonObject {
   const description = "Answers like `GET`, without the body.";
   const responses = {
     200: { description: operationTexts.health.answer, headers: responseHeaders },
-    ...errorsOf("health"),
+    ...errors.of(codesOf("health")),
   };
-  return { ...operation("health"), operationId: "healthHead", description, responses };
+  return { ...operation("health", errors), operationId: "healthHead", description, responses };
 }
 
 function requestBody(name: RouteName, schema: JsonObject): JsonObject {
@@ -101,10 +102,20 @@ function jsonContent(name: RouteName, answered: 200 | 202): JsonObject {
   const examples = Object.entries(operationExamples[name])
     .filter(([, { status }]) => status === answered)
     .map(([key, { summary, response }]) => [key, { summary, value: response }]);
-  const isStart = name === "executeTurn" && answered === 202;
-  const schema = schemaRef(isStart ? TurnStateSchema : routes[name].response);
+  const schema = name === "executeTurn" ? turnSchemas[answered] : schemaRef(routes[name].response);
   return { "application/json": { schema, examples: Object.fromEntries(examples) } };
 }
+
+/** A turn that was started before, to go on without its caller, is answered with its state also when it has ended. */
+const turnAnswer: JsonObject = {
+  description: "How a turn ended; or where it is, when it was started to go on without its caller.",
+  anyOf: [schemaRef(routes.executeTurn.response), schemaRef(TurnStateSchema)],
+};
+
+const turnSchemas: Record<200 | 202, JsonObject> = {
+  200: { $ref: "#/components/schemas/TurnAnswer" },
+  202: schemaRef(TurnStateSchema),
+};
 
 function streamContent(name: "executeTurn" | "listTurnEvents"): JsonObject {
   const examples = Object.entries(operationExamples[name])

@@ -17,7 +17,7 @@ export { openDeadline, orAbort, TimeLimitError, withinTime, type Deadline } from
 export { describeExpectation, describeIssues, describeProblem } from "./describe-issues.ts";
 export { fromHeaderValue, toHeaderValue } from "./header-value.ts";
 export { currentTimestamp, parseInstant } from "./instant.ts";
-export { jsonSchemaOf, jsonSchemasOf } from "./json-schema.ts";
+export { jsonSchemaOf, jsonSchemasOf, nameVariants } from "./json-schema.ts";
 export { fitsInBytes } from "./json-size.ts";
 export { readJson, type JsonObject, type JsonValue } from "./json.ts";
 export { quietly } from "./quietly.ts";

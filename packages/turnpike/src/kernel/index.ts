@@ -8,6 +8,13 @@ export type { Refusal } from "./refusal.ts";
 export { deriveGrant, type Derivation, type GrantInput } from "./derive.ts";
 export type { Condition } from "./diagnose.ts";
 export type { Explanation, GrantExplanation } from "./explain.ts";
+export {
+  coverageOf,
+  type Coverage,
+  type ExplainedReach,
+  type ReachExplanation,
+  type ReachScope,
+} from "./explain-reach.ts";
 export type { EscalationOutcome } from "./escalate.ts";
 export { createKernel, type Kernel } from "./kernel.ts";
 export { errorObject, KernelError } from "./kernel-error.ts";

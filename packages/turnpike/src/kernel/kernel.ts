@@ -21,6 +21,7 @@ import { loadAuthority } from "./authority.ts";
 import { covers, type RunningAct } from "./covers.ts";
 import { checkLimits, type EffectOptions } from "./effect.ts";
 import { explain, type Explanation } from "./explain.ts";
+import { explainReach, type ReachExplanation, type ReachScope } from "./explain-reach.ts";
 import { createResourceRegistry, invokeResource } from "./invoke-resource.ts";
 import { invokeTool, type ToolGate } from "./invoke-tool.ts";
 import { listTools, type Listings } from "./list-tools.ts";
@@ -60,6 +61,8 @@ export interface Kernel {
   reach(context: DiscoveryContext, options?: CallOptions): Promise<ReachResult>;
   /** For operators only: a decision with every grant considered. Never put it behind the service api. */
   explain(context: AccessContext, request: AuthorizationRequest, options?: CallOptions): Promise<Explanation>;
+  /** For operators only: everywhere a principal may act right now, with the grants that say so. Records nothing. */
+  explainReach(scope: ReachScope, options?: CallOptions): Promise<ReachExplanation>;
   /**
    * For tools and resource providers: whether the authority that the act they were handed was decided on covers another
    * request too. Whatever it does not cover is left out of the answer. Consumes and records nothing.
@@ -100,6 +103,7 @@ export function createKernel(options: KernelOptions): Kernel {
     sendMessage: (context, envelope, call) => sendMessage(gate, context, envelope, effectOptions(call)),
     reach: (context, call) => reach(gate, context, signalOf(call)),
     explain: (context, request, call) => explain(gate, context, request, signalOf(call)),
+    explainReach: (scope, call) => explainReach(gate, scope, signalOf(call)),
     covers: (act, request, call) => covers(ports, act, request, signalOf(call)),
     admitTurn: (context, turn, call) => admitTurn({ gate, registry, listings }, context, turn, effectOptions(call)),
     recordTurnEnd: (context, end, call) => recordTurnEnd(ports, context, end, call?.claim),

@@ -4,6 +4,7 @@ import {
   type PrincipalRef,
   type ReachEntry,
   type ReachResult,
+  type ResourceRef,
 } from "../contracts/index.ts";
 import { deepFreeze } from "../internal/index.ts";
 import { record, type AuditFacts } from "./audit.ts";
@@ -32,18 +33,42 @@ export async function reach(gate: Gate, context: DiscoveryContext, signal: Abort
 }
 
 async function establishReach(gate: Gate, context: DiscoveryContext, signal: AbortSignal): Promise<ReachResult> {
+  const counting = await countingGrants(gate, context, signal);
+  return "reasonCode" in counting ? counting : computed(counting.grants, momentOf(context));
+}
+
+/** That reach cannot be said, and why. */
+export type UnavailableReach = Extract<ReachResult, { status: "unavailable" }>;
+
+/** The grants that count now, of which reach is made, or that they cannot be told. */
+export async function countingGrants(
+  gate: Gate,
+  context: DiscoveryContext,
+  signal: AbortSignal,
+): Promise<Counting | UnavailableReach> {
   const view = await gate.view(context, signal);
   if (view === undefined) return { status: "unavailable", reasonCode: "authority_unavailable" };
   const moment = momentOf(context);
-  return reachOf(view, moment, await standing(gate.ports, view, moment, signal));
+  return countingOf(view, moment, await standing(gate.ports, view, moment, signal));
 }
 
-/** Reach as the grants stand. */
-function reachOf({ current }: AuthorityView, moment: Moment, { invalid, unknown }: Standing): ReachResult {
+interface Counting {
+  grants: readonly CompiledGrant[];
+}
+
+/** The grants that count as they stand. */
+function countingOf(
+  { current }: AuthorityView,
+  moment: Moment,
+  { invalid, unknown }: Standing,
+): Counting | UnavailableReach {
   const [reasonCode] = unknown.values();
   if (reasonCode !== undefined) return { status: "unavailable", reasonCode };
-  const counting = current.grants.filter((grant) => isLive(grant, moment) && !invalid.has(grant));
-  return { status: "computed", reach: entriesOf(counting, moment) };
+  return { grants: current.grants.filter((grant) => isLive(grant, moment) && !invalid.has(grant)) };
+}
+
+function computed(grants: readonly CompiledGrant[], moment: Moment): ReachResult {
+  return { status: "computed", reach: entriesOf(grants, moment) };
 }
 
 /** The reach of sets of which every grant counts, for the owner it was last asked for. */
@@ -55,7 +80,8 @@ export function frozenReachOf(view: AuthorityView, moment: Moment, judged: Stand
   const isWhole = areAllValid(judged) && current.grants.every((grant) => isLive(grant, moment));
   const known = isWhole ? wholeReach.get(current) : undefined;
   if (known !== undefined && samePrincipal(known.owner, moment.owner)) return known.result;
-  const result = deepFreeze(reachOf(view, moment, judged));
+  const counting = countingOf(view, moment, judged);
+  const result = deepFreeze("reasonCode" in counting ? counting : computed(counting.grants, moment));
   if (isWhole) wholeReach.set(current, { owner: moment.owner, result });
   return result;
 }
@@ -65,11 +91,16 @@ function entriesOf(grants: readonly CompiledGrant[], { owner }: Moment): ReachEn
   const entries = new Map<string, ReachEntry>();
   for (const { resource, actions, scope, approval } of grants.flatMap(({ grant }) => grant.capabilities)) {
     if (approval !== undefined) continue;
-    if (resource.owner !== undefined && !samePrincipal(resource.owner, owner)) continue;
+    if (!isOwnedBy(resource, owner)) continue;
     const { namespace, path } = resource;
     const key = JSON.stringify([namespace, path, scope]);
     const known = entries.get(key)?.actions ?? [];
     entries.set(key, { namespace, path: [...path], actions: [...new Set([...known, ...actions])].toSorted(), scope });
   }
   return [...entries].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, entry]) => entry);
+}
+
+/** Whether a capability for this resource counts for what is the owner's; one that names nobody does for everybody's. */
+export function isOwnedBy(resource: ResourceRef, owner: PrincipalRef): boolean {
+  return resource.owner === undefined || samePrincipal(resource.owner, owner);
 }

@@ -1,18 +1,35 @@
 import { describeIssues } from "turnpike/contracts";
-import { jsonReply, pathParameters, readBody, ServiceHttpError } from "turnpike/http";
-import { requireOperator, type Operator, type OperatorPorts } from "../../access/index.ts";
+import { jsonReply, pathParameters, readBody, type Reply, ServiceHttpError } from "turnpike/http";
+import { requireOperator, type AdmittedOperator, type OperatorPorts } from "../../access/index.ts";
 import type { IncomingRequest, Protocol, ProtocolRoute } from "../../front/index.ts";
-import { type AdminRoute, type AdminRouteName, adminRoutes, type RouteAccess } from "../../management/index.ts";
+import {
+  type AdminCallName,
+  type AdminFileName,
+  type AdminRoute,
+  type AdminRouteName,
+  adminRoutes,
+  type AdminStreamName,
+  type RouteAccess,
+} from "../../management/index.ts";
+import { applyOperations } from "./apply-operations.ts";
 import { auditOperations } from "./audit-operations.ts";
+import { backupFiles } from "./backup-operations.ts";
 import { credentialOperations } from "./credential-operations.ts";
-import type { AdminOperations, AdminServices } from "./admin-services.ts";
+import type { AdminFiles, AdminOperations, AdminServices, AdminStreams, StreamRequest } from "./admin-services.ts";
+import { eventStreams } from "./event-operations.ts";
 import { escalationOperations } from "./escalation-operations.ts";
 import { explainOperations } from "./explain-operations.ts";
 import { grantOperations } from "./grant-operations.ts";
 import { mcpOperations } from "./mcp-operations.ts";
+import { nameOperations } from "./name-operations.ts";
 import { namespaceOperations } from "./namespace-operations.ts";
 import { inputWithin, requireRole } from "./operator-access.ts";
+import { overviewOperations } from "./overview-operations.ts";
+import { createSessionRoute, sessionOperations } from "./session-operations.ts";
+import { reachOperations } from "./reach-operations.ts";
+import { previewOperations } from "./preview-operations.ts";
 import { requireLivingTenant, tenantOperations } from "./tenant-operations.ts";
+import { trialOperations } from "./trial-operations.ts";
 import { turnOperations } from "./turn-operations.ts";
 
 /**
@@ -22,35 +39,48 @@ import { turnOperations } from "./turn-operations.ts";
 export function adminProtocol(
   services: AdminServices,
   ports: OperatorPorts,
-  pages: readonly ProtocolRoute<Operator>[] = [],
-): Protocol<Operator> {
-  const operations: AdminOperations = {
+  pages: readonly ProtocolRoute<AdmittedOperator>[] = [],
+): Protocol<AdmittedOperator> {
+  const operations: Operations = {
     ...credentialOperations(services),
     ...grantOperations(services),
+    ...applyOperations(services),
     ...escalationOperations(services),
     ...turnOperations(services),
     ...auditOperations(services),
     ...explainOperations(services),
     ...namespaceOperations(services),
+    ...nameOperations(services),
     ...tenantOperations(services),
     ...mcpOperations(services),
+    ...sessionOperations(services, ports),
+    ...overviewOperations(services),
+    ...reachOperations(services),
+    ...previewOperations(services),
+    ...trialOperations(services),
   };
-  const rows = Object.entries<AdminRoute>(adminRoutes).map(([name, route]): ProtocolRoute<Operator> => {
-    // The input was parsed with the schema of this very row.
-    const operation = operations[name as AdminRouteName] as (input: unknown, operator: Operator) => Promise<unknown>;
-    const { method, path, status = 200 } = route;
+  const streams: AdminStreams = eventStreams(services);
+  const files: AdminFiles = backupFiles(services);
+  const routes = Object.entries<AdminRoute>(adminRoutes).filter(([, { isOpen }]) => isOpen !== true);
+  const rows = routes.map(([name, route]): ProtocolRoute<AdmittedOperator> => {
+    const reply =
+      route.isStream === true
+        ? streamAnswer(streams, name)
+        : route.isFile === true
+          ? fileAnswer(files, name)
+          : jsonAnswer(operations, name, route);
     return {
-      method,
-      path,
+      method: route.method,
+      path: route.path,
       async answer(incoming, operator) {
         requireRole(route, operator);
         const input = inputWithin(route, operator, await readInput(route, incoming));
         await requireLivingTenant(services, name as AdminRouteName, input);
-        return jsonReply(await operation(input, operator), status);
+        return reply(input, operator, incoming);
       },
     };
   });
-  const pageRows = pages.map((page): ProtocolRoute<Operator> => ({
+  const pageRows = pages.map((page): ProtocolRoute<AdmittedOperator> => ({
     ...page,
     async answer(incoming, operator) {
       requireRole(pageAccess, operator);
@@ -60,8 +90,42 @@ export function adminProtocol(
   const pagePaths = new Set(pages.map(({ path }) => path));
   return {
     owns: (path) => path.startsWith("/admin/") || pagePaths.has(path),
-    admit: ({ request, record }) => requireOperator(ports, request.headers, record),
+    admit: ({ request, record }) => requireOperator(ports, request, record),
+    openRoutes: [createSessionRoute(services, ports)],
     routes: [...rows, ...pageRows],
+  };
+}
+
+/** Beginning a session is no operator's: nobody is one before. */
+type Operations = AdminOperations<Exclude<AdminCallName, "createSession">>;
+
+type Answer = (input: unknown, operator: AdmittedOperator, incoming: IncomingRequest) => Promise<Reply>;
+
+// The input was parsed with the schema of this very row.
+function jsonAnswer(operations: Operations, name: string, { status }: AdminRoute): Answer {
+  const operation = operations[name as keyof Operations] as (...args: Parameters<Answer>) => Promise<unknown>;
+  return async (...args) => jsonReply(await operation(...args), status);
+}
+
+function streamAnswer(streams: AdminStreams, name: string): Answer {
+  const open = streams[name as AdminStreamName] as (
+    input: unknown,
+    operator: AdmittedOperator,
+    request: StreamRequest,
+  ) => Promise<ReadableStream<Uint8Array>>;
+  return async (input, operator, { request: { headers, signal }, record: { caller } }) => {
+    const lastEventId = headers.get("last-event-id") || undefined;
+    const stands = async (): Promise<boolean> => (await caller?.stands(new Date())) === true;
+    const body = await open(input, operator, { lastEventId, stands, signal });
+    return { status: 200, headers: { "content-type": "text/event-stream" }, body };
+  };
+}
+
+function fileAnswer(files: AdminFiles, name: string): Answer {
+  return async (_input, operator) => {
+    const { bytes, body } = await files[name as AdminFileName]({}, operator);
+    const headers = { "content-type": "application/vnd.sqlite3", "content-length": String(bytes) };
+    return { status: 200, headers, body };
   };
 }
 

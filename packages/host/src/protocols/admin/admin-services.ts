@@ -1,15 +1,19 @@
-import type { Kernel } from "turnpike/kernel";
-import { ServiceHttpError } from "turnpike/http";
+import { parseInstant } from "turnpike/contracts";
+import type { GrantSource, Kernel } from "turnpike/kernel";
+import { ServiceHttpError, type ServiceApi } from "turnpike/http";
 import type { AuditStore, Checkpoints } from "../../audit/index.ts";
-import type { CredentialStore, Operator } from "../../access/index.ts";
+import type { AdmittedOperator, Bearer, BearerChoice, CredentialStore, PrincipalStore } from "../../access/index.ts";
+import type { IncomingRequest } from "../../front/index.ts";
 import type { EscalationStore } from "../../escalations/index.ts";
 import type { GrantStore } from "../../grants/index.ts";
 import type { HostUsageStore } from "../../ledger/index.ts";
 import type { McpReviews } from "../../mcp-servers/index.ts";
 import type { DeletedTenants } from "../../retention/index.ts";
+import type { Database, DatabaseCopy } from "../../storage/index.ts";
 import type { NamespaceSettingsStore } from "../../tool-namespaces/index.ts";
 import type { TurnJournalStore } from "../../turns/index.ts";
-import type { AdminInput, AdminOutput, AdminRouteName } from "../../management/index.ts";
+import type { LiveTenants } from "../../live/index.ts";
+import type { AdminCallName, AdminFileName, AdminInput, AdminOutput, AdminStreamName } from "../../management/index.ts";
 
 /** The stores that operators read and change. */
 export interface AdminStores {
@@ -17,36 +21,82 @@ export interface AdminStores {
   credentials: CredentialStore;
   escalations: EscalationStore;
   grants: GrantStore;
+  principals: PrincipalStore;
   settings: NamespaceSettingsStore;
   usage: HostUsageStore;
   tenants: DeletedTenants;
-  turns: Pick<TurnJournalStore, "listAll" | "findBy" | "cancel">;
+  turns: Pick<TurnJournalStore, "listAll" | "findBy" | "cancel" | "countOf" | "listHosts">;
 }
 
 /** What the operators' operations use. */
 export interface AdminServices {
   stores: AdminStores;
   checkpoints: Checkpoints;
+  database: Pick<Database, "kind" | "hostId" | "copy">;
   kernel: Kernel;
+  /** Decides as the kernel does, on other grants, and lists tools. It keeps no trail and takes no use. */
+  readOnlyKernel(grants: GrantSource): Pick<Kernel, "authorize" | "explain" | "listTools">;
   /** The tool namespaces that this host can switch on. */
   toolNamespaces: readonly string[];
+  /** The resource namespaces that this host acts on, and what it does there. */
+  resourceActions: readonly { namespace: string; actions: readonly string[] }[];
   /** The tools of MCP servers, and accepting them. */
   mcp: McpReviews;
+  /** Everybody who follows a tenant. */
+  live: LiveTenants;
+  /** Whether this host shows what it can do on a small world, for nobody's work. */
+  isDemo: boolean;
   clock: () => Date;
+  trials: TrialServices;
   /** Goes on with removing what is left of deleted tenants, in the background. */
   removeDeletedTenants(): void;
   /** Goes on at once with turns whose question was answered, or that were cancelled. */
   wakeTurns(): void;
 }
 
+/** What operators try things with as the bearer of a credential. */
+interface TrialServices {
+  /** The service with every layer that a request with a credential passes. */
+  api: Pick<ServiceApi, "invokeTool" | "executeTurn">;
+  /** The bearer of a credential of a tenant that is valid now. Throws for any other, and for an operator's. */
+  bearerOf(choice: BearerChoice, traceId: string): Promise<Bearer>;
+  /** Told of an error of a turn that has begun. */
+  onLateError(error: unknown): void;
+}
+
 /** One operation. Refusals are thrown as a `ServiceHttpError`. */
-type AdminOperation<Name extends AdminRouteName> = (
+type AdminOperation<Name extends AdminCallName> = (
   input: AdminInput<Name>,
-  operator: Operator,
+  operator: AdmittedOperator,
+  incoming: IncomingRequest,
 ) => Promise<AdminOutput<Name>>;
 
 /** Some of the operations, by name. */
-export type AdminOperations<Name extends AdminRouteName = AdminRouteName> = { [One in Name]: AdminOperation<One> };
+export type AdminOperations<Name extends AdminCallName = AdminCallName> = { [One in Name]: AdminOperation<One> };
+
+/** What a stream knows of its request besides the input. */
+export interface StreamRequest {
+  /** The id of the last event that the reader has; it is what a browser sends by itself. */
+  lastEventId: string | undefined;
+  /** Whether the credential, and the session, behind the request are valid now. */
+  stands(): Promise<boolean>;
+  /** Aborted when the reader has gone. */
+  signal: AbortSignal;
+}
+
+/** The operations whose answer is a stream of server-sent events, by name. */
+export type AdminStreams = {
+  [Name in AdminStreamName]: (
+    input: AdminInput<Name>,
+    operator: AdmittedOperator,
+    request: StreamRequest,
+  ) => Promise<ReadableStream<Uint8Array>>;
+};
+
+/** The operations whose answer is a file, by name. */
+export type AdminFiles = {
+  [Name in AdminFileName]: (input: AdminInput<Name>, operator: AdmittedOperator) => Promise<DatabaseCopy>;
+};
 
 /** 404: there is nothing of this name. */
 export function notFound(what: string): ServiceHttpError {
@@ -66,6 +116,11 @@ export function conflict(message: string): ServiceHttpError {
 /** 400: the request cannot be carried out. */
 export function invalid(message: string): ServiceHttpError {
   return new ServiceHttpError(400, "invalid_request", message);
+}
+
+/** Whether one instant is before another. */
+export function isBefore(one: string, other: string): boolean {
+  return (parseInstant(one) ?? 0) < (parseInstant(other) ?? 0);
 }
 
 /**

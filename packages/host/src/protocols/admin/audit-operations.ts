@@ -1,6 +1,6 @@
 import { ServiceHttpError } from "turnpike/http";
 import { canonicalJson } from "../../base/index.ts";
-import { InstantSchema } from "../../management/index.ts";
+import { InstantSchema, type AdminInput } from "../../management/index.ts";
 import type { StrandHead } from "../../ledger/index.ts";
 import {
   type Anchor,
@@ -11,12 +11,15 @@ import {
   holdAgainstCheckpoints,
   type TrailPart,
 } from "../../audit/index.ts";
+import { acrossTenants } from "./across-tenants.ts";
 import { conflict, invalid, notFound, paginate, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
 type AuditRoute = "listAudit" | "verifyAudit" | "verifyAuditHeads" | "exportAudit" | "readCheckpoints" | "readAuditKey";
 
 /** Reading and verifying the audit trail. */
-export function auditOperations({ stores: { audit }, checkpoints, clock }: AdminServices): AdminOperations<AuditRoute> {
+export function auditOperations(services: AdminServices): AdminOperations<AuditRoute> {
+  const { checkpoints, clock } = services;
+  const { audit } = services.stores;
   /** Checks a trail from its anchors on; again when rows went while they were looked at, because those are not missing. */
   const fromAnchors = async <Checked extends { broken: Break | undefined }>(
     namespaceId: string,
@@ -32,7 +35,8 @@ export function auditOperations({ stores: { audit }, checkpoints, clock }: Admin
   };
 
   return {
-    async listAudit({ namespaceId, cursor, limit, ...filter }) {
+    listAudit: acrossTenants(services, "events", async (input: AdminInput<"listAudit"> & { namespaceId: string }) => {
+      const { namespaceId, cursor, limit, ...filter } = input;
       const before = cursor === undefined ? undefined : placeOf(cursor);
       const downTo = await audit.findScanEnd(namespaceId, { ...filter, before });
       const { items, next } = await paginate(
@@ -42,7 +46,7 @@ export function auditOperations({ stores: { audit }, checkpoints, clock }: Admin
         downTo && cursorOf(downTo),
       );
       return { events: items.map(({ strand, sequence, event }) => ({ strand, sequence, event })), ...next };
-    },
+    }),
     async verifyAudit({ namespaceId, rows, cursor }) {
       const behind = cursor === undefined ? undefined : headOf(cursor);
       const { anchors, trail, held, broken } = await fromAnchors(namespaceId, async (known) => {
@@ -57,12 +61,15 @@ export function auditOperations({ stores: { audit }, checkpoints, clock }: Admin
       if (last !== undefined)
         return { isWhole: false, ...found, checkpoints: 0, cursor: `${last.strand}_${last.sequence}_${last.hash}` };
       if (broken === undefined && held.count === 0 && !(await audit.isKnown(namespaceId))) throw unknownTenant();
+      // Where the file cannot be read, that is what is broken.
+      const restores = (await checkpoints.restores().catch(() => [])).map(({ at, checkpoint }) => ({ at, checkpoint }));
       const exported = anchors.map(({ strand, sequence, hash, until }) => ({ strand, sequence, hash, until }));
       return {
         isWhole: broken === undefined,
         ...found,
         ...(exported.length > 0 && { exported }),
         checkpoints: held.count,
+        ...(restores.length > 0 && { restores }),
         ...(broken && { broken }),
       };
     },

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../../test/databases.ts";
 import { bob, changesIn, openOffice, readPages, type Office, type Refusal } from "../../../test/office.ts";
+import { enterAs } from "../../../test/operators.ts";
 import { access, alice, assistant } from "../../../test/records.ts";
 
 interface Made {
@@ -63,6 +64,27 @@ describe.each(databaseKinds)("credentials for operators on %s", (kind) => {
       400,
       "/access/evaluates: expected only without `admin`: true",
     ]);
+  });
+
+  test("an admin of one tenant binds a token to a certificate, and changes nothing about whom it stands for alone", async () => {
+    const adminApi = await office();
+    const [theirs, other] = [newTenant(), newTenant()];
+    const shown = { names: [`uri:spiffe://${other}`, `dns:${other.toLowerCase()}`], validUntil: Infinity };
+    const [uri, dns] = shown.names;
+    const first = await enterAs(adminApi, "admin", theirs);
+    const { body: made } = await adminApi.post<Made>(path, {
+      namespaceId: other,
+      access: { ...access, certificate: uri },
+    });
+    const bound = { namespaceId: theirs, access: { ...access, certificate: dns } };
+    const { status, body } = await first.send<Made>(path, bound);
+    const { credentials } = adminApi.stores;
+    expect(status).toBe(201);
+    expect((await credentials.verifyCertificate(shown, new Date()))?.credential.id).toBe(made.id);
+    expect((await credentials.verify(body.token, new Date(), shown))?.id).toBe(body.id);
+    expect(await credentials.verify(body.token, new Date())).toBeUndefined();
+    await credentials.revoke(made.id, new Date().toISOString());
+    expect(await credentials.verifyCertificate(shown, new Date())).toBeUndefined();
   });
 
   test("the trail of the tenant says for whom, for which purposes and whether it is an operator's", async () => {

@@ -1,6 +1,6 @@
 import { type CredentialRecord, operatorsTenant } from "../../management/index.ts";
 import { principalKey } from "turnpike/contracts";
-import { freshCredentialId, isAdminOfAll, isStorable, type Operator } from "../../access/index.ts";
+import { freshId, isAdminOfAll, isStorable, type Operator } from "../../access/index.ts";
 import {
   conflict,
   forbidden,
@@ -30,7 +30,7 @@ export function credentialOperations({
       if ((access.admin === true) !== (namespaceId === operatorsTenant))
         throw invalid(`/access/admin: expected true in the tenant ${operatorsTenant}, and only there.`);
       if (!isStorable(namespaceId)) throw invalid("/namespaceId: expected no NUL and no half of a character.");
-      const id = freshCredentialId();
+      const id = freshId();
       const { purposes, senders, evaluates, role = "admin", tenant } = access;
       const metadata = {
         credential: id,
@@ -41,8 +41,10 @@ export function credentialOperations({
         ...(access.admin === true && { role, ...(tenant !== undefined && { tenant }) }),
       };
       const change = { namespaceId, action: "credential.create", receiver: access.actor, metadata };
+      // A certificate alone says no tenant: whom it stands for is not for the admin of one to say, nor to put in doubt.
+      const isTokenNeeded = operator.tenant !== undefined;
       return operator.change(change, () =>
-        credentials.create({ id, namespaceId, access, ...(expiresAt !== undefined && { expiresAt }) }),
+        credentials.create({ id, namespaceId, access, isTokenNeeded, ...(expiresAt !== undefined && { expiresAt }) }),
       );
     },
     async listCredentials({ namespaceId, cursor, limit }) {

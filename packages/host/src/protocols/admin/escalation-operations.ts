@@ -2,7 +2,8 @@ import { principalKey } from "turnpike/contracts";
 import type { Operator } from "../../access/index.ts";
 import type { Answer, Answered } from "../../escalations/index.ts";
 import { GrantIdTakenError } from "../../grants/index.ts";
-import type { EscalationRecord } from "../../management/index.ts";
+import type { AdminInput, EscalationRecord } from "../../management/index.ts";
+import { acrossTenants } from "./across-tenants.ts";
 import {
   conflict,
   forbidden,
@@ -14,11 +15,12 @@ import {
 } from "./admin-services.ts";
 
 /** Reading and answering escalations. */
-export function escalationOperations({
-  stores: { escalations, grants, turns },
-  clock,
-  wakeTurns,
-}: AdminServices): AdminOperations<"listEscalations" | "showEscalation" | "approveEscalation" | "denyEscalation"> {
+export function escalationOperations(
+  services: AdminServices,
+): AdminOperations<"listEscalations" | "showEscalation" | "approveEscalation" | "denyEscalation"> {
+  const { clock, wakeTurns } = services;
+  const { escalations, grants, turns } = services.stores;
+  type ListInput = AdminInput<"listEscalations"> & { namespaceId: string };
   const answerOf = (about: Pick<Answer, "namespaceId" | "id" | "ask">, operator: Operator): Answer => ({
     namespaceId: about.namespaceId,
     id: about.id,
@@ -28,7 +30,8 @@ export function escalationOperations({
     at: clock().toISOString(),
   });
   return {
-    async listEscalations({ namespaceId, id, status, cursor, limit }) {
+    listEscalations: acrossTenants(services, "escalations", async (input: ListInput) => {
+      const { namespaceId, id, status, cursor, limit } = input;
       const now = clock().toISOString();
       if (id !== undefined) {
         const escalation = await escalations.find(namespaceId, id, now);
@@ -48,7 +51,7 @@ export function escalationOperations({
         downTo,
       );
       return { escalations: items, ...next };
-    },
+    }),
     async showEscalation({ namespaceId, id }) {
       const escalation = await escalations.find(namespaceId, id, clock().toISOString());
       if (escalation === undefined) throw notFound("escalation of this id in this tenant");

@@ -130,6 +130,80 @@ describe.each(databaseKinds)("explanations for operators on %s", (kind) => {
     expect(await adminApi.stores.audit.list(namespaceId, { limit: 9 })).toEqual([]);
   });
 
+  describe("at another moment", () => {
+    const [before, between, after] = ["2026-01-01T10:30:00Z", "2026-01-01T11:30:00Z", "2026-01-01T13:00:00Z"];
+    const rows: { name: string; held: Partial<Grant>; isRevoked?: boolean; allowed: [boolean, boolean, boolean] }[] = [
+      {
+        name: "has expired since",
+        held: { constraints: { expiresAt: "2026-01-01T11:00:00Z" } },
+        allowed: [true, false, false],
+      },
+      {
+        name: "had not begun",
+        held: { constraints: { notBefore: "2026-01-01T11:00:00Z" } },
+        allowed: [false, true, true],
+      },
+      { name: "had not been issued", held: { issuedAt: "2026-01-01T11:00:00Z" }, allowed: [false, true, true] },
+      {
+        name: "will have expired",
+        held: { constraints: { expiresAt: "2026-01-01T12:30:00Z" } },
+        allowed: [true, true, false],
+      },
+      { name: "was revoked since", held: {}, isRevoked: true, allowed: [true, false, false] },
+    ];
+    for (const { name, held, isRevoked, allowed } of rows) {
+      test(`a grant that ${name} counts as it did or will then`, async () => {
+        const adminApi = await office();
+        const namespaceId = newTenant();
+        const { grants } = adminApi.stores;
+        await grants.issue(grant("grant-1", { namespaceId, ...held }));
+        if (isRevoked === true) await grants.revoke(namespaceId, "grant-1", "2026-01-01T11:00:00Z");
+        const seen = [];
+        for (const at of [before, between, after])
+          seen.push((await explain(adminApi, { namespaceId, ...act, at })).decision.allowed);
+        expect(seen).toEqual(allowed);
+      });
+    }
+
+    test("a grant counts only while the one that it was derived from had not been revoked", async () => {
+      const adminApi = await office();
+      const namespaceId = newTenant();
+      const { grants } = adminApi.stores;
+      await grants.issue(grant("parent", { namespaceId, subject: alice, constraints: { delegationDepth: 1 } }));
+      await grants.issue(grant("child", { namespaceId, parentId: "parent" }));
+      await grants.revoke(namespaceId, "parent", "2026-01-01T11:00:00Z");
+      const reasons = [];
+      for (const at of [before, between, after])
+        reasons.push((await explain(adminApi, { namespaceId, ...act, at })).decision.reasonCode);
+      expect(reasons).toEqual(["allowed", "delegation_chain_invalid", "delegation_chain_invalid"]);
+    });
+
+    test("what was revoked stays so, although the clock that revoked it was ahead", async () => {
+      const adminApi = await office();
+      const namespaceId = newTenant();
+      await adminApi.stores.grants.issue(grant("grant-1", { namespaceId }));
+      await adminApi.stores.grants.revoke(namespaceId, "grant-1", "2026-01-01T14:00:00Z");
+      for (const at of [officeTime, after])
+        expect((await explain(adminApi, { namespaceId, ...act, at })).decision.allowed).toBe(false);
+    });
+
+    test("a denial that is over gets no suggestion, and one to come does", async () => {
+      const adminApi = await office();
+      const namespaceId = newTenant();
+      expect(await explain(adminApi, { namespaceId, ...act, at: before })).not.toHaveProperty("suggestion");
+      expect(await explain(adminApi, { namespaceId, ...act, at: after })).toHaveProperty("suggestion");
+    });
+
+    test("looking into the past takes no use and leaves no trace", async () => {
+      const adminApi = await office();
+      const namespaceId = newTenant();
+      await adminApi.stores.grants.issue(grant("once", { namespaceId, constraints: { maxUses: 1 } }));
+      expect((await explain(adminApi, { namespaceId, ...act, at: before })).decision.allowed).toBe(true);
+      expect(await adminApi.stores.usage.used(namespaceId, "once")).toBe(0);
+      expect(await adminApi.stores.audit.list(namespaceId, { limit: 9 })).toEqual([]);
+    });
+  });
+
   describe("the suggestion", () => {
     const wide: Capability = {
       resource: { namespace: "files", path: ["notes"] },

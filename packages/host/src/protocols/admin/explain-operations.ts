@@ -1,8 +1,10 @@
 import { principalKey, type AccessContext, type AuditEvent, type AuthorizationRequest } from "turnpike/contracts";
+import type { GrantSource } from "turnpike/kernel";
 import { z } from "zod";
 import type { AuditPlace } from "../../audit/index.ts";
+import type { GrantStore } from "../../grants/index.ts";
 import type { AdminExplanation, AdminInput } from "../../management/index.ts";
-import { conflict, notFound, type AdminOperations, type AdminServices } from "./admin-services.ts";
+import { conflict, isBefore, notFound, type AdminOperations, type AdminServices } from "./admin-services.ts";
 import { suggestGrant } from "./suggest-grant.ts";
 
 type Access = AdminExplanation["access"];
@@ -14,7 +16,7 @@ const lacksGrant: ReadonlySet<string> = new Set(["no_matching_grant", "grant_exh
 /** Why acts are allowed or denied. */
 export function explainOperations(services: AdminServices): AdminOperations<"explain" | "explainDenial"> {
   return {
-    explain: ({ resource, action, ...access }) => explainAct(services, accessOf(access), { resource, action }),
+    explain: ({ resource, action, at, ...access }) => explainAct(services, accessOf(access), { resource, action }, at),
     async explainDenial(input) {
       const recorded = await lastDenial(services, input);
       const { resource, action } = recorded;
@@ -29,19 +31,20 @@ export function explainOperations(services: AdminServices): AdminOperations<"exp
   };
 }
 
+/** Explains an act as of a moment: now unless given. */
 async function explainAct(
   services: AdminServices,
   access: Access,
   request: AuthorizationRequest,
+  at?: string,
 ): Promise<AdminExplanation> {
-  const { kernel, stores, clock } = services;
-  const { grants } = stores;
-  const context: AccessContext = {
-    ...access,
-    now: clock().toISOString(),
-    traceId: crypto.randomUUID(),
-    enabledToolNamespaces: [],
-  };
+  const { grants } = services.stores;
+  const present = services.clock().toISOString();
+  const now = at ?? present;
+  const isPast = isBefore(now, present);
+  const context: AccessContext = { ...access, now, traceId: crypto.randomUUID(), enabledToolNamespaces: [] };
+  // What was revoked is revoked now and at every moment to come, whatever the clock said that revoked it.
+  const kernel = isPast ? services.readOnlyKernel(grantsOfThePast(grants)) : services.kernel;
   const { decision, policy, grants: considered } = await kernel.explain(context, request);
   const ids = considered.map(({ grantId }) => grantId);
   const found = await grants.findAllKept(access.namespaceId, ids);
@@ -50,10 +53,24 @@ async function explainAct(
     if (grant === undefined) return [];
     return [{ grant, ...(failed && { failed }), ...(chain?.kind === "invalid" && { rule: chain.rule }) }];
   });
-  // A grant of "*" would allow every action, not only this one.
-  const isGrantable = lacksGrant.has(decision.reasonCode) && request.action !== "*";
+  // A grant of "*" would allow every action, not only this one; and none allows what was denied before it was issued.
+  const isGrantable = lacksGrant.has(decision.reasonCode) && request.action !== "*" && !isPast;
   const advice = isGrantable && (await suggestGrant(services, access, request));
   return { decision, access, request, policy, grants: shown, ...advice };
+}
+
+/** Grants as they were at a moment before now: one that was revoked since then counts. */
+function grantsOfThePast(grants: GrantStore): GrantSource {
+  return {
+    async load(scope, signal) {
+      const held = await grants.load(scope, signal);
+      const revoked = held.filter(({ revokedAt }) => revokedAt !== undefined);
+      const ids = revoked.map(({ id }) => id);
+      const kept = await grants.findAllKept(scope.namespaceId, ids);
+      return held.map((grant) => kept.get(grant.id) ?? grant);
+    },
+    find: grants.findKept,
+  };
 }
 
 const RecordedGrantsSchema = z.object({

@@ -102,6 +102,11 @@ describe.each(databaseKinds)("grants for operators on %s", (kind) => {
     ];
     const rows: { name: string; query: Record<string, string>; ids: string[] }[] = [
       { name: "nothing", query: {}, ids: grants.map(({ id }) => id) },
+      { name: "an id", query: { id: "l-revoked-now" }, ids: ["l-revoked-now"] },
+      { name: "an id that there is not", query: { id: "l-revoked" }, ids: [] },
+      { name: "an id and the state it is in", query: { id: "d-bobs", state: "live" }, ids: ["d-bobs"] },
+      { name: "an id and a state it is not in", query: { id: "d-bobs", state: "revoked" }, ids: [] },
+      { name: "an id and a subject who does not hold it", query: { id: "a-live", subject: "human:bob" }, ids: [] },
       { name: "a subject", query: { subject: "human:bob" }, ids: ["d-bobs"] },
       { name: "a subject of another kind with the same id", query: { subject: "agent:bob" }, ids: [] },
       { name: "an issuer", query: { issuer: "human:bob" }, ids: ["e-by-bob"] },

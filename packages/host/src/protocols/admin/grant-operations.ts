@@ -1,41 +1,31 @@
-import { parseInstant, samePrincipal, type Grant } from "turnpike/contracts";
+import { samePrincipal, type Grant } from "turnpike/contracts";
 import { deriveGrant, type GrantState } from "turnpike/kernel";
 import { columnText } from "../../base/index.ts";
 import { GrantIdTakenError } from "../../grants/index.ts";
-import { permitPrefix } from "../../ledger/index.ts";
-import type { GrantEntry } from "../../management/index.ts";
+import type { AdminInput, GrantEntry } from "../../management/index.ts";
+import { acrossTenants } from "./across-tenants.ts";
 import { checkGrants, ruleText, type CheckedGrant } from "./check-grants.ts";
-import { conflict, invalid, notFound, type AdminOperations, type AdminServices } from "./admin-services.ts";
+import { idTaken, nameDescendants, requireUsable, revokedBefore } from "./grant-rules.ts";
+import { invalid, notFound, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
 /** Issuing, deriving, listing and revoking grants. */
-export function grantOperations({
-  stores,
-  clock,
-}: AdminServices): AdminOperations<"createGrant" | "deriveGrant" | "listGrants" | "revokeGrant"> {
+export function grantOperations(
+  services: AdminServices,
+): AdminOperations<"createGrant" | "deriveGrant" | "listGrants" | "revokeGrant"> {
+  const { stores, clock } = services;
   const { grants } = stores;
   const issue = async (grant: Grant): Promise<Grant> => {
     try {
       await grants.issue(grant);
       return grant;
     } catch (error) {
-      if (error instanceof GrantIdTakenError) throw conflict("/id: expected an id that no grant of this tenant has.");
+      if (error instanceof GrantIdTakenError) throw idTaken();
       throw error;
-    }
-  };
-  /** Refuses a grant whose uses would be counted as a permit's, and one whose chain is invalid: nobody could ever use it. */
-  const requireUsable = async (grant: Grant): Promise<void> => {
-    if (grant.id.startsWith(permitPrefix))
-      throw invalid('/id: expected an id that does not begin with "permit" and a line break, which permits have.');
-    const now = clock().toISOString();
-    for (const at of isBefore(grant.issuedAt, now) ? [grant.issuedAt, now] : [grant.issuedAt]) {
-      const [{ chain } = { chain: undefined }] = await checkGrants(stores, [grant], at);
-      if (chain?.kind === "invalid") throw invalid(`/parentId: this grant would never count: ${ruleText(chain.rule)}`);
-      if (chain?.kind !== "valid") throw conflict("/parentId: one of the grants above this one cannot be read.");
     }
   };
   return {
     async createGrant(grant, operator) {
-      await requireUsable(grant);
+      await requireUsable(services, grant);
       return operator.change(changeOf("grant.create", grant), () => issue(grant));
     },
     async deriveGrant({ namespaceId, parentId, id, subject, capabilities, constraints }, operator) {
@@ -49,16 +39,23 @@ export function grantOperations({
       };
       const derived = deriveGrant(parent, constraints === undefined ? request : { ...request, constraints });
       if (!derived.ok) throw invalid(`This cannot be derived: ${ruleText(derived.reason)}`);
-      await requireUsable(derived.grant);
+      await requireUsable(services, derived.grant);
       return operator.change(changeOf("grant.derive", derived.grant), () => issue(derived.grant));
     },
-    async listGrants({ namespaceId, subject, issuer, state, resource, cursor, limit }) {
+    listGrants: acrossTenants(services, "grants", async (input: AdminInput<"listGrants"> & { namespaceId: string }) => {
+      const { namespaceId, id, subject, issuer, state, resource, cursor, limit } = input;
       const found: GrantEntry[] = [];
       // One of the two has an index that lists; of its grants, the others are looked at one by one.
       const indexed = subject === undefined ? { issuer } : { subject };
       const isWanted = (grant: Grant): boolean =>
+        (subject === undefined || samePrincipal(grant.subject, subject)) &&
         (issuer === undefined || samePrincipal(grant.issuer, issuer)) &&
         (resource === undefined || isOver(grant, resource));
+      if (id !== undefined) {
+        const grant = await grants.findKept(namespaceId, id);
+        const checked = await checkGrants(stores, grant && isWanted(grant) ? [grant] : [], clock().toISOString());
+        return { grants: checked.map(entryOf).filter((entry) => state === undefined || entry.state === state) };
+      }
       const isFiltered = [state, resource, subject && issuer].some((filter) => filter !== undefined);
       const atOnce = isFiltered ? scannedAtOnce : limit + 1;
       let after = cursor;
@@ -75,18 +72,13 @@ export function grantOperations({
         after = columnText(last.id);
       }
       return { grants: found, ...(after !== undefined && { cursor: after }) };
-    },
+    }),
     async revokeGrant({ namespaceId, id }, operator) {
       const grant = await grants.findKept(namespaceId, id);
       if (grant === undefined) throw notFound("grant of this id in this tenant");
       return operator.change(changeOf("grant.revoke", grant), async () => {
-        if (!(await grants.revoke(namespaceId, id, clock().toISOString())))
-          throw conflict(
-            `This grant was revoked before${grant.revokedAt === undefined ? "" : `, ${grant.revokedAt}`}.`,
-          );
-        const derived = await grants.descendants(namespaceId, id, namedDescendants + 1);
-        const descendants = derived.slice(0, namedDescendants);
-        return { revoked: id, descendants, ...(derived.length > namedDescendants && { hasMore: true }) };
+        if (!(await grants.revoke(namespaceId, id, clock().toISOString()))) throw revokedBefore(grant);
+        return { revoked: id, ...(await nameDescendants(grants, grant)) };
       });
     },
   };
@@ -98,8 +90,6 @@ function changeOf(action: AdminChange, { namespaceId, id, subject, parentId }: G
 
 /** How many grants one page looks at, so that it takes little time however few fit; and how many of them at once. */
 const [maxScanned, scannedAtOnce] = [1000, 500];
-/** How many of the grants that become invalid a revocation names. */
-const namedDescendants = 500;
 
 type AdminChange = "grant.create" | "grant.derive" | "grant.revoke";
 
@@ -127,8 +117,4 @@ function entryOf({ grant, state, chain, used }: CheckedGrant): GrantEntry {
     ...(state === "invalid" && chain.kind === "invalid" && { rule: chain.rule }),
     ...(used !== undefined && { used }),
   };
-}
-
-function isBefore(one: string, other: string): boolean {
-  return (parseInstant(one) ?? 0) < (parseInstant(other) ?? 0);
 }

@@ -1,1 +1,2 @@
 export { adminProtocol } from "./admin-protocol.ts";
+export type { AdminServices } from "./admin-services.ts";

@@ -1,16 +1,19 @@
-import type { PrincipalRef } from "turnpike/contracts";
+import { principalKey, type PrincipalRef } from "turnpike/contracts";
 import { KernelError } from "turnpike/kernel";
-import { sha256 } from "../../base/index.ts";
-import type { Settings } from "../../management/index.ts";
-import { conflict, invalid, type AdminOperations, type AdminServices } from "./admin-services.ts";
+import { columnText, sha256 } from "../../base/index.ts";
+import type { AdminInput, Settings } from "../../management/index.ts";
+import { acrossTenants } from "./across-tenants.ts";
+import { conflict, invalid, paginate, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
 const tooMany = "/update/enable: expected at most 256 tool namespaces to be on.";
 
 /** Reading and changing the tool namespaces of any actor. */
-export function namespaceOperations({
-  stores: { settings },
-  toolNamespaces,
-}: AdminServices): AdminOperations<"readNamespaces" | "changeNamespaces"> {
+export function namespaceOperations(
+  services: AdminServices,
+): AdminOperations<"readNamespaces" | "listNamespaces" | "changeNamespaces"> {
+  const { toolNamespaces } = services;
+  const { settings } = services.stores;
+  type ListInput = AdminInput<"listNamespaces"> & { namespaceId: string };
   const shown = (namespaceId: string, actor: PrincipalRef, enabled: readonly string[]): Settings => {
     const known = [...new Set([...toolNamespaces, ...enabled])].toSorted();
     return { namespaceId, actor, enabled: [...enabled], known, version: versionOf(enabled) };
@@ -18,6 +21,14 @@ export function namespaceOperations({
   return {
     readNamespaces: async ({ namespaceId, actor }) =>
       shown(namespaceId, actor, await settings.enabled(namespaceId, actor)),
+    listNamespaces: acrossTenants(services, "settings", async ({ namespaceId, actor, limit, cursor }: ListInput) => {
+      const { items, next } = await paginate(
+        limit,
+        (most) => settings.list(namespaceId, { actor, after: cursor, limit: most }),
+        ({ actor: of }) => columnText(principalKey(of)),
+      );
+      return { settings: items.map((one) => shown(namespaceId, one.actor, one.enabled)), ...next };
+    }),
     async changeNamespaces({ namespaceId, actor, update, expectedVersion }, operator) {
       const metadata = { enable: update.enable ?? [], disable: update.disable ?? [] };
       return operator.change({ namespaceId, action: "namespaces.update", receiver: actor, metadata }, async () => {

@@ -1,3 +1,4 @@
+import type { ServiceHttpError } from "turnpike/http";
 import { operatorsTenant, type AdminInput, type AdminRouteName } from "../../management/index.ts";
 import { conflict, invalid, notFound, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
@@ -23,7 +24,7 @@ export function tenantOperations(services: AdminServices): AdminOperations<"dele
 }
 
 /** With these a tenant begins. */
-const beginning: ReadonlySet<AdminRouteName> = new Set(["createCredential", "createGrant"]);
+const beginning: ReadonlySet<AdminRouteName> = new Set(["createCredential", "createGrant", "applyGrants"]);
 /** These change something in a tenant that is there. */
 const changing: ReadonlySet<AdminRouteName> = new Set(["deriveGrant", "changeNamespaces", "approveEscalation"]);
 
@@ -34,11 +35,25 @@ export async function requireLivingTenant(
   input: unknown,
 ): Promise<void> {
   if (!beginning.has(name) && !changing.has(name)) return;
-  const { namespaceId } = input as AdminInput<"createGrant">;
+  const { namespaceId, dryRun } = input as AdminInput<"createGrant"> & { dryRun?: boolean };
+  if (dryRun === true) return requireNotBeingDeleted({ stores }, namespaceId);
   const isThere = beginning.has(name)
     ? await stores.tenants.reopen(namespaceId)
     : !(await stores.tenants.isDeleted(namespaceId));
   if (isThere) return;
   removeDeletedTenants();
-  throw conflict("This tenant was deleted. Wait until all of it is removed, then make a credential or a grant.");
+  throw tenantDeleted();
+}
+
+/** Refuses what could not be put into a tenant, of which something is left to remove. */
+export async function requireNotBeingDeleted(
+  { stores }: Pick<AdminServices, "stores">,
+  namespaceId: string,
+): Promise<void> {
+  const deleted = await stores.tenants.find(namespaceId);
+  if (deleted !== undefined && deleted.finishedAt === undefined) throw tenantDeleted();
+}
+
+function tenantDeleted(): ServiceHttpError {
+  return conflict("This tenant was deleted. Wait until all of it is removed, then make a credential or a grant.");
 }

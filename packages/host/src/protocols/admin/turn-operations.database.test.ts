@@ -82,6 +82,47 @@ describe.each(databaseKinds)("turns for operators on %s", (kind) => {
     ]);
   });
 
+  test("the list is filtered by who started a turn, together with its state, page by page", async () => {
+    const adminApi = await office();
+    const namespaceId = newTenant();
+    for (const [id, actor] of [
+      ["one", helper],
+      ["two", assistant],
+      ["three", helper],
+      ["four", helper],
+    ] as const)
+      await begin(adminApi, namespaceId, id, id === "four" ? [endedEntry(id)] : [], {
+        context: context({ namespaceId, executionId: id, actor }),
+      });
+    const query = { namespaceId, actor: "agent:helper" };
+    const first = (await adminApi.get<Page>(path, { ...query, limit: 2 })).body;
+    expect(idsOf(first)).toEqual(["four", "three"]);
+    expect(idsOf((await adminApi.get<Page>(path, { ...query, limit: 2, before: first.next ?? "" })).body)).toEqual([
+      "one",
+    ]);
+    expect(idsOf((await adminApi.get<Page>(path, { ...query, status: "running" })).body)).toEqual(["three", "one"]);
+    const everywhere = await adminApi.get<Refusal>(path, { actor: "agent:helper" });
+    expect([everywhere.status, everywhere.body.error.message]).toEqual([
+      400,
+      "/actor: expected together with namespaceId, because actors belong to a tenant.",
+    ]);
+  });
+
+  test("the list is filtered by when a turn started: not before one instant, and before another", async () => {
+    const adminApi = await office();
+    const namespaceId = newTenant();
+    const instants = [-2, -1, 0].map((seconds) => new Date(Date.now() + seconds * 1000).toISOString());
+    const [first = "", second = "", third = ""] = instants;
+    for (const startedAt of instants) await begin(adminApi, namespaceId, startedAt, [], { startedAt });
+    const listed = async (query: Record<string, string>): Promise<string[]> =>
+      idsOf((await adminApi.get<Page>(path, { namespaceId, ...query })).body);
+    expect(await listed({ from: second })).toEqual([third, second]);
+    expect(await listed({ until: second })).toEqual([first]);
+    expect(await listed({ from: second, until: third })).toEqual([second]);
+    expect(await listed({ from: "0001-01-01T00:00:00Z", until: "9999-12-31T23:59:59Z" })).toHaveLength(3);
+    expect(await listed({ until: "2001-01-01T00:00:00Z" })).toEqual([]);
+  });
+
   test("the list is filtered by one state or by several", async () => {
     const adminApi = await office();
     const namespaceId = newTenant();

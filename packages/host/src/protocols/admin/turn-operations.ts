@@ -1,5 +1,5 @@
 import type { AdminInput } from "../../management/index.ts";
-import { notFound, type AdminOperations, type AdminServices } from "./admin-services.ts";
+import { invalid, notFound, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
 /** Reading and cancelling the turns of any tenant. */
 export function turnOperations({
@@ -12,7 +12,11 @@ export function turnOperations({
     return found;
   };
   return {
-    listAllTurns: ({ status: statuses, ...filter }) => turns.listAll({ ...filter, statuses }),
+    async listAllTurns({ status: statuses, ...filter }) {
+      if (filter.actor !== undefined && filter.namespaceId === undefined)
+        throw invalid("/actor: expected together with namespaceId, because actors belong to a tenant.");
+      return turns.listAll({ ...filter, statuses });
+    },
     async inspectTurn(name) {
       const turn = await find(name);
       return { ...turn, events: [...turn.events] };

@@ -1,18 +1,11 @@
-import {
-  createMcpHandler as createProtocolHandler,
-  localhostAllowedOrigins,
-  validateOriginHeader,
-} from "@modelcontextprotocol/server";
-import { JsonValueSchema, type DiscoveryContext } from "turnpike/contracts";
-import { acceptContext, readJsonBody, ServiceHttpError, type BodySource, type ServiceApi } from "turnpike/http";
-import { z } from "zod";
+import type { DiscoveryContext } from "turnpike/contracts";
+import { acceptContext, type ServiceApi } from "turnpike/http";
 import type { ContextResolver } from "../../access/index.ts";
-import type { IncomingRequest, Protocol } from "../../front/index.ts";
+import type { Protocol } from "../../front/index.ts";
 import type { McpPool } from "../../mcp-servers/index.ts";
-import { createMcpServer } from "./mcp-server.ts";
-import { createOfferedNames, type KnownNames, type OfferedNames } from "./offered-names.ts";
+import { createOfferedNames, type KnownNames } from "./offered-names.ts";
 import { metadataPaths, metadataRoutes, withMetadata, type ProtectedResource } from "./protected-resource.ts";
-import { createRunningCalls, type CallOrigin, type RequestId, type RunningCalls } from "./running-calls.ts";
+import { createRunningCalls } from "./running-calls.ts";
 
 /** Where MCP clients are served. */
 const mcpPath = "/mcp";
@@ -41,6 +34,7 @@ export function mcpProtocol(options: McpProtocolOptions): Protocol<DiscoveryCont
   return {
     owns: (path) => path === mcpPath || metadataPaths.includes(path),
     async admit({ request, record }) {
+      const { refuseForeignPages } = await loadAnswers();
       refuseForeignPages(request.headers.get("origin"));
       try {
         // Validated and frozen once, however many operations the request takes.
@@ -53,70 +47,13 @@ export function mcpProtocol(options: McpProtocolOptions): Protocol<DiscoveryCont
     routes: methods.map((method) => ({
       method,
       path: mcpPath,
-      answer: (incoming, context) => answer(shared, incoming, context),
+      async answer(incoming, context) {
+        const { answer } = await loadAnswers();
+        return answer(shared, incoming, context);
+      },
     })),
   };
 }
 
-/** What every request of the protocol shares. */
-interface Shared extends McpProtocolOptions {
-  names: OfferedNames;
-  calls: RunningCalls;
-}
-
-async function answer(
-  { api, offers, version, names, calls }: Shared,
-  incoming: IncomingRequest,
-  context: DiscoveryContext,
-): Promise<Response> {
-  const { request, record: host, onLateError: onError } = incoming;
-  const message = request.method === "POST" ? await readMessage(request.body) : undefined;
-  const { method, params } = MethodSchema.safeParse(message).data ?? {};
-  const origin = originOf(incoming);
-  const handler = createProtocolHandler(
-    ({ era }) => {
-      // Clients of the newer revision cancel by hanging up, and have no session: no notification may meet their calls.
-      const noted = era === "legacy" ? origin : undefined;
-      const begin = (id: RequestId, cancel: () => void) => (noted ? calls.begin(noted, id, cancel) : () => {});
-      return createMcpServer({ api, context, method, names, offers, begin, host, version, onError });
-    },
-    // Nothing here changes without a request, so there is nothing to subscribe to.
-    { maxSubscriptions: 0 },
-  );
-  const response = await handler.fetch(request.toFetch(), message === undefined ? {} : { parsedBody: message });
-  if (method === "initialize" && response.ok) response.headers.set(sessionHeader, crypto.randomUUID());
-  const cancelled = method === "notifications/cancelled" ? CancelledSchema.safeParse(params).data : undefined;
-  if (cancelled !== undefined && origin !== undefined && response.ok) calls.cancel(origin, cancelled.requestId);
-  return response;
-}
-
-const MethodSchema = z.object({ method: z.string(), params: z.unknown().optional() });
-const CancelledSchema = z.object({ requestId: z.union([z.string(), z.number()]) });
-
-/**
- * Tells the clients of a credential apart, which all choose the same ids for their requests. Nothing is kept under it but
- * the calls that run, so any host takes any id.
- */
-const sessionHeader = "mcp-session-id";
-
-function originOf({ request: { headers }, record: { facts } }: IncomingRequest): CallOrigin | undefined {
-  const { tenant, credentialId } = facts;
-  if (tenant === undefined || credentialId === undefined) return undefined;
-  return { tenant, credentialId, session: headers.get(sessionHeader) };
-}
-
-/** A web page that resolves its own name to this machine (DNS rebinding) sends its origin. Programs send none. */
-function refuseForeignPages(origin: string | null): void {
-  if (validateOriginHeader(origin, localhostAllowedOrigins()).ok) return;
-  throw new ServiceHttpError(403, "permission_denied", "Pages of other origins are not served.");
-}
-
-/** Reads one message, within the limits of every body. A batch is refused: the rate limit would count it as one request. */
-async function readMessage(body: BodySource): Promise<unknown> {
-  const document = await readJsonBody(body);
-  const reading = JsonValueSchema.safeParse(document);
-  if (!reading.success)
-    throw new ServiceHttpError(400, "invalid_request", reading.error.issues[0]?.message ?? "expected JSON");
-  if (Array.isArray(document)) throw new ServiceHttpError(400, "invalid_request", "expected one message a request");
-  return document;
-}
+/** What speaks MCP is large. It is loaded with the first request, so that hosts that get none start without it. */
+const loadAnswers = () => import("./answer-request.ts");

@@ -1,111 +1,99 @@
 import * as contracts from "turnpike/contracts";
-import type { JsonObject } from "turnpike/contracts";
-import { jsonSchemasOf, openApiDocument } from "turnpike/http";
-import { z } from "zod";
+import type { CodeEntry, JsonObject } from "turnpike/contracts";
+import { jsonSchemasOf, nameVariants, openApiDocument } from "turnpike/http";
 import { version } from "../../base/index.ts";
-import { type AdminRoute, adminRoutes } from "../../management/index.ts";
+import { hostHeaders, hostParameters, openWaysIn, refTo, securitySchemes, type WaysIn } from "./openapi-access.ts";
+import { adminPaths, adminShapes, adminTag } from "./openapi-admin.ts";
+import { hostRoutes, hostShapes, hostTags, type HostRoute } from "./openapi-routes.ts";
+import { servicePaths } from "./openapi-service.ts";
+import { remedies } from "./remedies.ts";
 
-/** The parts of an OpenAPI document that the operators' routes are added to. */
+/** The parts of an OpenAPI document that the host adds to. */
 interface Document {
-  paths: Record<string, JsonObject>;
-  components: { schemas: Record<string, JsonObject>; responses: JsonObject };
+  paths: Parameters<typeof servicePaths>[0]["paths"];
+  components: Parameters<typeof servicePaths>[0]["components"] &
+    Record<"schemas" | "parameters" | "headers", JsonObject>;
   tags: { name: string; description: string }[];
 }
 
 const prefix = "#/components/schemas/";
-const tag = { name: "operators", description: "What operators do: with an operator's credential only." };
 
-/** The description of everything that the host serves. */
+/** What every response says about itself. */
+const commonHeaders: JsonObject = {
+  "x-request-id": refTo("headers", "RequestId"),
+  "cache-control": refTo("headers", "CacheControl"),
+};
+
+/** The description of everything that the host serves, from the tables that answer. */
 export function hostOpenApi(): object {
-  const service = openApiDocument({
-    title: "Turnpike",
-    version,
-    securitySchemes: { credential: { type: "http", scheme: "bearer" } },
+  const service = openApiDocument({ title: "Turnpike", version, securitySchemes: {}, security: [] }) as Document;
+  const { tags, components, ...rest } = service;
+  const ways = openWaysIn();
+  const paths = { ...servicePaths(service, ways), ...hostPaths(ways), ...adminPaths(ways, commonHeaders) };
+  const responses = ways.components();
+  const shapes = nameVariants(jsonSchemasOf({ ...contracts, ...adminShapes(), ...hostShapes }, prefix), prefix);
+  const schemas = { ...shapes, ...(components.schemas as Record<string, JsonObject>) };
+  const own = Object.entries(hostTags).map(([name, description]) => ({ name, description }));
+  const document = {
+    ...rest,
     security: [{ credential: [] }],
-  });
-  return withAdminRoutes(service);
-}
-
-/** The service's document with the operators' routes added, from the same table that answers them. */
-export function withAdminRoutes(document: object): object {
-  const { paths, components, tags, ...rest } = document as Document;
-  const shapes = jsonSchemasOf({ ...contracts, ...shapesOf() }, prefix);
-  const schemas = { ...shapes, ...components.schemas };
-  const all: Record<string, JsonObject> = { ...paths };
-  for (const [name, route] of Object.entries<AdminRoute>(adminRoutes)) {
-    all[route.path] = { ...all[route.path], [route.method.toLowerCase()]: operation(name, route) };
-  }
-  const used = reachable(schemas, JSON.stringify([all, components.responses]));
-  return { ...rest, tags: [...tags, tag], paths: all, components: { ...components, schemas: used } };
-}
-
-/** The bodies and answers as named schemas, such as `CreateGrantBody` and `CreateGrantAnswer`. */
-function shapesOf(): Record<string, z.ZodType> {
-  const shapes: Record<string, z.ZodType> = {};
-  for (const [name, { request, response }] of Object.entries<AdminRoute>(adminRoutes)) {
-    if (request !== undefined) shapes[shapeName(name, "Body")] = request;
-    shapes[shapeName(name, "Answer")] = response;
-  }
-  // A schema of the contracts keeps its name.
-  const named = new Set<unknown>(Object.values(contracts));
-  return Object.fromEntries(Object.entries(shapes).filter(([, schema]) => !named.has(schema)));
-}
-
-function shapeName(name: string, part: "Body" | "Answer"): string {
-  return `${name.charAt(0).toUpperCase()}${name.slice(1)}${part}`;
-}
-
-function schemaRef(name: string, part: "Body" | "Answer", schema: z.ZodType): JsonObject {
-  const contract = Object.entries(contracts).find(([, exported]) => exported === schema)?.[0];
-  return { $ref: `${prefix}${contract?.replace(/Schema$/, "") ?? shapeName(name, part)}` };
-}
-
-function operation(name: string, route: AdminRoute): JsonObject {
-  const { summary, request, response, query, status = 200 } = route;
-  return {
-    operationId: name,
-    tags: [tag.name],
-    summary,
-    description: accessText(route),
-    ...(query && { parameters: parametersOf(route.path, query) }),
-    ...(request && { requestBody: { required: true, content: json(schemaRef(name, "Body", request)) } }),
-    responses: {
-      [status]: answer("Done.", schemaRef(name, "Answer", response)),
-      "4XX": answer("Refused: the body says why.", requestError),
-      "5XX": answer("Not available right now.", requestError),
+    tags: [...tags, ...own, adminTag],
+    paths,
+    components: {
+      schemas: reachable(schemas, JSON.stringify([paths, responses])),
+      responses,
+      parameters: { ...components.parameters, ...hostParameters },
+      headers: { ...components.headers, ...hostHeaders },
+      securitySchemes,
     },
+    "x-error-codes": codesWithRemedies(),
+  };
+  // Written and read once: no two documents, and no two places in one, share an object.
+  return JSON.parse(JSON.stringify(document)) as object;
+}
+
+/** Every code there is: where it is seen, what it means, and what to do. */
+function codesWithRemedies(): JsonObject[] {
+  return Object.entries(remedies).map(([code, remedy]) => {
+    const { status, families, meaning, retry } = contracts.errorCodes[code as keyof typeof remedies] as CodeEntry;
+    return { code, ...(status !== undefined && { status }), seenIn: [...families], meaning, remedy, retry };
+  });
+}
+
+function hostPaths(ways: WaysIn): Record<string, JsonObject> {
+  return Object.fromEntries(
+    Object.entries(hostRoutes).map(([name, route]) => {
+      const { method, path, access, errors = [] } = route;
+      return [path, { [method.toLowerCase()]: ways.describe(access, hostOperation(name, route), errors) }];
+    }),
+  );
+}
+
+function hostOperation(operationId: string, route: HostRoute): JsonObject & { responses: JsonObject } {
+  const { tag, summary, description, request, examples = {}, parameters = [], answers } = route;
+  const responses = Object.entries(answers).map(([status, answer]) => {
+    const { description: text, schema, types = ["application/json"], headers } = answer;
+    const isBodiless = schema === undefined && answer.types === undefined;
+    const content = types.map((type) => [type, { schema: schema ? shapeRef(schema) : { type: "string" } }]);
+    const described = { description: text, headers: { ...commonHeaders, ...headers } };
+    return [status, isBodiless ? described : { ...described, content: Object.fromEntries(content) as JsonObject }];
+  });
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    description,
+    parameters,
+    ...(request && {
+      requestBody: { required: true, content: { "application/json": { schema: shapeRef(request), examples } } },
+    }),
+    responses: Object.fromEntries(responses) as JsonObject,
   };
 }
 
-/** Who may use a route. */
-function accessText({ roles, about }: AdminRoute): string {
-  const who = `For operators with the role ${roles.join(", ").replace(/, (?=[^,]*$)/, " or ")}`;
-  return about === "host" ? `${who} of all tenants.` : `${who}.`;
-}
-
-const requestError: JsonObject = { $ref: `${prefix}RequestError` };
-
-const headers: JsonObject = {
-  "x-request-id": { $ref: "#/components/headers/RequestId" },
-  "cache-control": { $ref: "#/components/headers/CacheControl" },
-};
-
-function answer(description: string, schema: JsonObject): JsonObject {
-  return { description, headers, content: json(schema) };
-}
-
-function json(schema: JsonObject): JsonObject {
-  return { "application/json": { schema } };
-}
-
-function parametersOf(path: string, query: z.ZodObject): JsonObject[] {
-  const { properties = {}, required = [] } = z.toJSONSchema(query, { io: "input" });
-  return Object.entries(properties).map(([name, property]) => {
-    const { description, ...schema } = JSON.parse(JSON.stringify(property)) as JsonObject;
-    const place = path.includes(`{${name}}`) ? "path" : "query";
-    const isRequired = required.includes(name);
-    return { name, in: place, required: isRequired, ...(description !== undefined && { description }), schema };
-  });
+function shapeRef(schema: HostRoute["request"]): JsonObject {
+  const name = Object.keys(hostShapes).find((key) => hostShapes[key] === schema) ?? "";
+  return refTo("schemas", name.replace(/Schema$/, ""));
 }
 
 /** The schemas that are referred to, directly or indirectly. No other schema belongs into the document. */

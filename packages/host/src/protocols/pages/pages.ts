@@ -1,7 +1,6 @@
 import { jsonReply, type Reply } from "turnpike/http";
 import type { ProtocolRoute } from "../../front/index.ts";
 import { errorFacts, type Log, type Metrics } from "../../observe/index.ts";
-import { renderDocs } from "./docs-page.ts";
 import { hostOpenApi } from "./openapi.ts";
 
 /** What the pages use. */
@@ -13,18 +12,17 @@ export interface PageOptions {
 
 /** The pages that need no credential. */
 export function openPages(options: PageOptions): ProtocolRoute<undefined>[] {
-  const description = hostOpenApi();
-  const openApi = jsonReply(description);
-  const docs: Reply = {
-    status: 200,
-    headers: { "content-type": "text/html; charset=utf-8" },
-    body: renderDocs(description),
-  };
+  const openApi = onFirstRequest(() => jsonReply(hostOpenApi()));
   return [
     { method: "GET", path: "/ready", answer: () => ready(options) },
-    { method: "GET", path: "/openapi.json", answer: () => Promise.resolve(openApi) },
-    { method: "GET", path: "/docs", answer: () => Promise.resolve(docs) },
+    { method: "GET", path: "/openapi.json", answer: openApi },
   ];
+}
+
+/** A page that is made once, when it is first asked for: few hosts are, and each would start later. */
+function onFirstRequest(make: () => Reply): () => Promise<Reply> {
+  let reply: Reply | undefined;
+  return async () => (reply ??= make());
 }
 
 async function ready({ checkReady, log }: PageOptions): Promise<Reply> {

@@ -24,6 +24,9 @@ const frozen = {
     "0014-turn-questions e8b1ce84f1c41cf3",
     "0015-outbox 326f07d539e973b1",
     "0016-mcp-pins 067c7aa817464053",
+    "0017-sessions 5f42f90e6bdd587f",
+    "0018-credential-actors ab3109690e567c69",
+    "0019-credential-certificates e63e3cf2db828ce8",
   ],
   postgres: [
     "0001-kernel-stores ed0a4198b2c7b8da",
@@ -42,6 +45,9 @@ const frozen = {
     "0014-turn-questions e8b1ce84f1c41cf3",
     "0015-outbox 43e2c2621f6c7f06",
     "0016-mcp-pins 067c7aa817464053",
+    "0017-sessions 5f42f90e6bdd587f",
+    "0018-credential-actors ab3109690e567c69",
+    "0019-credential-certificates e63e3cf2db828ce8",
   ],
 };
 
@@ -63,6 +69,7 @@ for (const { kind, migrations } of [
 
 test("migrations import nothing from the rooms of the host or from the library", () => {
   for (const file of [
+    "fill-actors.ts",
     "fill-parents.ts",
     "mark-revoked.ts",
     "migration.ts",

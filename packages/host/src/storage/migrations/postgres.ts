@@ -1,3 +1,4 @@
+import { fillActors } from "./fill-actors.ts";
 import { fillParents } from "./fill-parents.ts";
 import { markRevoked } from "./mark-revoked.ts";
 import type { Migration } from "./migration.ts";
@@ -239,6 +240,35 @@ export const postgresMigrations: readonly Migration[] = [
     statements: [
       `create table mcp_pins (server text not null, tool text not null, hash text not null, definition text not null,
          pinned_at text not null, pinned_by text not null, primary key (server, tool))`,
+    ],
+  },
+  {
+    name: "0017-sessions",
+    // Of secrets there are hashes alone. Both name the credential, and the hash of the secret that it had then.
+    statements: [
+      `create table sessions (id text primary key, secret_hash text not null, credential_id text not null,
+         credential_hash text not null, created_at text not null, expires_at text not null)`,
+      "create index sessions_by_expiry on sessions (expires_at)",
+      `create table one_time_codes (id text primary key, secret_hash text not null, credential_id text not null,
+         credential_hash text not null, expires_at text not null, used_at text)`,
+      "create index one_time_codes_by_expiry on one_time_codes (expires_at)",
+    ],
+  },
+  {
+    name: "0018-credential-actors",
+    // Who acts with the credentials of a tenant is listed by this, whatever their number.
+    statements: [
+      "alter table credentials add column actor text not null default ''",
+      fillActors,
+      "create index credentials_by_actor on credentials (namespace_id, actor)",
+    ],
+  },
+  {
+    name: "0019-credential-certificates",
+    // A certificate may stand for its credential alone, so it is found by its names.
+    statements: [
+      "alter table credentials add column certificate text",
+      "create index credentials_by_certificate on credentials (certificate)",
     ],
   },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.

@@ -1,17 +1,19 @@
-import { closeSync, existsSync, mkdirSync, openSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { Kysely, type Logger } from "kysely";
 import SqliteDatabase from "libsql";
-import { ConfigError } from "../../base/index.ts";
+import { ConfigError, makeFolder } from "../../base/index.ts";
 import type { Database } from "../database.ts";
 import { keepCause } from "../keep-cause.ts";
 import { migrate, registerHost } from "../migrate.ts";
 import type { Schema } from "../schema.ts";
+import { copyFile, copyMemory, removeOldCopies, vacuumInto } from "./copy.ts";
 import { threadDialect } from "./dialect.ts";
 import { gatherReads } from "./gather.ts";
 import { createMutex } from "./mutex.ts";
 import { startThread } from "./thread.ts";
 import { transact } from "./transact.ts";
+import { DamagedDatabaseError, refuseDamaged } from "./whole-file.ts";
 
 /** Throws `ConfigError` when a folder stands where the file would be. */
 export function refuseFolder(path: string): void {
@@ -45,9 +47,10 @@ export async function openSqlite(path: string, log?: Logger): Promise<Database> 
     ...settings,
   });
   let closed: Promise<void> | undefined;
+  let copying: Promise<unknown> = Promise.resolve();
   const close = (): Promise<void> =>
-    (closed ??= reportReader
-      .close()
+    (closed ??= copying
+      .then(() => reportReader.close())
       .then(() => db.destroy())
       .finally(unlock));
   let hostId: number;
@@ -68,6 +71,11 @@ export async function openSqlite(path: string, log?: Logger): Promise<Database> 
       return rows as Row[];
     },
     transact: (work) => transact({ writer, writing }, work),
+    copy() {
+      const made = path === ":memory:" ? copyMemory(writer.connect()) : copyFile(path, openReader);
+      copying = Promise.allSettled([made]);
+      return made;
+    },
     hostId,
     strand: 0,
     isAlive: (id) => Promise.resolve(id === hostId),
@@ -77,6 +85,19 @@ export async function openSqlite(path: string, log?: Logger): Promise<Database> 
   };
 }
 
+/** Copies the database of a host that is stopped to an empty file, and keeps hosts out meanwhile. Returns how many bytes. */
+export async function copyStopped(path: string, file: string): Promise<number> {
+  const unlock = lock(path);
+  const thread = startThread({ path, isReader: true });
+  try {
+    await vacuumInto(file, thread.connect());
+    return statSync(file).size;
+  } finally {
+    await thread.close();
+    unlock();
+  }
+}
+
 /**
  * Makes the file, and its folder, for the owner's eyes alone, and takes it for this process. The lock is the operating
  * system's, so it goes with the process however that ends. It lies on a file beside the database, because the lock of
@@ -84,27 +105,47 @@ export async function openSqlite(path: string, log?: Logger): Promise<Database> 
  */
 function lock(path: string): () => void {
   refuseFolder(path);
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(path));
   // One that is there is left alone: closing it would let go of every lock that this process has on it.
-  for (const file of [path, lockFile(path)]) if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
-  let held: InstanceType<typeof SqliteDatabase> | undefined;
+  if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
+  const unlock = holdLock(path);
   let file: InstanceType<typeof SqliteDatabase> | undefined;
   try {
-    held = new SqliteDatabase(lockFile(path));
-    held.exec("begin exclusive");
+    removeOldCopies(path);
+    refuseDamaged(path);
     // Also one that is used without the lock beside it, or that is none.
     file = new SqliteDatabase(path);
     // A new file can give pages back that are free. One from before this was set keeps them until it is vacuumed once.
     file.pragma("auto_vacuum = incremental");
     file.exec("begin immediate; commit");
   } catch (cause) {
-    held?.close();
-    throw new Error(`The database ${path} is in use by another process, or cannot be written.`, { cause });
+    unlock();
+    throw cause instanceof DamagedDatabaseError ? cause : inUse(path, cause);
   } finally {
     file?.close();
   }
+  return unlock;
+}
+
+/** Takes the lock beside a database, whatever stands there; throws when a process has it. */
+export function holdLock(path: string): () => void {
+  let held: InstanceType<typeof SqliteDatabase> | undefined;
+  try {
+    // Whoever can read it can lock it.
+    if (!existsSync(lockFile(path))) closeSync(openSync(lockFile(path), "a", 0o600));
+    held = new SqliteDatabase(lockFile(path));
+    held.exec("begin exclusive");
+  } catch (cause) {
+    held?.close();
+    throw inUse(path, cause);
+  }
+  const lockHeld = held;
   return () => {
-    held.exec("rollback");
-    held.close();
+    lockHeld.exec("rollback");
+    lockHeld.close();
   };
+}
+
+function inUse(path: string, cause: unknown): Error {
+  return new Error(`The database ${path} is in use by another process, or cannot be written.`, { cause });
 }

@@ -3,6 +3,7 @@ import {
   principalKey,
   type AccessContext,
   type JsonObject,
+  type PrincipalRef,
   type TurnEvent,
   type TurnRequest,
   type TurnStatus,
@@ -12,7 +13,9 @@ import { TurnPause, type KnownTurn, type TurnJournal, type TurnPen } from "turnp
 import { turnFingerprint, type Ledger } from "../../ledger/index.ts";
 import type { Database, Schema } from "../../storage/index.ts";
 import { createTurnNews, followTurn } from "./follow.ts";
+import { findLiveTurns, listLiveTurns, type LiveTurnRow } from "./live-turns.ts";
 import { JournalPen, type PenListener, type RunStart } from "./pen.ts";
+import { createTurnCounts, type TurnCounts } from "./count-turns.ts";
 import { createTurnReader } from "./read-turns.ts";
 import { createTurnTaking, isRunning } from "./take-turns.ts";
 import { newTurnRow, operatedTurn, stateOf, type OperatedTurn, type TurnId, type TurnRow } from "./turn-rows.ts";
@@ -25,13 +28,19 @@ interface OperatorTurnFilter {
   namespaceId?: string | undefined;
   /** Of these tenants; of all of them when neither is given. */
   namespaces?: readonly string[] | undefined;
+  /** Of one actor; only together with tenants. */
+  actor?: PrincipalRef | undefined;
+  /** Started at this instant or later. */
+  from?: string | undefined;
+  /** Started before this instant. */
+  until?: string | undefined;
   statuses?: readonly TurnStatus[] | undefined;
   limit: number;
   before?: string | undefined;
 }
 
 /** The journal of turns of a host, for their callers, for operators, and for whoever goes on with turns. */
-export interface TurnJournalStore extends TurnJournal {
+export interface TurnJournalStore extends TurnJournal, TurnCounts {
   /** What is known under the id of a turn that is about to begin; undefined when the id is free. */
   known(context: AccessContext, request: TurnRequest): Promise<KnownTurn | undefined>;
   /** The pen of the next run of a turn, unless somebody who lives runs it, it waits, or it has ended. */
@@ -51,6 +60,10 @@ export interface TurnJournalStore extends TurnJournal {
   stopAll(reason: Error): void;
   /** The newest first; a page ends early when it has read very many events. */
   listAll(filter: OperatorTurnFilter): Promise<{ turns: OperatedTurn[]; next?: string }>;
+  /** The turns of a tenant that run, that wait, or that ended after an instant; the newest of each. */
+  listLive(namespaceId: string, endedAfter: string): Promise<LiveTurnRow[]>;
+  /** These turns, as far as they are still there. */
+  findLive(ids: readonly TurnId[]): Promise<LiveTurnRow[]>;
   /** The turn under an execution id with its events so far; of any actor's, the newest, unless the actor is given. */
   findBy(
     namespaceId: string,
@@ -100,6 +113,7 @@ export function createTurnJournal(
   });
 
   return {
+    ...createTurnCounts(database),
     ...createTurnWaking(database, news.tell),
     ...createTurnTaking(database, reader, { pens, openPen, now }),
     async begin(turn, call) {
@@ -195,11 +209,13 @@ export function createTurnJournal(
     stopAll(reason) {
       for (const pen of pens.values()) pen?.halt(reason);
     },
-    async listAll({ namespaceId, namespaces, ...filter }) {
+    async listAll({ namespaceId, namespaces, actor, ...filter }) {
       const tenants = namespaceId === undefined ? namespaces : [namespaceId];
-      const page = await reader.page({ ...filter, namespaces: tenants });
+      const page = await reader.page({ ...filter, namespaces: tenants, actor: actor && principalKey(actor) });
       return { ...page, turns: page.turns.map(({ row, events }) => operatedTurn(row, events)) };
     },
+    listLive: (namespaceId, endedAfter) => listLiveTurns(database, namespaceId, endedAfter),
+    findLive: (ids) => findLiveTurns(database, ids),
     async findBy(namespaceId, executionId, actor) {
       const found = await reader.newest(namespaceId, executionId, actor);
       return found && { ...operatedTurn(found.row, found.events), events: found.events };

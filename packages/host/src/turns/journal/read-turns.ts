@@ -2,7 +2,7 @@ import { principalKey, type PrincipalRef, type TurnEvent, type TurnStatus } from
 import type { TurnKey } from "turnpike/runtime";
 import { columnText } from "../../base/index.ts";
 import type { Database } from "../../storage/index.ts";
-import type { TurnId, TurnRow } from "./turn-rows.ts";
+import { turnIdAt, type TurnId, type TurnRow } from "./turn-rows.ts";
 
 /** Which turns to list: of one tenant or of some, of one actor or of all. */
 export interface TurnSelection {
@@ -12,6 +12,10 @@ export interface TurnSelection {
   actor?: string | undefined;
   /** In any state when absent. */
   statuses?: readonly TurnStatus[] | undefined;
+  /** Only those that started at this instant or later. */
+  from?: string | undefined;
+  /** Only those that started before this instant. */
+  until?: string | undefined;
   limit: number;
   /** The `next` of the page before. */
   before?: string | undefined;
@@ -31,6 +35,9 @@ export interface PlacedEvent {
 
 /** So many events are read for one page. */
 const maxPageEvents = 20_000;
+
+/** How far the id of a turn may be from its start. */
+const idSlackMs = 60_000;
 
 const keySql = "select * from turns where namespace_id = $1 and execution_id = $2 and actor = $3";
 const takenSql = "select * from turns where namespace_id = $1 and execution_id = $2 and actor in ($3, '')";
@@ -65,7 +72,7 @@ export function createTurnReader({ read, reports }: Pick<Database, "read" | "rep
 
   /** The newest rows of one tenant and state, or of all. */
   const rowsOf = async (
-    { actor, limit, before }: TurnSelection,
+    { actor, from, until, limit, before }: TurnSelection,
     namespaceId: string | undefined,
     status: TurnStatus | undefined,
   ): Promise<TurnRow[]> => {
@@ -74,6 +81,11 @@ export function createTurnReader({ read, reports }: Pick<Database, "read" | "rep
     if (actor !== undefined) rows = rows.where("actor", "=", columnText(actor));
     if (status !== undefined) rows = rows.where("status", "=", status);
     if (before !== undefined) rows = rows.where("id", "<", columnText(before));
+    // Ids sort by age, so that every index finds them by time. A turn gets its id a moment after it started.
+    if (from !== undefined)
+      rows = rows.where("id", ">=", turnIdAt(Date.parse(from) - idSlackMs)).where("started_at", ">=", from);
+    if (until !== undefined)
+      rows = rows.where("id", "<", turnIdAt(Date.parse(until) + idSlackMs)).where("started_at", "<", until);
     return rows.execute();
   };
   const eventsOfAll = async (rows: readonly TurnRow[]): Promise<Map<TurnId, TurnEvent[]>> => {

@@ -79,6 +79,12 @@ function freshTurnId(): TurnId {
   return `t${lastStamp.toString(36).padStart(10, "0")}${randomBytes(3).toString("hex")}`;
 }
 
+/** The least id that a turn of this instant can have. */
+export function turnIdAt(ms: number): TurnId {
+  const stamp = Math.max(0, Math.min(ms * 1000, 36 ** 10 - 1));
+  return `t${stamp.toString(36).padStart(10, "0")}`;
+}
+
 /** The row of a turn that is to begin. */
 export function newTurnRow(turn: TurnToBegin, credential: JsonObject | undefined): NewTurn {
   const { request, context, isAsync, runtime, limits, startedAt } = turn;
@@ -134,14 +140,18 @@ function withEvents(result: Omit<TurnResult, "events">, events: readonly TurnEve
   return { version, executionId, traceId, startedAt, completedAt, events, ...ending } as TurnResult;
 }
 
+/** Whose turn it is, and under which id they started it. */
+export function actorOf({ heading }: Pick<TurnRow, "heading">): { actor: PrincipalRef; executionId: string } {
+  const { actor, executionId } = JSON.parse(heading) as Heading;
+  return { actor: parsePrincipal(actor) ?? { kind: "agent", agentId: "unknown" }, executionId };
+}
+
 /** A turn as operators see it. */
 export function operatedTurn(row: TurnRow, events: readonly TurnEvent[]): OperatedTurn {
-  const { actor } = JSON.parse(row.heading) as Heading;
-  const unknown: PrincipalRef = { kind: "agent", agentId: "unknown" };
   return {
     state: stateOf(row, events),
     namespaceId: row.namespace_id,
-    actor: parsePrincipal(actor) ?? unknown,
+    actor: actorOf(row).actor,
     isAsync: row.is_async === 1,
     ...(row.host_id !== null && { hostId: row.host_id }),
   };

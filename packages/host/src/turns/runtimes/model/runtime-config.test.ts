@@ -94,28 +94,28 @@ describe("a mistake is named, and what was written is not repeated:", () => {
     {
       name: "another kind",
       runtime: { kind: key },
-      says: 'runtime.kind: found something, expected "none" or "scripted" or "model".',
+      says: 'runtime.kind: found a text, expected "none" or "scripted" or "model".',
     },
     {
       name: "another provider",
       runtime: { ...openai, provider: key },
-      says: 'runtime.provider: found something, expected "openai" or "anthropic" or "google" or "openai-compatible".',
+      says: 'runtime.provider: found a text, expected "openai" or "anthropic" or "google" or "openai-compatible".',
     },
     {
       name: "no model",
       runtime: { ...openai, model: undefined },
-      says: "runtime.model: found nothing, expected string.",
+      says: "runtime.model: found nothing, expected a text.",
     },
     {
       name: "no variable",
       runtime: { ...openai, apiKeyEnv: undefined },
-      says: "runtime.apiKeyEnv: found nothing, expected string.",
+      says: "runtime.apiKeyEnv: found nothing, expected a text.",
     },
     { name: "no address", runtime: { ...compatible, baseUrl: undefined }, says: "runtime.baseUrl: found nothing" },
     {
       name: "the key where its variable's name belongs",
       runtime: { ...openai, apiKeyEnv: key },
-      says: "runtime.apiKeyEnv: found something, expected the name of an environment variable, in capitals.",
+      says: "runtime.apiKeyEnv: found a text, expected the name of an environment variable, in capitals.",
     },
     {
       name: "the key as a key",
@@ -125,12 +125,12 @@ describe("a mistake is named, and what was written is not repeated:", () => {
     {
       name: "a variable that the host would refuse",
       runtime: { ...openai, apiKeyEnv: "TURNPIKE_MODEL_KEY" },
-      says: "runtime.apiKeyEnv: found something, expected a name that does not begin with TURNPIKE_, as settings do.",
+      says: "runtime.apiKeyEnv: found a text, expected a name that does not begin with TURNPIKE_, as settings do.",
     },
     {
       name: "a key across the network in the clear",
       runtime: { ...compatible, apiKeyEnv: "MODEL_KEY" },
-      says: "runtime.baseUrl: found something, expected https, because the key would cross the network in the clear.",
+      says: "runtime.baseUrl: found a text, expected https, because the key would cross the network in the clear.",
     },
     { name: "the same to openai", runtime: { ...openai, baseUrl: "http://10.0.0.1/v1" }, says: "expected https" },
     {
@@ -153,12 +153,12 @@ describe("a mistake is named, and what was written is not repeated:", () => {
     {
       name: "the key of a fallback across the network in the clear",
       runtime: { ...openai, fallbacks: [{ ...withoutKind(compatible), apiKeyEnv: "MODEL_KEY" }] },
-      says: "runtime.fallbacks.0.baseUrl: found something, expected https",
+      says: "runtime.fallbacks.0.baseUrl: found a text, expected https",
     },
     {
       name: "the key of a fallback where its variable's name belongs",
       runtime: { ...openai, fallbacks: [{ ...withoutKind(anthropic), apiKeyEnv: key }] },
-      says: "runtime.fallbacks.0.apiKeyEnv: found something",
+      says: "runtime.fallbacks.0.apiKeyEnv: found a text",
     },
     {
       name: "a fallback of a fallback",
@@ -177,16 +177,16 @@ describe("a mistake is named, and what was written is not repeated:", () => {
     },
     { name: "a budget for nothing", runtime: { ...openai, tokenBudget: 10 }, says: "runtime.tokenBudget" },
     { name: "too many retries", runtime: { ...openai, retries: 11 }, says: "runtime.retries" },
-    { name: "another API", runtime: { ...openai, api: key }, says: "runtime.api: found something" },
+    { name: "another API", runtime: { ...openai, api: key }, says: "runtime.api: found a text" },
     {
       name: "an API of another provider",
       runtime: { ...anthropic, api: "chat" },
-      says: "runtime.api: found something",
+      says: "runtime.api: found something that does not go with the other settings there",
     },
     { name: "a temperature too high", runtime: { ...openai, temperature: 3 }, says: "runtime.temperature" },
     { name: "half a token", runtime: { ...openai, maxOutputTokens: 0.5 }, says: "runtime.maxOutputTokens" },
     { name: "a model's setting without a model", runtime: { kind: "none", model: "m" }, says: "runtime.model: found" },
-    { name: "a word", runtime: key, says: "runtime: found something, expected object" },
+    { name: "a word", runtime: key, says: "runtime: found a text, expected an object" },
   ];
   for (const { name, runtime, says } of rows) {
     test(name, () => {

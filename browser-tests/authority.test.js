@@ -1,0 +1,223 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startDemo } from "../scripts/start-host.js";
+import { assistantCredential, openBrowser, openConsole, waitForQuestion, startTurn } from "./browser.js";
+
+let demo;
+let browser;
+beforeAll(async () => {
+  [demo, browser] = await Promise.all([startDemo(), openBrowser()]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await demo?.stop();
+});
+
+const open = (place) => openConsole(browser, { url: demo.url, operator: demo.operator, place: `demo/${place}` });
+const rowsOfTrail = async () => {
+  const { heads } = await demo.operator.request("readAuditHeads", { namespaceId: "demo" });
+  return heads;
+};
+
+test("grants are issued with a preview, derived and revoked with what falls with them, and the picture walks by keyboard", async () => {
+  const { page, problems, close } = await open("grants/issue");
+  await page.getByLabel("To: who may act").fill("agent:assistant");
+  await page.getByLabel("From: who grants it").fill("human:alice");
+  await page.getByLabel("Id", { exact: true }).fill("team");
+  await page.getByLabel("Actions").fill("read, list");
+  await page.getByLabel("Resource").fill("files/team");
+  await page.getByLabel("Passing on (optional)").fill("2");
+  const preview = page.getByRole("region", { name: "What it would change" });
+  await preview.getByText("agent:assistant may").waitFor();
+  await preview.getByText(/Nothing changes|The trail has no decisions yet/).waitFor();
+  await page.getByRole("button", { name: "Issue this grant" }).click();
+  await page.getByRole("region", { name: "Grant team" }).getByText("live").first().waitFor();
+
+  await page.getByRole("link", { name: "Derive…" }).click();
+  await page.getByRole("heading", { name: "Derive from team" }).waitFor();
+  await page.getByLabel("To: who may act").fill("agent:helper");
+  await page.getByLabel("Id", { exact: true }).fill("team-helper");
+  await page.getByLabel("Actions").fill("write");
+  await page
+    .getByRole("region", { name: "What it would change" })
+    .getByText("It could not be issued like this")
+    .waitFor();
+  await page.getByLabel("Actions").fill("read");
+  await page.getByRole("button", { name: "Derive this grant" }).click();
+  await page.getByRole("region", { name: "Grant team-helper" }).waitFor();
+
+  // One Tab stop for the whole picture; arrows walk in it, Enter chooses.
+  const tree = page.getByRole("tree", { name: "Grants by who issued them" });
+  const helper = tree.getByRole("treeitem", { name: /grant team-helper/ });
+  expect(await helper.getAttribute("aria-selected")).toBe("true");
+  await helper.focus();
+  await page.keyboard.press("ArrowLeft");
+  await expect.poll(() => page.evaluate(() => document.activeElement.ariaLabel)).toMatch(/grant team, 1 below/);
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/grants\/team$/);
+
+  await page.getByRole("link", { name: "Revoke…" }).click();
+  const revoke = page.getByRole("region", { name: "Revoke team" });
+  await revoke.getByText("1 grant falls with it").waitFor();
+  await revoke.getByRole("link", { name: "team-helper" }).waitFor();
+  await revoke.getByRole("button", { name: "Revoke it, from the next call on" }).click();
+  await page.getByRole("region", { name: "Grant team" }).getByText("revoked").first().waitFor();
+  const { grants } = await demo.operator.request("listGrants", { namespaceId: "demo", limit: 200 });
+  expect(grants.filter(({ grant }) => grant.id.startsWith("team")).map(({ state }) => state)).not.toContain("live");
+  expect(problems).toEqual([]);
+  await close();
+});
+
+test("a denial is explained, the one grant that would allow exactly that is issued with a button, and then it is allowed", async () => {
+  const { page, problems, close } = await open("why");
+  await page.getByLabel("May", { exact: true }).fill("agent:assistant");
+  await page.getByLabel("do", { exact: true }).fill("read");
+  await page.getByLabel("with", { exact: true }).fill("files/private/diary.md");
+  await page.getByLabel("for", { exact: true }).fill("demo");
+  await page.getByText("For somebody else, or at another moment").click();
+  await page.getByLabel("Whose resources").fill("human:alice");
+  await page.keyboard.press("Enter");
+  const decision = page.getByRole("region", { name: "The decision" });
+  await decision.getByText("no_matching_grant").waitFor();
+  const offer = page.getByRole("region", { name: "The grant that would allow it" });
+  await offer.getByText("files/private/diary.md").first().waitFor();
+  await offer.getByRole("button", { name: "Issue this grant" }).click();
+  await page.getByText("was issued. This is the decision now:").waitFor();
+  await decision.getByText("It is carried by the grant").waitFor();
+  // The address is the whole question: somebody else sees the same answer.
+  await page.reload();
+  await decision.getByText("It is carried by the grant").waitFor();
+  expect(problems).toEqual([]);
+  await close();
+});
+
+test("what if shows which decisions would change, and changes nothing", async () => {
+  const executionId = await startTurn(demo, { read: "notes/todo.md" });
+  const { page, close } = await open(`turns/${executionId}?of=agent%3Aassistant`);
+  await page.getByRole("heading", { name: "What it came to" }).waitFor();
+  const state = async () => ({
+    grants: await demo.operator.request("listGrants", { namespaceId: "demo", limit: 200 }),
+    heads: await rowsOfTrail(),
+  });
+  const before = await state();
+  await page.getByRole("link", { name: "Why", exact: true }).first().click();
+  await page.getByRole("link", { name: "What if" }).click();
+  await page.getByLabel("What if there were").selectOption({ label: "a revocation" });
+  await page.getByLabel("The grant's id").fill("assistant-notes");
+  const change = page.getByRole("region", { name: "What would change" });
+  await change.getByText(/would be decided differently/).waitFor();
+  await change.getByRole("region", { name: "Decisions that would change" }).getByText("files/notes").first().waitFor();
+  await page.getByLabel("What if there were").selectOption({ label: "a new grant" });
+  await page.getByLabel("To: who may act").fill("agent:assistant");
+  await page.getByLabel("From: who grants it").fill("human:alice");
+  await page.getByLabel("Actions").fill("*");
+  await page.getByLabel("Resource").fill("files");
+  await change.getByText(/Nothing changes|would be decided differently/).waitFor();
+  expect(await state()).toEqual(before);
+  await close();
+});
+
+test("the trail keeps its filters in the address, grows by itself, verifies as whole and tells a trace as a story", async () => {
+  const asking = await startTurn(demo, { read: "private/secret.md" });
+  const { traceId } = await waitForQuestion(demo, asking);
+  const { page, problems, close } = await open("trail");
+  await page.getByLabel("Outcome").selectOption("denied");
+  await page.getByLabel("Actor").fill("agent:assistant");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/outcome=denied.*actor=agent%3Aassistant|actor=agent%3Aassistant.*outcome=denied/);
+  const row = page.getByRole("button", { name: /private\/secret\.md/ });
+  await row.first().waitFor();
+  await page.reload();
+  await row.first().waitFor();
+  expect(await page.getByLabel("Outcome").inputValue()).toBe("denied");
+  await page.getByRole("button", { name: "Show all" }).click();
+
+  // What happens elsewhere comes by itself.
+  await startTurn(demo, { read: "private/new.md" });
+  await page
+    .getByRole("button", { name: /private\/new\.md/ })
+    .first()
+    .waitFor();
+  await page.getByRole("button", { name: "Verify" }).click();
+  await page.getByText(/rows are what they were written as/).waitFor();
+
+  await page.goto(`${demo.url}/console/demo/trail/trace/${traceId}`);
+  await page.getByRole("heading", { level: 2, name: new RegExp(asking) }).waitFor();
+  const step = page.getByRole("listitem").filter({ hasText: "no_matching_grant" }).first();
+  await step.getByRole("link", { name: "Why?" }).click();
+  await page
+    .getByRole("region", { name: "The decision" })
+    .getByText(/^On the trail .*no_matching_grant/)
+    .waitFor();
+  expect(problems).toEqual([]);
+  await close();
+});
+
+test("a credential's token is shown once and is nowhere afterwards; it is rotated and revoked", async () => {
+  const { page, close } = await open("access");
+  await page.getByRole("button", { name: "Make a credential" }).click();
+  const form = page.getByRole("dialog", { name: "Make a credential" });
+  await form.getByLabel("Actor").fill("agent:courier");
+  await form.getByLabel("Owner").fill("human:alice");
+  await form.getByLabel("Purposes").fill("deliver");
+  await form.getByRole("button", { name: "Make it and show the token" }).click();
+  const once = page.getByRole("dialog", { name: "The token" });
+  const token = await once.getByText(/^tp_/).textContent();
+  const ask = (bearer) => fetch(`${demo.url}/v1/tools`, { headers: { authorization: `Bearer ${bearer}` } });
+  expect((await ask(token)).status).toBe(200);
+  await once.getByRole("button", { name: "I have it, close" }).click();
+  const everywhere = () =>
+    page.evaluate(() =>
+      JSON.stringify([document.documentElement.outerHTML, location.href, { ...localStorage }, { ...sessionStorage }]),
+    );
+  expect(await everywhere()).not.toContain(token.slice(-20));
+
+  await page.getByRole("button", { name: "Rotate the credential of agent:courier" }).click();
+  await page.getByRole("button", { name: "Rotate and show the new token" }).click();
+  const next = await page.getByRole("dialog", { name: "The new token" }).getByText(/^tp_/).textContent();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "hidden" });
+  expect([(await ask(token)).status, (await ask(next)).status]).toEqual([401, 200]);
+  await page.reload();
+  await page.getByRole("link", { name: "agent:courier" }).waitFor();
+  expect(await everywhere()).not.toContain(next.slice(-20));
+
+  await page.getByRole("button", { name: "Revoke the credential of agent:courier" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Revoke it" }).click();
+  await page.getByRole("link", { name: "agent:courier" }).waitFor({ state: "hidden" });
+  expect((await ask(next)).status).toBe(401);
+  await page.getByLabel("Also revoked and expired").check();
+  await page.getByRole("row", { name: /agent:courier.*revoked/ }).waitFor();
+  await close();
+});
+
+test("a namespace is switched for an actor, and a tool tried as a credential is allowed or denied with the way to Why", async () => {
+  const credential = await assistantCredential(demo);
+  const { page, problems, close } = await open("tools/namespaces?actor=agent%3Aassistant");
+  const messages = page.getByRole("switch", { name: /^messages/ });
+  await messages.click();
+  await page.getByText("messages is off.").waitFor();
+  expect(await messages.isChecked()).toBe(false);
+  await messages.click();
+  await page.getByText("messages is on.").waitFor();
+
+  await page.getByRole("link", { name: "Try a tool" }).click();
+  await page.getByLabel("As the bearer of").selectOption(credential);
+  await page.getByRole("button", { name: "files.read" }).click();
+  await page.getByLabel("path").fill("notes/todo.md");
+  await page.getByRole("button", { name: "Call it" }).click();
+  await page.getByText("water the plants").waitFor();
+  await page.getByLabel("path").fill("private/nothing.md");
+  await page.keyboard.press("Control+Enter");
+  await page.getByText("no_matching_grant").first().waitFor();
+  await page.getByRole("link", { name: "Why?" }).click();
+  const decision = page.getByRole("region", { name: "The decision" });
+  await decision.getByText("files/private/nothing.md").first().waitFor();
+
+  // Who asks nothing yet is offered what was denied last.
+  await page.getByRole("link", { name: "Why", exact: true }).first().click();
+  const lately = page.getByRole("region", { name: "Denied lately" });
+  await lately.getByRole("link", { name: /read files\/private\/nothing\.md/ }).click();
+  await decision.getByText("files/private/nothing.md").first().waitFor();
+  expect(problems).toEqual([]);
+  await close();
+});

@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startDemo } from "../scripts/start-host.js";
+import { makeOperator, openBrowser, openConsole, openPage } from "./browser.js";
+
+let demo;
+let browser;
+beforeAll(async () => {
+  [demo, browser] = await Promise.all([startDemo(), openBrowser()]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await demo?.stop();
+});
+
+const h1 = (page, name) => page.getByRole("heading", { level: 1, name, exact: true });
+const signIn = async (where, token) => {
+  await where.getByLabel("Operator's token").fill(token);
+  await where.getByRole("button", { name: "Sign in" }).click();
+};
+
+test("a token signs in and keeps the address, a wrong one says so, a reload stays signed in, and signing out ends it", async () => {
+  const { page, close } = await openPage(browser, { url: demo.url, place: "console/demo/trail?outcome=denied" });
+  await h1(page, "Turnpike").waitFor();
+  await signIn(page, "tp_wrong");
+  await page.getByRole("alert").waitFor();
+  await signIn(page, demo.token);
+  await h1(page, "Trail").waitFor();
+  expect(page.url()).toBe(`${demo.url}/console/demo/trail?outcome=denied`);
+  await page.reload();
+  await h1(page, "Trail").waitFor();
+  // The token is a session now, which no script can read.
+  const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]));
+  expect(kept).toBe('[{},{},""]');
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByLabel("Operator's token").waitFor();
+  await page.reload();
+  await page.getByLabel("Operator's token").waitFor();
+  await close();
+});
+
+test("the link that the demo prints signs in once: its code leaves the address, and used again it says so", async () => {
+  const [link] = /http:\S+\/console\S+/.exec(demo.screen);
+  const place = link.slice(demo.url.length + 1);
+  const first = await openPage(browser, { url: demo.url, place });
+  await h1(first.page, "Now").waitFor();
+  expect(first.page.url()).toBe(`${demo.url}/console/demo/now`);
+  expect(first.problems).toEqual([]);
+  // Opened again by who is signed in already, it goes on.
+  await first.page.goto(link);
+  await first.page.reload();
+  await h1(first.page, "Now").waitFor();
+  await first.close();
+  const second = await openPage(browser, { url: demo.url, place });
+  expect(await second.page.getByRole("alert").textContent()).toMatch(/code/);
+  await second.page.getByLabel("Operator's token").waitFor();
+  expect(second.page.url()).not.toContain("code=");
+  await second.close();
+});
+
+test("a revoked credential: the next click asks for a sign-in on top, and what was typed goes on behind it", async () => {
+  const { id, operator } = await makeOperator(demo, "carol");
+  const { page, close } = await openConsole(browser, { url: demo.url, operator, place: "demo/grants/issue" });
+  await page.getByLabel("Actions").fill("read");
+  await page.getByLabel("Resource").fill("files/notes");
+  await demo.operator.request("revokeCredential", { id });
+  await page.getByLabel("To: who may act").fill("human:bob");
+  await page.getByLabel("From: who grants it").fill("human:alice");
+  const dialog = page.getByRole("dialog", { name: "Sign in again" });
+  await dialog.waitFor();
+  await page.keyboard.press("Escape");
+  await signIn(dialog, demo.token);
+  await dialog.waitFor({ state: "hidden" });
+  expect(page.url()).toBe(`${demo.url}/console/demo/grants/issue`);
+  expect(await page.getByLabel("Resource").inputValue()).toBe("files/notes");
+  await page.getByLabel("Id", { exact: true }).fill("bob-notes");
+  await page.getByRole("button", { name: "Issue this grant" }).click();
+  await page.getByRole("heading", { name: "bob-notes" }).waitFor();
+  await close();
+});
+
+test("without its event stream the page says so, loses nothing that was typed, and is live again when the host is back", async () => {
+  const { page, close } = await openConsole(browser, { url: demo.url, operator: demo.operator, place: "demo/why" });
+  await page.getByText(/^Live/).waitFor();
+  await page.getByLabel("May", { exact: true }).fill("agent:assistant");
+  await demo.pause();
+  await page.getByText("Not live: the event stream is not open.").waitFor();
+  await page.getByLabel("do", { exact: true }).fill("read");
+  await page.getByLabel("with", { exact: true }).fill("files/notes/todo.md");
+  await page.getByLabel("for", { exact: true }).fill("demo");
+  await page.getByRole("button", { name: "Why?" }).click();
+  await page.getByText("The host does not answer.").waitFor();
+  await demo.resume();
+  await page.getByText(/^Live/).waitFor();
+  await page.getByText("Not live: the event stream is not open.").waitFor({ state: "hidden" });
+  expect(await page.getByLabel("May", { exact: true }).inputValue()).toBe("agent:assistant");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("region", { name: "The decision" }).waitFor();
+  await close();
+});

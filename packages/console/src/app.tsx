@@ -1,0 +1,86 @@
+import { useEffect, useState } from "preact/hooks";
+import { AdminClientError } from "turnpike-host/management/call";
+import { may, messageOf, request } from "./base/api.ts";
+import { place } from "./base/place.ts";
+import { session } from "./base/session.ts";
+import { Link } from "./parts/link.tsx";
+import { Empty } from "./parts/states.tsx";
+import { screens } from "./screens/screens.ts";
+import { codeInAddress } from "./shell/one-time-code.ts";
+import { Shell } from "./shell/shell.tsx";
+import { SignIn, SignInAgain } from "./shell/sign-in.tsx";
+import { TenantChoice } from "./shell/tenant-choice.tsx";
+
+/** The whole page: a sign-in, a choice of tenant, or a screen in its frame. */
+export function App() {
+  const [state, setState] = useState<"starting" | "ready">("starting");
+  const [problem, setProblem] = useState<string>();
+  useEffect(() => {
+    void begin()
+      .then(setProblem)
+      .then(() => setState("ready"));
+  }, []);
+  if (state === "starting") return <div class="loading page-loading" role="status" aria-label="Loading the console" />;
+  if (session.current.value === undefined) return <SignIn problem={problem} />;
+  const { tenant, screen, isBroken } = place.value;
+  const again = session.isLost.value && <SignInAgain />;
+  if (tenant === undefined)
+    return (
+      <>
+        {isBroken ? (
+          <main class="entrance">
+            <NoView title="No such screen" text="This address cannot be read." />
+            <Link to="/console/">Choose a tenant</Link>
+          </main>
+        ) : (
+          <TenantChoice />
+        )}
+        {again}
+      </>
+    );
+  const { View, needs } = screens.find(({ name }) => name === screen) ?? {};
+  return (
+    <>
+      <Shell>
+        {View === undefined || needs === undefined ? (
+          <NoView title="No such screen" text="The menu has those that there are." />
+        ) : may(needs) ? (
+          // A tenant has screens of its own: nothing that was read or typed in one is seen in another.
+          <View key={tenant} />
+        ) : (
+          <NoView title="Not for your role" text="An admin can give you another one." />
+        )}
+      </Shell>
+      {again}
+    </>
+  );
+}
+
+function NoView({ title, text }: { title: string; text: string }) {
+  return (
+    <>
+      <h1>{title}</h1>
+      <Empty title={text} />
+    </>
+  );
+}
+
+/** Finds out who is there: by the one-time code in the address, or by the session there is. Returns what to tell them. */
+async function begin(): Promise<string | undefined> {
+  const code = codeInAddress();
+  let problem: string | undefined;
+  try {
+    if (code !== undefined) session.current.value = await request("createSession", { code });
+  } catch (error) {
+    // A link that is opened twice: whoever has a session already goes on with it.
+    problem = messageOf(error);
+  }
+  try {
+    session.current.value ??= await request("readSession", {});
+  } catch (error) {
+    const isNobody = error instanceof AdminClientError && error.code === "unauthenticated";
+    problem ??= isNobody ? undefined : messageOf(error);
+  }
+  session.isLost.value = false;
+  return problem;
+}

@@ -1,0 +1,36 @@
+import type { AdminInput, AdminOutput, AdminRouteName } from "turnpike-host/management";
+import { AdminClientError, callAdmin } from "turnpike-host/management/call";
+import { calls } from "./calls.ts";
+import { session } from "./session.ts";
+
+/** Changes need a header that no form and no other page can send. */
+const headers = { "x-turnpike-console": "1" };
+
+/** What a call takes: principals in a query are written `kind:id`, everything else is as the API says. */
+export type Input<Name extends AdminRouteName> = { [Key in keyof AdminInput<Name>]?: unknown };
+
+/** Calls the management API as the operator of the session. Throws an `AdminClientError`. */
+export async function request<Name extends AdminRouteName>(name: Name, input: Input<Name>): Promise<AdminOutput<Name>> {
+  try {
+    const url = globalThis.location.origin;
+    return (await callAdmin({ hasBody: false, ...calls[name] }, input, { url, headers })) as AdminOutput<Name>;
+  } catch (error) {
+    // The page asks for a sign-in again, on top of what is there: nothing that was typed is lost.
+    if (error instanceof AdminClientError && error.code === "unauthenticated") session.isLost.value = true;
+    throw error;
+  }
+}
+
+/** Whether the operator may use a route, by their role and by whether it is about one tenant or the whole host. */
+export function may(name: AdminRouteName): boolean {
+  const operator = session.current.value?.operator;
+  if (operator === undefined) return false;
+  const { roles, isOfHost } = calls[name];
+  return roles.includes(operator.role) && (isOfHost !== true || operator.tenant === undefined);
+}
+
+/** What to tell a person about an error. */
+export function messageOf(error: unknown): string {
+  if (error instanceof AdminClientError && error.code === "unreachable") return "The host does not answer.";
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,23 @@
+import { useEffect, useRef } from "preact/hooks";
+import { CopyButton } from "../../parts/copy-text.tsx";
+
+/** A token, this once: it is nowhere but here, and gone when this is closed. */
+export function TokenOnce({ id, token, onDone }: { id: string; token: string; onDone(): void }) {
+  // The button that was pressed for it is gone.
+  const whole = useRef<HTMLDivElement>(null);
+  useEffect(() => whole.current?.querySelector("button")?.focus(), []);
+  return (
+    <div class="form" ref={whole}>
+      <p>
+        The token of <code>{id}</code>. It is shown this once: nobody, not even the host, can show it again.
+      </p>
+      <output class="token">{token}</output>
+      <div class="actions">
+        <CopyButton text={token} what="the token" isMain />
+        <button type="button" class="button" onClick={onDone}>
+          I have it, close
+        </button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,60 @@
+import { request } from "../../base/api.ts";
+import { usePages } from "../../base/pages.ts";
+import { isAboutGrants, useRefresh } from "../../base/refresh.ts";
+import { grantText, principalText } from "../../base/words.ts";
+import { GrantLink } from "../../parts/grant-link.tsx";
+import { ListEnd } from "../../parts/list-end.tsx";
+import { Empty } from "../../parts/states.tsx";
+import { Table } from "../../parts/table.tsx";
+import { StateTag, Tag } from "../../parts/tag.tsx";
+import { type GrantFilter, queryOf } from "./grant-filter.ts";
+import { asksEachTime, termsText } from "./grant-words.ts";
+
+/** The grants as rows, page by page: for when there are too many to look at. */
+export function GrantTable({ tenant, filter }: { tenant: string; filter: GrantFilter }) {
+  const query = queryOf(filter);
+  const grants = usePages(
+    async (cursor) => {
+      const page = await request("listGrants", { namespaceId: tenant, limit: 50, ...query, cursor });
+      return { items: page.grants, cursor: page.cursor };
+    },
+    [tenant, JSON.stringify(query)],
+  );
+  // What somebody reads further down would be gone: only a list that is still its first page is read again.
+  useRefresh(() => (grants.items?.length ?? 0) <= 50 && grants.reload(), isAboutGrants);
+  const { items = [] } = grants;
+  return (
+    <>
+      {grants.items?.length === 0 && !grants.hasMore && (
+        <Empty title="No grant is like that.">The table takes a whole kind:id and the namespace of a resource.</Empty>
+      )}
+      {items.length > 0 && (
+        <Table
+          label="Grants"
+          rows={items}
+          keyOf={({ grant }) => grant.id}
+          columns={[
+            {
+              title: "Grant",
+              kind: "code",
+              cell: ({ grant: { id } }) => <GrantLink id={id} query={{ view: "table" }} />,
+            },
+            {
+              title: "State",
+              cell: ({ grant, state }) => (
+                <span>
+                  <StateTag state={state} /> {asksEachTime(grant) && <Tag text="each" tone="wait" />}
+                </span>
+              ),
+            },
+            { title: "To", cell: ({ grant }) => principalText(grant.subject) },
+            { title: "From", cell: ({ grant }) => principalText(grant.issuer) },
+            { title: "May", kind: "code", cell: ({ grant }) => grantText(grant) },
+            { title: "Terms", isMinor: true, cell: ({ grant, used = 0 }) => termsText(grant.constraints, used) },
+          ]}
+        />
+      )}
+      <ListEnd what="grants" of={grants} />
+    </>
+  );
+}

@@ -1,0 +1,154 @@
+import { useState } from "preact/hooks";
+import type { AdminOutput } from "turnpike-host/management";
+import type { Grant } from "turnpike/contracts";
+import { request } from "../../base/api.ts";
+import { type Loaded, useLoad } from "../../base/load.ts";
+import { momentText } from "../../base/moments.ts";
+import { place } from "../../base/place.ts";
+import { useSettled } from "../../base/settled.ts";
+import { count, principalText, resourceText } from "../../base/words.ts";
+import { ForeignText } from "../../parts/foreign-text.tsx";
+import { Link } from "../../parts/link.tsx";
+import { Show } from "../../parts/states.tsx";
+import { Table } from "../../parts/table.tsx";
+import { StateTag } from "../../parts/tag.tsx";
+import { Time } from "../../parts/time.tsx";
+import { whyAddress } from "../why-address.ts";
+import { GrantList } from "./grant-facts.tsx";
+
+type PreviewAnswer = AdminOutput<"previewGrant">;
+type Changed = PreviewAnswer["changed"][number];
+
+/** What to try: a draft of a grant, or the revocation of one. */
+export type Change = { draft: Grant } | { revoke: string };
+
+/** Holds a change against the last decisions, and again when it is another change. */
+export function usePreview(change: Change): Loaded<PreviewAnswer> {
+  const { tenant = "" } = place.value;
+  // The moment at which a draft is made is no part of what was typed.
+  const key = useSettled(JSON.stringify("draft" in change ? { ...change.draft, issuedAt: "" } : change.revoke));
+  return useLoad(() => request("previewGrant", { namespaceId: tenant, ...change }), [tenant, key]);
+}
+
+/** Whether nobody can have read it yet: a button below it waits, and does not move under a pointer. */
+export function isUnread({ value, problem }: Loaded<PreviewAnswer>): boolean {
+  return value === undefined && problem === undefined;
+}
+
+/** What a change would do, before it is done. */
+export function Preview({ change }: { change: Change }) {
+  return <PreviewShown preview={usePreview(change)} isRevocation={"revoke" in change} />;
+}
+
+/** A preview that was read elsewhere, for whoever has to wait for it. */
+export function PreviewShown({ preview, isRevocation }: { preview: Loaded<PreviewAnswer>; isRevocation: boolean }) {
+  return (
+    <div class="preview" aria-busy={preview.isLoading}>
+      <Show what="The preview" of={preview}>
+        {(answer) =>
+          answer.problem === undefined ? (
+            <>
+              {isRevocation && <Falling answer={answer} />}
+              <Decisions answer={answer} />
+            </>
+          ) : (
+            <p class="note wait" role="status">
+              It could not be issued like this: <ForeignText text={answer.problem} />
+            </p>
+          )
+        }
+      </Show>
+    </div>
+  );
+}
+
+/** The grants that a revocation takes with it. */
+function Falling({ answer: { descendants, hasMore } }: { answer: PreviewAnswer }) {
+  if (descendants.length === 0) return <p>No other grant was derived from it: it falls alone.</p>;
+  return (
+    <>
+      <p>
+        <strong>
+          {descendants.length}
+          {hasMore === true ? " and more" : ""} {descendants.length === 1 ? "grant falls" : "grants fall"} with it
+        </strong>
+        , derived from it directly or further down:
+      </p>
+      <GrantList of={descendants.map((grant) => ({ grant }))} />
+    </>
+  );
+}
+
+/** Which of the last decisions would be others. */
+function Decisions({ answer: { looked, since, changed } }: { answer: PreviewAnswer }) {
+  const [shown, setShown] = useState(12);
+  if (looked === 0) return <p>The trail has no decisions yet to hold it against.</p>;
+  const past = `the last ${count(looked, "decision")}${since === undefined ? "" : `, since ${momentText(since)}`}`;
+  return (
+    <>
+      <p>
+        <strong>
+          {changed.length === 0 ? "Nothing changes" : `${sumOf(changed).toLocaleString()} would be decided differently`}
+        </strong>{" "}
+        in {past}.
+      </p>
+      {changed.length > 0 && <Shares changed={changed} />}
+      {changed.length > 0 && (
+        <Table
+          label="Decisions that would change"
+          rows={changed.slice(0, shown)}
+          keyOf={(row) => JSON.stringify([row.at, row.traceId, row.actor, row.action, row.resource, row.purpose])}
+          columns={[
+            { title: "Who", cell: ({ actor }) => principalText(actor) },
+            { title: "Act", kind: "code", cell: ({ action, resource }) => `${action} ${resourceText(resource)}` },
+            { title: "For", isMinor: true, cell: ({ purpose }) => purpose },
+            { title: "Times", kind: "number", cell: (row) => row.count },
+            { title: "Last", isMinor: true, cell: ({ at }) => <Time at={at} /> },
+            { title: "Would be", cell: (row) => <Turn change={row} /> },
+          ]}
+        />
+      )}
+      {changed.length > shown && (
+        <button type="button" class="button more" onClick={() => setShown(shown + 50)}>
+          Show more of {changed.length}
+        </button>
+      )}
+    </>
+  );
+}
+
+function sumOf(changed: readonly Changed[]): number {
+  return changed.reduce((sum, row) => sum + row.count, 0);
+}
+
+/** How a decision turns, and the way to its explanation. */
+function Turn({ change: { before, after, resource, ...act } }: { change: Changed }) {
+  return (
+    <span class="turn-over">
+      <StateTag state={wordOf(before)} />
+      <span aria-hidden="true">→</span>
+      <span class="hidden">becomes</span>
+      <StateTag state={wordOf(after)} />
+      <Link to={whyAddress({ ...act, traceId: undefined, resource, owner: resource.owner })}>Why</Link>
+    </span>
+  );
+}
+
+function wordOf({ allowed, reasonCode }: Changed["before"]): string {
+  if (allowed) return "allowed";
+  return reasonCode === "approval_required" ? "waiting" : "denied";
+}
+
+/** What the decisions that change would become. */
+function Shares({ changed }: { changed: readonly Changed[] }) {
+  return (
+    <p class="shares hint">
+      {[...new Set(changed.map(({ after }) => wordOf(after)))].map((word) => (
+        <span key={word}>
+          {sumOf(changed.filter(({ after }) => wordOf(after) === word)).toLocaleString()} become{" "}
+          <StateTag state={word} />
+        </span>
+      ))}
+    </p>
+  );
+}

@@ -1,0 +1,61 @@
+import type { EscalationRecord } from "turnpike-host/management";
+import type { Act } from "turnpike/contracts";
+import { expect, test } from "vitest";
+import { actText, approvalsText, outcomeText, wantsText } from "./question-text.ts";
+
+const assistant = { kind: "agent", agentId: "assistant" } as const;
+const [alice, bob] = [
+  { kind: "human", userId: "alice" },
+  { kind: "human", userId: "bob" },
+] as const;
+const escalation: EscalationRecord = {
+  id: "q1",
+  namespaceId: "demo",
+  status: "pending",
+  ask: "a1",
+  requester: assistant,
+  reviewer: alice,
+  authority: alice,
+  purpose: "demo",
+  reason: "I was asked to.",
+  traceId: "t1",
+  requestedAt: "2026-11-16T08:59:00Z",
+  expiresAt: "2026-11-17T08:59:00Z",
+};
+
+for (const { act, text } of [
+  { act: { kind: "tool", tool: "payments.pay", arguments: {} }, text: "call payments.pay" },
+  { act: { kind: "resource", action: "write", resource: { namespace: "files", path: ["a"] } }, text: "write files/a" },
+  { act: { kind: "message", receiver: bob, payload: "x" }, text: "send a message to human:bob" },
+  {
+    act: { kind: "turn", agent: assistant, sender: alice, payload: "x" },
+    text: "start a turn of agent:assistant for human:alice",
+  },
+] satisfies { act: Act; text: string }[]) {
+  test(`an act is said as: ${text}`, () => expect(actText(act)).toBe(text));
+}
+
+test("an escalation that requests nothing wants an answer", () => expect(wantsText(escalation)).toBe("an answer"));
+
+test("who was too late is told who was first, and what they said", () => {
+  const decided = { ...escalation, decidedAt: "2026-11-16T09:01:00Z", decidedBy: "cred-7" };
+  const denied = { ...decided, status: "denied", answer: "Not now" } as const;
+  expect(outcomeText(denied, "mine")).toMatch(/^The operator with credential cred-7 denied it at .*: Not now$/);
+  expect(outcomeText(denied, "cred-7")).toMatch(/^You denied it/);
+  const approved = { ...decided, status: "approved", approvals: [{ by: bob, at: "2026-11-16T09:01:00Z" }] } as const;
+  expect(outcomeText({ ...approved, approvals: [...approved.approvals] }, "mine")).toMatch(
+    /^human:bob approved it at /,
+  );
+  expect(outcomeText({ ...escalation, status: "expired" }, "mine")).toMatch(/^Nobody answered it before /);
+});
+
+test("with the two-person rule it is said who said yes, and how many more have to", () => {
+  const approvals = [{ by: bob, at: "2026-11-16T09:01:00Z" }];
+  expect(approvalsText({ escalation, approvalsNeeded: 1 })).toBeUndefined();
+  expect(approvalsText({ escalation, approvalsNeeded: 2 })).toBe(
+    "2 different people have to say yes. Nobody has so far.",
+  );
+  expect(approvalsText({ escalation: { ...escalation, approvals }, approvalsNeeded: 2 })).toMatch(
+    /human:bob said yes at .*\. 1 more is needed\.$/,
+  );
+});

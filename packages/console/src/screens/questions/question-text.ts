@@ -1,0 +1,56 @@
+import type { AdminOutput, EscalationRecord } from "turnpike-host/management";
+import type { Act } from "turnpike/contracts";
+import { momentText } from "../../base/moments.ts";
+import { capabilityText, principalText, resourceText } from "../../base/words.ts";
+
+/** A question with everything that its answer depends on. */
+export type ShownQuestion = AdminOutput<"showEscalation">;
+
+/** What an act does, without its arguments: `call payments.pay`. */
+export function actText(act: Act): string {
+  switch (act.kind) {
+    case "tool":
+      return `call ${act.tool}`;
+    case "resource":
+      return `${act.action} ${resourceText(act.resource)}`;
+    case "message":
+      return `send a message to ${principalText(act.receiver)}`;
+    case "turn":
+      return `start a turn of ${principalText(act.agent)} for ${principalText(act.sender)}`;
+  }
+}
+
+/** What an escalation requests, in one line. */
+export function wantsText({ approval, requestedAuthority }: EscalationRecord): string {
+  if (approval !== undefined) return actText(approval.act);
+  return requestedAuthority?.capabilities.map(capabilityText).join("; ") ?? "an answer";
+}
+
+/** Who answered an escalation, and what they said. `me` is the credential of who reads this. */
+export function outcomeText(escalation: EscalationRecord, me: string | undefined): string {
+  const { status, decidedAt, decidedBy, approvals = [], answer, expiresAt } = escalation;
+  const at = decidedAt === undefined ? "" : ` at ${momentText(decidedAt)}`;
+  const people = approvals.map(({ by }) => principalText(by)).join(" and ");
+  const operator = decidedBy === undefined ? "Somebody" : `The operator with credential ${decidedBy}`;
+  const who = decidedBy !== undefined && decidedBy === me ? "You" : operator;
+  switch (status) {
+    case "approved":
+      return `${people === "" || who === "You" ? who : people} approved it${at}.`;
+    case "denied":
+      return `${who} denied it${at}: ${answer ?? "no reason was given"}`;
+    case "expired":
+      return `Nobody answered it before ${momentText(expiresAt)}. The agent has to request it again.`;
+    case "pending":
+      return "It waits for an answer.";
+  }
+}
+
+/** How many people have to say yes, and who has. */
+export function approvalsText({ escalation, approvalsNeeded }: ShownQuestion): string | undefined {
+  const { approvals = [] } = escalation;
+  if (approvalsNeeded <= 1) return undefined;
+  const given = approvals.map(({ by, at }) => `${principalText(by)} said yes at ${momentText(at)}.`);
+  const left = Math.max(0, approvalsNeeded - approvals.length);
+  const open = left === 0 ? [] : [`${left === approvalsNeeded ? "Nobody has so far" : `${left} more is needed`}.`];
+  return [`${approvalsNeeded} different people have to say yes.`, ...given, ...open].join(" ");
+}

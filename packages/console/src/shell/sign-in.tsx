@@ -1,0 +1,61 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { useAct } from "../base/act.ts";
+import { request } from "../base/api.ts";
+import { session } from "../base/session.ts";
+import { Form, TextField } from "../parts/fields.tsx";
+import { Problem } from "../parts/states.tsx";
+import { Mark } from "./icons.tsx";
+
+/** The sign-in with an operator's token. */
+export function SignIn({ problem }: { problem: string | undefined }) {
+  useEffect(() => {
+    document.title = "Sign in · Turnpike";
+  }, []);
+  return (
+    <main class="entrance">
+      <Mark />
+      <h1>Turnpike</h1>
+      <p class="hint">The gate that every agent passes.</p>
+      <TokenForm problem={problem} />
+    </main>
+  );
+}
+
+/** The same on top of the page, which stays behind it as it is: nothing that was typed there is lost. */
+export function SignInAgain() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    // There is nothing to go back to without a session: Escape does not close it.
+    <dialog ref={dialog} aria-label="Sign in again" onCancel={(event) => event.preventDefault()}>
+      <div class="form">
+        <h2>Your session has ended</h2>
+        <p>What you were doing is still there behind this.</p>
+        <TokenForm problem={undefined} />
+      </div>
+    </dialog>
+  );
+}
+
+function TokenForm({ problem: first }: { problem: string | undefined }) {
+  const [token, setToken] = useState("");
+  const { isBusy, problem = first, run } = useAct();
+  const send = async (): Promise<void> => {
+    session.current.value = await request("createSession", { token: token.trim() });
+    session.isLost.value = false;
+  };
+  return (
+    <>
+      {problem !== undefined && <Problem text={problem} />}
+      <Form label="Sign in" onSend={() => void run(send)}>
+        <TextField label="Operator's token" type="password" value={token} onChange={setToken} isRequired />
+        <button type="submit" class="button main" disabled={isBusy} aria-busy={isBusy}>
+          Sign in
+        </button>
+      </Form>
+      <p class="hint">
+        It becomes a session of 12 hours. <code>turnpike console</code> prints a link that needs no token.
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,187 @@
+import { createHash } from "node:crypto";
+import { describe, expect, test } from "vitest";
+import { databaseKinds, openFresh, openPair, sharedDatabase } from "../../test/databases.ts";
+import { bobAs } from "../../test/operators.ts";
+import { openStores, type Stores } from "../compose/stores.ts";
+import { freshId } from "./secrets.ts";
+import { presentedBy, type PresentedCredential } from "./credential-store.ts";
+
+const now = new Date("2026-01-01T12:00:00.000Z");
+const later = (ms: number): Date => new Date(now.getTime() + ms);
+const hourMs = 3_600_000;
+const minuteMs = 60_000;
+
+interface Bob {
+  id: string;
+  presented: PresentedCredential;
+}
+
+async function enter({ credentials }: Stores, expiresAt?: string): Promise<Bob> {
+  const made = { namespaceId: "operators", access: bobAs("admin"), ...(expiresAt !== undefined && { expiresAt }) };
+  const { id, token } = await credentials.create(made);
+  return { id, presented: presentedBy(token) };
+}
+
+/** The value of a session of Bob's. */
+async function begin({ sessions }: Stores, { presented }: Bob): Promise<string> {
+  return (await sessions.begin(freshId(), { presented }, now))?.value ?? "";
+}
+
+async function code({ sessions }: Stores, { presented }: Bob): Promise<string> {
+  return (await sessions.createCode(freshId(), presented, now)).code;
+}
+
+/** Begins a session with a code, as a browser does; whether it was begun. */
+async function useCode({ sessions }: Stores, text: string, at = now): Promise<boolean> {
+  const proof = await sessions.verifyCode(text, at);
+  return proof !== undefined && (await sessions.begin(freshId(), proof, at)) !== undefined;
+}
+
+describe.each(databaseKinds)("sessions on %s", (kind) => {
+  const open = sharedDatabase(kind);
+
+  test("a session is its operator's, for twelve hours", async () => {
+    const stores = openStores(await open());
+    const bob = await enter(stores);
+    const id = freshId();
+    const begun = await stores.sessions.begin(id, { presented: bob.presented }, now);
+    expect(begun).toEqual({
+      value: expect.stringMatching(`^${id}_[0-9a-f]{64}$`),
+      expiresAt: "2026-01-02T00:00:00.000Z",
+    });
+    const { value = "" } = begun ?? {};
+    const credential = { id: bob.id, namespaceId: "operators", access: bobAs("admin") };
+    const known = { credential, presented: bob.presented, session: { id, expiresAt: "2026-01-02T00:00:00.000Z" } };
+    expect(await stores.sessions.verify(value, now)).toEqual(known);
+    expect(await stores.sessions.verify(value, later(12 * hourMs - 1))).toEqual(known);
+    expect(await stores.sessions.verify(value, later(12 * hourMs))).toBeUndefined();
+  });
+
+  test("nothing in the database is the secret of a session or of a code", async () => {
+    const database = await openFresh(kind);
+    const stores = openStores(database);
+    const bob = await enter(stores);
+    const secrets = [await begin(stores, bob), await code(stores, bob)].map((value) => value.split("_")[1] ?? "");
+    const kept = [
+      await database.db.selectFrom("sessions").selectAll().execute(),
+      await database.db.selectFrom("one_time_codes").selectAll().execute(),
+    ];
+    for (const secret of secrets) {
+      expect(JSON.stringify(kept)).not.toContain(secret);
+      expect(JSON.stringify(kept)).toContain(createHash("sha256").update(secret).digest("hex"));
+    }
+  });
+
+  for (const row of [
+    { name: "a wrong secret", change: (value: string) => `${value.slice(0, -1)}${value.endsWith("0") ? "1" : "0"}` },
+    { name: "an unknown id", change: (value: string) => `${"0".repeat(16)}${value.slice(16)}` },
+    { name: "a shorter secret", change: (value: string) => value.slice(0, -1) },
+    { name: "upper case", change: (value: string) => value.toUpperCase() },
+    { name: "a line after it", change: (value: string) => `${value}\n` },
+    { name: "nothing at all", change: () => "" },
+  ]) {
+    test(`a session or a code with ${row.name} is nobody's`, async () => {
+      const stores = openStores(await open());
+      const bob = await enter(stores);
+      const [session, one] = [await begin(stores, bob), await code(stores, bob)];
+      expect(await stores.sessions.verify(row.change(session), now)).toBeUndefined();
+      expect(await stores.sessions.verifyCode(row.change(one), now)).toBeUndefined();
+      expect(await stores.sessions.verify(session, now)).toBeDefined();
+      expect(await stores.sessions.verifyCode(one, now)).toBeDefined();
+    });
+  }
+
+  test("a code is no session, and a session is no code", async () => {
+    const stores = openStores(await open());
+    const bob = await enter(stores);
+    expect(await stores.sessions.verify(await code(stores, bob), now)).toBeUndefined();
+    expect(await stores.sessions.verifyCode(await begin(stores, bob), now)).toBeUndefined();
+  });
+
+  for (const row of [
+    { name: "revoked", end: ({ credentials }: Stores, { id }: Bob) => credentials.revoke(id, now.toISOString()) },
+    { name: "rotated", end: ({ credentials }: Stores, { id }: Bob) => credentials.rotate(id, now) },
+  ]) {
+    test(`a credential that is ${row.name} ends its sessions and codes at once, and no others`, async () => {
+      const stores = openStores(await open());
+      const [bob, other] = [await enter(stores), await enter(stores)];
+      const [session, one, kept] = [await begin(stores, bob), await code(stores, bob), await begin(stores, other)];
+      expect(await stores.sessions.verify(session, now)).toBeDefined();
+      await row.end(stores, bob);
+      expect(await stores.sessions.verify(session, now)).toBeUndefined();
+      expect(await useCode(stores, one)).toBe(false);
+      expect(await stores.sessions.verify(kept, now)).toBeDefined();
+    });
+  }
+
+  test("a credential that expires ends its sessions and codes", async () => {
+    const stores = openStores(await open());
+    const bob = await enter(stores, later(5 * minuteMs).toISOString());
+    const [session, one] = [await begin(stores, bob), await code(stores, bob)];
+    expect(await stores.sessions.verify(session, later(5 * minuteMs - 1))).toBeDefined();
+    expect(await stores.sessions.verify(session, later(5 * minuteMs))).toBeUndefined();
+    expect(await useCode(stores, one, later(5 * minuteMs))).toBe(false);
+  });
+
+  test("a session that was ended is nobody's, and the operator's others go on", async () => {
+    const stores = openStores(await open());
+    const bob = await enter(stores);
+    const [session, kept] = [await begin(stores, bob), await begin(stores, bob)];
+    const found = await stores.sessions.verify(session, now);
+    await stores.sessions.end(found?.session.id ?? "");
+    expect(await stores.sessions.verify(session, now)).toBeUndefined();
+    expect(await stores.sessions.verify(kept, now)).toBeDefined();
+  });
+
+  test("a code begins one session, within ten minutes", async () => {
+    const stores = openStores(await open());
+    const bob = await enter(stores);
+    const id = freshId();
+    const made = await stores.sessions.createCode(id, bob.presented, now);
+    expect(made).toEqual({
+      code: expect.stringMatching(`^${id}_[0-9a-f]{32}$`),
+      expiresAt: "2026-01-01T12:10:00.000Z",
+    });
+    expect(await useCode(stores, made.code, later(10 * minuteMs))).toBe(false);
+    expect(await useCode(stores, made.code, later(10 * minuteMs - 1))).toBe(true);
+    expect(await stores.sessions.verifyCode(made.code, now)).toBeUndefined();
+    expect(await useCode(stores, made.code)).toBe(false);
+  });
+
+  test("of many who use a code at the same moment, one gets in", async () => {
+    const stores = openStores(await open());
+    const one = await code(stores, await enter(stores));
+    const proof = await stores.sessions.verifyCode(one, now);
+    if (proof === undefined) throw new Error("The code is unknown.");
+    const begun = await Promise.all(Array.from({ length: 8 }, () => stores.sessions.begin(freshId(), proof, now)));
+    expect(begun.filter((each) => each !== undefined)).toHaveLength(1);
+  });
+});
+
+describe("through two hosts", () => {
+  test("of many who use a code at the same moment, one gets in", async () => {
+    const [here, there] = (await openPair()).map((database) => openStores(database)) as [Stores, Stores];
+    const one = await code(here, await enter(here));
+    const proof = await there.sessions.verifyCode(one, now);
+    if (proof === undefined) throw new Error("The code is unknown.");
+    const hosts = [here, there, here, there, here, there];
+    const begun = await Promise.all(hosts.map(({ sessions }) => sessions.begin(freshId(), proof, now)));
+    expect(begun.filter((each) => each !== undefined)).toHaveLength(1);
+  });
+
+  test("a session that is ended, revoked or rotated at one is nobody's at the other from the next request on", async () => {
+    const [here, there] = (await openPair()).map((database) => openStores(database)) as [Stores, Stores];
+    for (const end of [
+      (_bob: Bob, id: string) => here.sessions.end(id),
+      ({ id }: Bob) => here.credentials.revoke(id, now.toISOString()),
+      ({ id }: Bob) => here.credentials.rotate(id, now),
+    ]) {
+      const bob = await enter(here);
+      const session = await begin(here, bob);
+      const known = await there.sessions.verify(session, now);
+      expect(known).toBeDefined();
+      await end(bob, known?.session.id ?? "");
+      expect(await there.sessions.verify(session, now)).toBeUndefined();
+    }
+  });
+});

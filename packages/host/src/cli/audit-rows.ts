@@ -1,0 +1,66 @@
+import type { AuditEvent } from "turnpike/contracts";
+import type { OperatorFlags, PageFlags } from "./connection.ts";
+import { principalText, resourceText } from "./format.ts";
+import { type Column, renderTable, withMore, withTenant } from "./table.ts";
+
+/** Which rows of the trail are shown. */
+export interface ListFlags extends OperatorFlags, PageFlags {
+  tenant?: string;
+  from?: string;
+  until?: string;
+  actor?: string;
+  type?: string;
+  outcome?: string;
+  trace?: string;
+  follow?: boolean;
+}
+
+/** A row of the trail. */
+export interface TrailRow {
+  strand: number;
+  sequence: number;
+  event: AuditEvent;
+}
+
+/** The query of a list with these flags. */
+export function queryOf(flags: ListFlags) {
+  const { tenant: namespaceId, from, until, actor, type, outcome, trace: traceId, limit, cursor } = flags;
+  return { namespaceId, from, until, actor, type, outcome, traceId, limit, cursor };
+}
+
+/** Whether a row fits the flags, as the host would say. */
+export function fits({ event }: TrailRow, { from, actor, type, outcome, trace }: ListFlags): boolean {
+  return (
+    (from === undefined || Date.parse(event.at) >= Date.parse(from)) &&
+    (actor === undefined || principalText(event.actor) === actor) &&
+    (type === undefined || event.type === type) &&
+    (outcome === undefined || event.outcome === outcome) &&
+    (trace === undefined || event.traceId === trace)
+  );
+}
+
+/** The columns of the trail. */
+export const trailColumns: readonly Column<Pick<TrailRow, "sequence" | "event">>[] = [
+  { heading: "ROW", value: ({ sequence }) => String(sequence) },
+  { heading: "AT", value: ({ event }) => event.at },
+  { heading: "TYPE", value: ({ event }) => event.type },
+  { heading: "OUTCOME", value: ({ event }) => event.outcome },
+  { heading: "ACTOR", value: ({ event }) => principalText(event.actor), shrinks: 1 },
+  { heading: "WHAT", value: ({ event }) => whatText(event), shrinks: 2 },
+  { heading: "WHY", value: ({ event }) => event.reason ?? event.grantId ?? "", shrinks: 1 },
+  { heading: "TRACE", value: ({ event }) => event.traceId },
+];
+
+/** Rows for people, and how to see the next page. */
+export function eventTable(rows: readonly TrailRow[], cursor: string | undefined, flags: ListFlags): string {
+  if (rows.length === 0) return "Nothing on the trail fits.";
+  const columns = withTenant(flags, ({ event }) => event.namespaceId, trailColumns);
+  return withMore(renderTable(columns, rows), cursor);
+}
+
+/** What an event is about. Of an escalation that is its id, with which it can be shown. */
+function whatText({ action, resource, tool, metadata }: AuditEvent): string {
+  const escalation = metadata?.["escalation"];
+  const words = [action, resource && resourceText(resource), tool, typeof escalation === "string" && escalation];
+  return words.filter(Boolean).join(" ");
+}

@@ -1,0 +1,98 @@
+import { ExportPlaceSchema } from "../records.ts";
+import {
+  AuditEventSchema,
+  AuditEventTypeSchema,
+  AuditOutcomeSchema,
+  IdentifierSchema,
+  TimestampSchema,
+} from "turnpike/contracts";
+import {
+  anyTenant,
+  AuditKeySchema,
+  HeadsVerdictSchema,
+  InstantSchema,
+  nextPage,
+  page,
+  PrincipalTextSchema,
+  SignedHeadSchema,
+  tenant,
+  trailPart,
+  TrailVerdictSchema,
+} from "../admin-schemas.ts";
+import { z } from "zod";
+import { type AdminRoute, readers } from "../admin-route.ts";
+
+/** The routes of the audit trail. */
+export const auditRoutes = {
+  listAudit: {
+    method: "GET",
+    path: "/admin/v1/audit",
+    roles: readers,
+    about: "tenants",
+    summary: "Reads the audit trail of a tenant, newest first; or those of all tenants, one after the other.",
+    query: z.strictObject({
+      ...anyTenant,
+      from: InstantSchema.optional(),
+      until: InstantSchema.optional(),
+      actor: PrincipalTextSchema.optional(),
+      type: AuditEventTypeSchema.optional(),
+      outcome: AuditOutcomeSchema.optional(),
+      traceId: IdentifierSchema.optional(),
+      ...page,
+    }),
+    response: z.strictObject({
+      events: z.array(z.strictObject({ strand: z.int(), sequence: z.int(), event: AuditEventSchema })),
+      ...nextPage,
+    }),
+  },
+  verifyAudit: {
+    method: "GET",
+    path: "/admin/v1/audit/verify",
+    roles: readers,
+    about: "tenant",
+    errors: ["not_found"],
+    summary: "Checks the chain of a tenant's audit trail, and holds it against the signed checkpoints of this host.",
+    query: z.strictObject({ ...tenant, ...trailPart }),
+    response: TrailVerdictSchema,
+  },
+  verifyAuditHeads: {
+    method: "POST",
+    path: "/admin/v1/audit/verify",
+    roles: readers,
+    about: "tenant",
+    summary: "Says whether signed heads from elsewhere are rows of a tenant's audit trail.",
+    request: z.strictObject({ ...tenant, heads: z.array(SignedHeadSchema).min(1).max(500) }),
+    response: HeadsVerdictSchema,
+  },
+  exportAudit: {
+    method: "POST",
+    path: "/admin/v1/audit/export",
+    roles: readers,
+    about: "tenant",
+    errors: ["not_found", "conflict"],
+    summary: "Reads some lines of an export of a tenant's audit trail; `next` asks for those behind them.",
+    request: z.strictObject({ ...tenant, before: TimestampSchema.optional(), place: ExportPlaceSchema.optional() }),
+    response: z.strictObject({ lines: z.array(z.string()), next: ExportPlaceSchema.optional() }),
+  },
+  readCheckpoints: {
+    method: "GET",
+    path: "/admin/v1/audit/checkpoints",
+    roles: readers,
+    about: "host",
+    errors: ["audit_unavailable"],
+    summary: "Signs what is not signed yet, and reads the lines of the checkpoint file from a byte on.",
+    query: z.strictObject({
+      from: z.coerce.number().int().min(0).default(0).meta({ description: "how many bytes are known already" }),
+    }),
+    response: z.strictObject({ lines: z.array(z.string()), isEnd: z.boolean() }),
+  },
+  readAuditKey: {
+    method: "GET",
+    path: "/admin/v1/audit/key",
+    roles: readers,
+    about: "nothing",
+    summary: "Reads the public key of the one that this host signs checkpoints with.",
+    query: z.strictObject({}),
+    response: AuditKeySchema,
+  },
+} as const satisfies Record<string, AdminRoute>;

@@ -1,0 +1,77 @@
+import { IdentifierSchema, PrincipalRefSchema, TimestampSchema } from "turnpike/contracts";
+import { z } from "zod";
+import { type AdminRoute, everybody, changeErrors } from "../admin-route.ts";
+import { tenant } from "../admin-schemas.ts";
+import { OperatorRoleSchema } from "../records.ts";
+
+export const SessionSchema = z.strictObject({
+  operator: z.strictObject({
+    id: IdentifierSchema.meta({ description: "of the credential" }),
+    actor: PrincipalRefSchema,
+    role: OperatorRoleSchema,
+    tenant: tenant.namespaceId
+      .optional()
+      .meta({ description: "the one tenant that they are an operator of; of all without it" }),
+  }),
+  expiresAt: TimestampSchema.optional().meta({ description: "when the session ends; absent for a token" }),
+  host: z.strictObject({ version: z.string(), isDemo: z.boolean() }),
+});
+
+/** The routes of sessions: how a page, which keeps no token, stays an operator's. */
+export const sessionRoutes = {
+  createSession: {
+    method: "POST",
+    path: "/admin/v1/sessions",
+    roles: everybody,
+    about: "nothing",
+    errors: [...changeErrors],
+    isOpen: true,
+    status: 201,
+    summary: "Begins a session for an operator's token or a one-time code. The session is a cookie of 12 hours.",
+    request: z
+      .strictObject({
+        token: z.string().min(1).max(512).optional().meta({ description: "an operator's; or `code`" }),
+        code: z.string().min(1).max(512).optional().meta({ description: "from createCode; or `token`" }),
+      })
+      .refine(({ token, code }) => (token === undefined) !== (code === undefined), {
+        path: ["token"],
+        message: "expected this or `code`, and not both",
+      }),
+    response: SessionSchema,
+  },
+  readSession: {
+    method: "GET",
+    path: "/admin/v1/session",
+    roles: everybody,
+    about: "nothing",
+    summary: "Says who the sender is as an operator, and what host this is.",
+    query: z.strictObject({}),
+    response: SessionSchema,
+  },
+  endSession: {
+    method: "POST",
+    path: "/admin/v1/sessions/end",
+    roles: everybody,
+    about: "nothing",
+    errors: [...changeErrors],
+    summary: "Ends the session of the sender. A sender with a token has none, and is answered the same.",
+    request: z.strictObject({}),
+    response: z.strictObject({}),
+  },
+  createCode: {
+    method: "POST",
+    path: "/admin/v1/codes",
+    roles: everybody,
+    about: "nothing",
+    errors: [...changeErrors],
+    status: 201,
+    summary:
+      "Makes a code that begins one session for the sender, within 10 minutes. A session makes none: send a token.",
+    request: z.strictObject({}),
+    response: z.strictObject({
+      code: z.string(),
+      url: z.string().meta({ description: "opens the console with the code" }),
+      expiresAt: TimestampSchema,
+    }),
+  },
+} as const satisfies Record<string, AdminRoute>;

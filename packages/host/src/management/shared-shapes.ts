@@ -1,0 +1,40 @@
+import type { z } from "zod";
+import {
+  ExplanationSchema,
+  GrantEntrySchema,
+  GrantStateSchema,
+  OperatedTurnSchema,
+  SettingsSchema,
+  TurnWithEventsSchema,
+} from "./admin-schemas.ts";
+import { McpReviewSchema, McpServerSchema } from "./mcp-schemas.ts";
+import {
+  CredentialAccessSchema,
+  CredentialRecordSchema,
+  EscalationRecordSchema,
+  EscalationStatusSchema,
+  ExportPlaceSchema,
+  OperatorRoleSchema,
+} from "./records.ts";
+import { LiveEventSchema } from "./routes/event-routes.ts";
+import { SessionSchema } from "./routes/session-routes.ts";
+
+/** The shapes that several routes share or that clients have a word for, by the names that the API description gives them. */
+export const sharedShapes: Readonly<Record<string, z.ZodType>> = {
+  CredentialAccess: CredentialAccessSchema,
+  CredentialRecord: CredentialRecordSchema,
+  EscalationRecord: EscalationRecordSchema,
+  EscalationStatus: EscalationStatusSchema,
+  Explanation: ExplanationSchema,
+  ExportPlace: ExportPlaceSchema,
+  GrantEntry: GrantEntrySchema,
+  GrantState: GrantStateSchema,
+  LiveEvent: LiveEventSchema,
+  McpReview: McpReviewSchema,
+  McpServer: McpServerSchema,
+  NamespaceSettings: SettingsSchema,
+  OperatedTurn: OperatedTurnSchema,
+  OperatorRole: OperatorRoleSchema,
+  OperatorSession: SessionSchema,
+  TurnWithEvents: TurnWithEventsSchema,
+};

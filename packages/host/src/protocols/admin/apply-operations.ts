@@ -1,0 +1,138 @@
+import type { Grant } from "turnpike/contracts";
+import { deepFreeze } from "../../base/index.ts";
+import { GrantIdTakenError, type GrantChanges } from "../../grants/index.ts";
+import type { AdminInput } from "../../management/index.ts";
+import { conflict, invalid, type AdminOperations, type AdminServices } from "./admin-services.ts";
+import { checkGrants } from "./check-grants.ts";
+import { idTaken, requireChain, requireOwnId } from "./grant-rules.ts";
+import { previewDecisions } from "./preview-operations.ts";
+
+type Input = AdminInput<"applyGrants">;
+
+/** Something else of the host may change while grants are looked at; then they are looked at again, so often. */
+const attempts = 10;
+/** How many grants are checked with one reading of their parents. */
+const checkedAtOnce = 500;
+const maxNamed = 500;
+
+/** Changing many grants of a tenant, all or nothing. */
+export function applyOperations(services: AdminServices): AdminOperations<"applyGrants"> {
+  const { stores, clock } = services;
+  const { grants } = stores;
+
+  const requireState = async ({ namespaceId, state: expected }: Input) => {
+    const found = await grants.readState(namespaceId);
+    if (expected !== undefined && found.state !== expected)
+      throw conflict("/state: somebody issued or revoked grants of this tenant since. Look at the difference again.");
+    return found;
+  };
+
+  /** Writes a change that was checked at this state, and gives the state behind it. */
+  const write = async (input: Input, changes: GrantChanges): Promise<string> => {
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const { revision } = await requireState(input);
+      const isWritten = await grants.changeAll(input.namespaceId, changes, revision).catch(refuseTakenId);
+      if (isWritten) return (await grants.readState(input.namespaceId)).state;
+    }
+    throw conflict("The host is changed all the time. Nothing was done; try again.");
+  };
+
+  return {
+    async applyGrants(input, operator) {
+      const { namespaceId, issue: drafts = [], revoke = [], dryRun = false } = input;
+      const { state } = await requireState(input);
+      const at = clock().toISOString();
+      const issue = drafts.map((draft) => deepFreeze({ ...draft, namespaceId, issuedAt: at }));
+      const revoked = await requireRevocable(services, namespaceId, revoke);
+      await requireIssuable(services, namespaceId, { issue, revoke, at });
+      const named = await descendantsOf(services, namespaceId, revoked);
+      const answer = { issued: issue.map(({ id }) => id), revoked: [...revoke], ...named };
+      if (dryRun) {
+        const preview =
+          input.preview === true ? await previewDecisions(services, namespaceId, { issue, revoke }) : undefined;
+        return { state, ...answer, ...(preview && { preview }) };
+      }
+      const changed = [
+        ...issue.map((grant) => changeOf(grant.parentId === undefined ? "grant.create" : "grant.derive", grant)),
+        ...revoked.map((grant) => changeOf("grant.revoke", grant)),
+      ];
+      if (changed.length === 0) return { state, ...answer };
+      // What was checked is written only at the state that it was checked at.
+      const after = await operator.changeAll(changed, () => write({ ...input, state }, { issue, revoke, at }));
+      return { state: after, ...answer };
+    },
+  };
+}
+
+function changeOf(action: string, { namespaceId, id, subject, parentId }: Grant) {
+  return { namespaceId, action, grantId: id, receiver: subject, ...(parentId && { metadata: { parentId } }) };
+}
+
+function refuseTakenId(error: unknown): never {
+  throw error instanceof GrantIdTakenError ? idTaken("/issue") : error;
+}
+
+/** The grants to revoke. Throws for one that is not there, is revoked, or is named twice. */
+async function requireRevocable(
+  { stores: { grants } }: AdminServices,
+  namespaceId: string,
+  ids: readonly string[],
+): Promise<Grant[]> {
+  const [found, counting] = [await grants.findAllKept(namespaceId, ids), await grants.findAll(namespaceId, ids)];
+  if (new Set(ids).size < ids.length) throw invalid("/revoke: expected each grant once.");
+  return ids.map((id, place) => {
+    const grant = found.get(id);
+    if (grant === undefined) throw invalid(`/revoke/${place}: there is no grant of this id in this tenant.`);
+    // Those that were revoked are revoked from the beginning.
+    if (counting.get(id)?.revokedAt === grant.issuedAt) throw invalid(`/revoke/${place}: this grant is revoked.`);
+    return grant;
+  });
+}
+
+/** Refuses grants that nobody could ever use once the whole change is made, and ids that are taken. */
+async function requireIssuable(
+  { stores }: AdminServices,
+  namespaceId: string,
+  { issue, revoke, at }: GrantChanges,
+): Promise<void> {
+  const ids = issue.map(({ id }) => id);
+  const taken = await stores.grants.findAllKept(namespaceId, ids);
+  const issued = new Map<string, Grant>();
+  for (const [place, grant] of issue.entries()) {
+    requireOwnId(grant, `/issue/${place}`);
+    if (taken.has(grant.id) || issued.has(grant.id)) throw idTaken(`/issue/${place}`);
+    issued.set(grant.id, grant);
+  }
+  const revoked = new Set(revoke);
+  const findAll = async (tenant: string, wanted: readonly string[]): Promise<Map<string, Grant>> => {
+    const found = await stores.grants.findAll(tenant, wanted);
+    for (const id of wanted) {
+      const grant = issued.get(id) ?? found.get(id);
+      if (grant !== undefined) found.set(id, revoked.has(id) ? { ...grant, revokedAt: grant.issuedAt } : grant);
+    }
+    return found;
+  };
+  const after = { usage: stores.usage, grants: { ...stores.grants, findAll } };
+  for (let start = 0; start < issue.length; start += checkedAtOnce) {
+    const checked = await checkGrants(after, issue.slice(start, start + checkedAtOnce), at);
+    for (const [place, one] of checked.entries()) requireChain(one, `/issue/${start + place}`);
+  }
+}
+
+/** The grants that become invalid with revoked ones, and are not revoked themselves. */
+async function descendantsOf(
+  { stores: { grants } }: AdminServices,
+  namespaceId: string,
+  revoked: readonly Grant[],
+): Promise<{ descendants: Grant[]; hasMore?: true }> {
+  const seen = new Set(revoked.map(({ id }) => id));
+  const found: Grant[] = [];
+  let parents = [...seen];
+  while (parents.length > 0 && found.length <= maxNamed) {
+    const children = (await grants.children(namespaceId, parents)).filter(({ id }) => !seen.has(id));
+    for (const { id } of children) seen.add(id);
+    found.push(...children.filter(({ revokedAt }) => revokedAt === undefined));
+    parents = children.map(({ id }) => id);
+  }
+  return { descendants: found.slice(0, maxNamed), ...(found.length > maxNamed && { hasMore: true }) };
+}

@@ -1,0 +1,44 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { operatorsTenant } from "../../management/index.ts";
+import { type DatabaseCopy, NoRoomError } from "../../storage/index.ts";
+import { conflict, type AdminFiles, type AdminServices } from "./admin-services.ts";
+
+/** The last bytes of a copy reach its reader a moment before its file is gone. */
+const momentMs = 1000;
+
+/**
+ * Copying the database while the host runs. INVARIANT: there is one copy at a time, until its reader has all of it or leaves: slow
+ * readers of several would fill the disk with them.
+ */
+export function backupFiles({ database }: AdminServices): AdminFiles {
+  let isHeld = false;
+  let gone: Promise<void> = Promise.resolve();
+  return {
+    async createBackup(_input, operator) {
+      const { copy } = database;
+      if (copy === undefined)
+        throw conflict(
+          "This host's database is a PostgreSQL, which has tools of its own: use pg_dump, or its archive.",
+        );
+      if (isHeld) await Promise.race([gone, sleep(momentMs)]);
+      if (isHeld) throw conflict("Another backup is being made or sent right now. Wait until it is there.");
+      isHeld = true;
+      const letGo = (): void => void (isHeld = false);
+      const copyOrRefuse = async (): Promise<DatabaseCopy> => {
+        try {
+          return await copy();
+        } catch (error) {
+          throw error instanceof NoRoomError ? conflict(error.message) : error;
+        }
+      };
+      try {
+        const made = await operator.change({ namespaceId: operatorsTenant, action: "backup.create" }, copyOrRefuse);
+        gone = made.gone.then(letGo);
+        return made;
+      } catch (error) {
+        letGo();
+        throw error;
+      }
+    },
+  };
+}

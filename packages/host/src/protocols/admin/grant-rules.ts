@@ -1,0 +1,53 @@
+import type { ServiceHttpError } from "turnpike/http";
+import type { Grant } from "turnpike/contracts";
+import { permitPrefix } from "../../ledger/index.ts";
+import { checkGrants, ruleText, type CheckedGrant } from "./check-grants.ts";
+import { conflict, invalid, isBefore, type AdminServices, type AdminStores } from "./admin-services.ts";
+
+/** Refuses an id under which uses would be counted as a permit's. */
+export function requireOwnId({ id }: Grant, place = ""): void {
+  if (id.startsWith(permitPrefix))
+    throw invalid(
+      `${place}/id: expected an id that does not begin with "permit" and a line break, which permits have.`,
+    );
+}
+
+/** Refuses a grant whose uses would be counted as a permit's, and one whose chain is invalid: nobody could ever use it. */
+export async function requireUsable({ stores, clock }: AdminServices, grant: Grant): Promise<void> {
+  requireOwnId(grant);
+  const now = clock().toISOString();
+  for (const at of isBefore(grant.issuedAt, now) ? [grant.issuedAt, now] : [grant.issuedAt]) {
+    const [checked] = await checkGrants(stores, [grant], at);
+    requireChain(checked);
+  }
+}
+
+/** Refuses a grant that was checked and whose chain is invalid. */
+export function requireChain(checked: CheckedGrant | undefined, place = ""): void {
+  const chain = checked?.chain;
+  if (chain?.kind === "invalid")
+    throw invalid(`${place}/parentId: this grant would never count: ${ruleText(chain.rule)}`);
+  if (chain?.kind !== "valid") throw conflict(`${place}/parentId: one of the grants above this one cannot be read.`);
+}
+
+/** 409: a grant of this id was issued before. */
+export function idTaken(place = ""): ServiceHttpError {
+  return conflict(`${place}/id: expected an id that no grant of this tenant has.`);
+}
+
+/** 409: there is nothing left to revoke. */
+export function revokedBefore({ revokedAt }: Grant): ServiceHttpError {
+  return conflict(`This grant was revoked before${revokedAt === undefined ? "" : `, ${revokedAt}`}.`);
+}
+
+/** How many of the grants that become invalid a revocation names. */
+const maxNamed = 500;
+
+/** The grants that become invalid when a grant is revoked: the nearest, and whether there are more. */
+export async function nameDescendants(
+  grants: AdminStores["grants"],
+  { namespaceId, id }: Grant,
+): Promise<{ descendants: Grant[]; hasMore?: true }> {
+  const derived = await grants.descendants(namespaceId, id, maxNamed + 1);
+  return { descendants: derived.slice(0, maxNamed), ...(derived.length > maxNamed && { hasMore: true }) };
+}

@@ -1,0 +1,136 @@
+import { ServiceHttpError } from "turnpike/http";
+import type { Grant } from "turnpike/contracts";
+import type { Kernel } from "turnpike/kernel";
+import { deepFreeze, mapInSlices } from "../../base/index.ts";
+import { readOnce, withChange, type GrantChange } from "../../grants/index.ts";
+import type { AdminInput, AdminOutput } from "../../management/index.ts";
+import { idTaken, nameDescendants, requireUsable, revokedBefore } from "./grant-rules.ts";
+import { invalid, isBefore, notFound, type AdminOperations, type AdminServices } from "./admin-services.ts";
+import { readRecentActs, type RecentAct } from "./recent-acts.ts";
+import { requireNotBeingDeleted } from "./tenant-operations.ts";
+
+type Preview = AdminOutput<"previewGrant">;
+type Changed = Preview["changed"][number];
+
+/** How many decisions a change is held against, and for how long. */
+const limits = { decisions: 1000, ms: 5000 };
+
+/** The reasons for a denial that say nothing about the grants: something could not be read. */
+const undecided: ReadonlySet<string> = new Set([
+  "authority_unavailable",
+  "delegation_chain_unverified",
+  "usage_store_unavailable",
+  "permit_store_unavailable",
+]);
+
+/** What a change of grants would do, before it is made. */
+export function previewOperations(
+  services: AdminServices,
+  { decisions, ms } = limits,
+): AdminOperations<"previewGrant"> {
+  const { stores, clock } = services;
+  /** Throws why a draft could not be issued as it is. */
+  const requireIssuable = async (draft: Grant): Promise<void> => {
+    await requireNotBeingDeleted(services, draft.namespaceId);
+    await requireUsable(services, draft);
+    if ((await stores.grants.findKept(draft.namespaceId, draft.id)) !== undefined) throw idTaken();
+  };
+  const changeOf = async (input: AdminInput<"previewGrant">): Promise<Outlook> => {
+    const { namespaceId, draft, revoke = "" } = input;
+    if (draft !== undefined) {
+      // INVARIANT: nothing of another tenant is looked at, of which this operator may know nothing.
+      if (draft.namespaceId !== namespaceId) throw invalid("/draft/namespaceId: expected the tenant of the request.");
+      const problem = await problemOf(requireIssuable(draft));
+      return { change: { issue: [deepFreeze(draft)] }, descendants: [], problem };
+    }
+    const grant = await stores.grants.findKept(namespaceId, revoke);
+    if (grant === undefined) throw notFound("grant of this id in this tenant");
+    const isOver = grant.revokedAt !== undefined && !isBefore(clock().toISOString(), grant.revokedAt);
+    const problem = isOver ? revokedBefore(grant).message : undefined;
+    return { change: { revoke: [grant.id] }, problem, ...(await nameDescendants(stores.grants, grant)) };
+  };
+  return {
+    async previewGrant(input) {
+      const { change, problem, ...named } = await changeOf(input);
+      if (problem !== undefined) return { ...named, problem, looked: 0, changed: [] };
+      return { ...named, ...(await previewDecisions(services, input.namespaceId, change, { decisions, ms })) };
+    },
+  };
+}
+
+/** Which of the last decisions of a tenant a change of its grants would change. */
+export async function previewDecisions(
+  services: AdminServices,
+  namespaceId: string,
+  change: GrantChange,
+  { decisions, ms } = limits,
+): Promise<DecisionPreview> {
+  const acts = await readRecentActs(services.stores.audit, namespaceId, decisions);
+  return holdAgainst(services, change, acts, ms);
+}
+
+type DecisionPreview = Pick<Preview, "looked" | "since" | "changed">;
+
+/** A change, and what can be said of it without any decision. */
+interface Outlook extends Pick<Preview, "descendants" | "hasMore"> {
+  change: GrantChange;
+  problem: string | undefined;
+}
+
+async function problemOf(check: Promise<void>): Promise<string | undefined> {
+  try {
+    await check;
+    return undefined;
+  } catch (error) {
+    if (error instanceof ServiceHttpError) return error.message;
+    throw error;
+  }
+}
+
+/**
+ * Decides each act twice, with the grants as they are and as they would be. Both decisions rest on grants that were read once,
+ * so that nothing but the change makes a difference. When the time is over, older acts are left out.
+ */
+async function holdAgainst(
+  { stores, readOnlyKernel, clock }: AdminServices,
+  change: GrantChange,
+  acts: readonly RecentAct[],
+  ms: number,
+): Promise<DecisionPreview> {
+  const grants = readOnce(stores.grants);
+  const [before, after] = [readOnlyKernel(grants), readOnlyKernel(withChange(grants, change))];
+  const now = clock().toISOString();
+  const endsAt = performance.now() + ms;
+  const looked: RecentAct[] = [];
+  const compared = await mapInSlices(acts, async (act): Promise<Changed[]> => {
+    if (performance.now() >= endsAt) return [];
+    const verdicts = { before: await verdictOf(before, act, now), after: await verdictOf(after, act, now) };
+    // Of an act that nobody can decide now, nobody can say that it stays as it is.
+    if (undecided.has(verdicts.before.reasonCode)) return [];
+    looked.push(act);
+    return verdicts.before.reasonCode === verdicts.after.reasonCode ? [] : [{ ...changedOf(act), ...verdicts }];
+  });
+  const times = looked.map(({ since }) => since).toSorted();
+  return {
+    looked: looked.reduce((sum, { count }) => sum + count, 0),
+    ...(times[0] !== undefined && { since: times[0] }),
+    changed: compared.flat(),
+  };
+}
+
+/** How an act is decided, which is recorded nowhere and takes no use. */
+async function verdictOf(
+  kernel: Pick<Kernel, "authorize">,
+  { actor, authority, owner, purpose, request, last }: RecentAct,
+  now: string,
+): Promise<Changed["before"]> {
+  const { namespaceId, traceId } = last;
+  const context = { namespaceId, actor, authority, owner, purpose, traceId, now, enabledToolNamespaces: [] };
+  const { allowed, reasonCode } = await kernel.authorize(context, request);
+  return { allowed, reasonCode };
+}
+
+function changedOf({ last, actor, authority, owner, purpose, request, count }: RecentAct) {
+  const { at, traceId, tool } = last;
+  return { at, traceId, actor, authority, owner, purpose, ...request, ...(tool !== undefined && { tool }), count };
+}

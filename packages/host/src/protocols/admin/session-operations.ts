@@ -1,0 +1,84 @@
+import { jsonReply, readBody, ServiceHttpError } from "turnpike/http";
+import {
+  type AdmittedOperator,
+  beginSession,
+  consoleLink,
+  createCode,
+  endSession,
+  type OperatorPorts,
+  requireOwnOrigin,
+  sessionMs,
+  setCookie,
+} from "../../access/index.ts";
+import { version } from "../../base/index.ts";
+import type { IncomingRequest, ProtocolRoute } from "../../front/index.ts";
+import { type AdminInput, type AdminOutput, adminRoutes } from "../../management/index.ts";
+import { forbidden, type AdminOperations, type AdminServices } from "./admin-services.ts";
+
+/** Who somebody is, ending their session, and making a code for another one. */
+export function sessionOperations(
+  services: Pick<AdminServices, "isDemo">,
+  ports: OperatorPorts,
+): AdminOperations<"readSession" | "endSession" | "createCode"> {
+  return {
+    readSession: (_input, operator) => Promise.resolve(sessionOf(services, operator, operator.session?.expiresAt)),
+    async endSession(_input, operator, { request, record }) {
+      await endSession(ports, operator);
+      if (operator.session !== undefined)
+        record.headers["set-cookie"] = setCookie(ports.originOf(request.headers), "", 0);
+      return {};
+    },
+    async createCode(_input, operator, { request }) {
+      // INVARIANT: no session goes on in another one, or 12 hours would have no end, and signing out would end nothing.
+      if (operator.session !== undefined)
+        throw forbidden("A session makes no codes: make one with the operator's token.");
+      const origin = ports.originOf(request.headers);
+      const { code, expiresAt } = await createCode(ports, operator, ports.clock());
+      return { code, url: consoleLink(origin, code), expiresAt };
+    },
+  };
+}
+
+/** The route that needs no credential, because the body has one. Nobody is signed in by a page of somebody else. */
+export function createSessionRoute(
+  services: Pick<AdminServices, "isDemo">,
+  ports: OperatorPorts,
+): ProtocolRoute<undefined> {
+  const { method, path, request: schema, status } = adminRoutes.createSession;
+  return {
+    method,
+    path,
+    async answer({ request, record }) {
+      requireOwnOrigin(ports, request);
+      const origin = ports.originOf(request.headers);
+      const body = await readShort(request.body);
+      const signIn = (await readBody(body, schema)) as AdminInput<"createSession">;
+      const { operator, value, expiresAt } = await beginSession(ports, signIn, request.headers, record);
+      record.headers["set-cookie"] = setCookie(origin, value, sessionMs / 1000);
+      return jsonReply(sessionOf(services, operator, expiresAt), status);
+    },
+  };
+}
+
+/** A token or a code takes no more than this. */
+const maxSignInBytes = 4096;
+
+/** The body of somebody who may be anybody: a long one is not worth reading as JSON. */
+async function readShort(body: IncomingRequest["request"]["body"]): Promise<typeof body> {
+  const bytes = await body.bytes();
+  if (bytes.length > maxSignInBytes)
+    throw new ServiceHttpError(413, "payload_too_large", `A token or a code needs at most ${maxSignInBytes} bytes.`);
+  return { bytes: () => Promise.resolve(bytes) };
+}
+
+function sessionOf(
+  { isDemo }: Pick<AdminServices, "isDemo">,
+  { id, actor, role, tenant }: AdmittedOperator,
+  expiresAt: string | undefined,
+): AdminOutput<"readSession"> {
+  return {
+    operator: { id, actor, role, ...(tenant !== undefined && { tenant }) },
+    ...(expiresAt !== undefined && { expiresAt }),
+    host: { version, isDemo },
+  };
+}

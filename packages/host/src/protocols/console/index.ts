@@ -1,0 +1,1 @@
+export { consoleProtocol } from "./console-protocol.ts";

@@ -1,0 +1,39 @@
+import { existsSync, rmSync } from "node:fs";
+import { Kysely, sql, SqliteDialect } from "kysely";
+import SqliteDatabase from "libsql";
+import { listPending } from "./migrate.ts";
+import type { Schema } from "./schema.ts";
+import { DamagedDatabaseError, refuseBrokenPages, refuseDamaged } from "./sqlite/whole-file.ts";
+
+/** What a backup says of itself. */
+export interface BackupFacts {
+  /** When the newest row of its audit trail was written: what happened later is not in it. */
+  newestAt: string | undefined;
+  /** The migrations that it lacks. */
+  pending: string[];
+}
+
+/** Checks that a file is a whole database of a version that is not newer than this one. Throws words about `name`. */
+export async function checkBackup(path: string, check: "quick" | "full", name = path): Promise<BackupFacts> {
+  try {
+    refuseDamaged(path);
+    refuseBrokenPages(path, check);
+  } catch (error) {
+    throw error instanceof DamagedDatabaseError ? new Error(`${name} is no whole backup: ${error.why}.`) : error;
+  }
+  const hadLog = existsSync(`${path}-wal`);
+  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: new SqliteDatabase(path) }) });
+  try {
+    const made = await sql`select 1 from sqlite_master where name in ('kysely_migration', 'audit')`.execute(db);
+    if (made.rows.length < 2) throw new Error(`${name} is an SQLite file, and none of Turnpike's.`);
+    // No host makes any. They would act in every later change, also where a restore revokes what is in the tables.
+    const { rows: acting } = await sql`select 1 from sqlite_master where type in ('trigger', 'view')`.execute(db);
+    if (acting.length > 0) throw new Error(`${name} has triggers or views, which no host makes: somebody changed it.`);
+    const pending = await listPending(db, "sqlite");
+    const { rows } = await sql<{ at: string | null }>`select max(at) as at from audit`.execute(db);
+    return { newestAt: rows[0]?.at ?? undefined, pending };
+  } finally {
+    await db.destroy();
+    if (!hadLog) for (const left of [`${path}-wal`, `${path}-shm`]) rmSync(left, { force: true });
+  }
+}

@@ -51,7 +51,7 @@ export default defineConfig({
     // Many files a process: loading the host anew takes longer than many of them. Not threads, because some tests measure the
     // processor time of their process or set its umask.
     isolate: false,
-    setupFiles: [pathOf("tests/support/real-timers.ts")],
+    setupFiles: [pathOf("tests/support/real-timers.ts"), pathOf("tests/support/seed.ts")],
     reporters: ["default", pathOf("scripts/closing-line.js")],
     coverage: {
       include: ["**/src/**/*.ts"],

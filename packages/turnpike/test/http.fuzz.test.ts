@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { seed } from "../../../tests/support/seed.ts";
 import { RequestErrorSchema, routes, type Route } from "../src/contracts/index.ts";
 import { exchanges, httpWorldOf, requestFor } from "./http.ts";
 import { randomBody, type BodyKind } from "./random-body.ts";
@@ -85,7 +86,6 @@ function watch(tally: Tally): { hung: Promise<string>; stop(): void } {
 }
 
 test("no body gets a 500, an answer that is not well formed, or none", async () => {
-  const seed = Math.floor(Math.random() * 2 ** 31);
   const before = prototypes();
   const none = { ok: 0, refused: 0 };
   const tally: Tally = {

@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
+import { seed } from "../../../../tests/support/seed.ts";
 import { createKernel } from "../../src/kernel/index.ts";
 import { runDifferential } from "./differential.ts";
-
-const seed = 20260201;
 
 test("the kernel and the naive authorizer agree on 200,000 decisions, executions and counts of uses", async () => {
   const summary = await runDifferential({ createKernel, seed, decisions: 200_000 });

@@ -1,0 +1,5 @@
+import { decisions } from "./decisions.ts";
+import type { Suite } from "./suite.ts";
+
+/** Everything that `npm run trust` runs, in this order. */
+export const suites: readonly Suite[] = [decisions];

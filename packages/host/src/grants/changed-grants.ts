@@ -1,6 +1,6 @@
 import { principalKey, samePrincipal, type Grant } from "turnpike/contracts";
 import type { GrantScope, GrantSource } from "turnpike/kernel";
-import { asRevoked } from "./grant-store.ts";
+import { asRevoked } from "./kept-grant.ts";
 
 /** A change of the grants of one tenant that is only looked at: some are issued, and those of some ids are revoked. */
 export interface GrantChange {

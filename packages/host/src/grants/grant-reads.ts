@@ -1,0 +1,101 @@
+import type { Kysely, Transaction } from "kysely";
+import type { Grant } from "turnpike/contracts";
+import { columnText } from "../base/index.ts";
+import type { Schema } from "../storage/index.ts";
+import { parseForKernel, parseGrant } from "./kept-grant.ts";
+
+/** How many ids one statement may hold on either database. */
+const idsAtOnce = 1000;
+
+/** A grant as the kernel sees it, as it is within a transaction. */
+export async function findGrant(
+  db: Pick<Transaction<Schema>, "selectFrom">,
+  namespaceId: string,
+  grantId: string,
+): Promise<Grant | undefined> {
+  const content = await readContent(db, namespaceId, grantId);
+  return content === undefined ? undefined : parseForKernel(content);
+}
+
+/** What is kept of one grant. */
+export async function readContent(
+  db: Pick<Transaction<Schema>, "selectFrom">,
+  namespaceId: string,
+  grantId: string,
+): Promise<string | undefined> {
+  const row = await db
+    .selectFrom("grants")
+    .select("content")
+    .where("namespace_id", "=", columnText(namespaceId))
+    .where("id", "=", columnText(grantId))
+    .executeTakeFirst();
+  return row?.content;
+}
+
+/** What is kept of those of these grants that exist, or of the children of these. */
+export async function readContents(
+  db: Pick<Kysely<Schema>, "selectFrom">,
+  namespaceId: string,
+  grantIds: readonly string[],
+  column: "id" | "parent_id" = "id",
+): Promise<string[]> {
+  const contents: string[] = [];
+  for (let start = 0; start < grantIds.length; start += idsAtOnce) {
+    const rows = await db
+      .selectFrom("grants")
+      .select("content")
+      .where("namespace_id", "=", columnText(namespaceId))
+      .where(column, "in", grantIds.slice(start, start + idsAtOnce).map(columnText))
+      .execute();
+    contents.push(...rows.map(({ content }) => content));
+  }
+  return contents;
+}
+
+/** Grants that were derived from one, directly or through others, nearest first. */
+export async function readDescendants(
+  db: Kysely<Schema>,
+  namespaceId: string,
+  grantId: string,
+  limit: number,
+): Promise<Grant[]> {
+  const found = new Map<string, Grant>();
+  const parents = [grantId];
+  for (const parent of parents) {
+    const children = await readChildren(db, namespaceId, parent, limit);
+    for (const { content, isParent } of children) {
+      const child = parseGrant(content);
+      if (child.id === grantId || found.has(child.id)) continue;
+      found.set(child.id, child);
+      if (isParent) parents.push(child.id);
+      if (found.size === limit) return [...found.values()];
+    }
+  }
+  return [...found.values()];
+}
+
+/** The grants that were derived from one directly, and whether others were derived from them. */
+async function readChildren(
+  db: Kysely<Schema>,
+  namespaceId: string,
+  parentId: string,
+  limit: number,
+): Promise<{ content: string; isParent: boolean }[]> {
+  const rows = await db
+    .selectFrom("grants as child")
+    .select(({ exists, selectFrom }) => [
+      "content",
+      exists(
+        selectFrom("grants")
+          .select("grants.id")
+          .whereRef("grants.namespace_id", "=", "child.namespace_id")
+          .whereRef("grants.parent_id", "=", "child.id"),
+      ).as("isParent"),
+    ])
+    .where("namespace_id", "=", columnText(namespaceId))
+    .where("parent_id", "=", columnText(parentId))
+    .orderBy("id")
+    .limit(limit)
+    .execute();
+  return rows.map(({ content, isParent }) => ({ content, isParent: Boolean(isParent) }));
+}

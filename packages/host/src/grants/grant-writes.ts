@@ -1,0 +1,128 @@
+import { sql, type Kysely, type Transaction } from "kysely";
+import type { Grant } from "turnpike/contracts";
+import { columnText } from "../base/index.ts";
+import type { Revisions, Schema } from "../storage/index.ts";
+import { readContent, readContents } from "./grant-reads.ts";
+import { endOf, type GrantRow, keysOf, parseGrant, parseKept, revokedContent, rowOf } from "./kept-grant.ts";
+
+/** How many rows one statement may hold on either database. */
+const rowsAtOnce = 100;
+
+/** Stores a new grant in a transaction that ends a revision. Throws when it does not fit, or a `GrantIdTakenError`. */
+export async function insertGrant(transaction: Transaction<Schema>, grant: Grant): Promise<void> {
+  await insertRows(transaction, [rowOf(grant)]);
+}
+
+async function insertRows(transaction: Transaction<Schema>, rows: readonly GrantRow[]): Promise<void> {
+  const insert = transaction.insertInto("grants").values([...rows]);
+  const inserted = await insert
+    .onConflict((conflict) => conflict.doNothing())
+    .returning("id")
+    .execute();
+  if (inserted.length < rows.length) throw new GrantIdTakenError("The id of a grant is unique in its tenant.");
+}
+
+/** There is already a grant of that id. */
+export class GrantIdTakenError extends Error {
+  override readonly name = "GrantIdTakenError";
+}
+
+/** Revokes a grant in a transaction that ends the revision; false when there is none that could be revoked. */
+export async function revokeGrant(
+  transaction: Transaction<Schema>,
+  namespaceId: string,
+  grantId: string,
+  at: string,
+): Promise<boolean> {
+  // A write locks the row of the revision first, so that two revocations come one after the other.
+  const content = await readContent(transaction, namespaceId, grantId);
+  if (content === undefined) return false;
+  const revoked = revokedContent(content, at);
+  if (revoked === undefined) return false;
+  await transaction
+    .updateTable("grants")
+    .set({ content: revoked })
+    .where("namespace_id", "=", columnText(namespaceId))
+    .where("id", "=", columnText(grantId))
+    .execute();
+  return true;
+}
+
+/** Grants of one tenant to issue, and ids of grants to revoke at an instant. */
+export interface GrantChanges {
+  issue: readonly Grant[];
+  revoke: readonly string[];
+  at: string;
+}
+
+/** Issues and revokes in a transaction that ends the revision. Whatever is thrown undoes all of it. */
+export async function changeGrants(
+  transaction: Transaction<Schema>,
+  namespaceId: string,
+  { issue, revoke, at }: GrantChanges,
+  revision: number,
+): Promise<void> {
+  const { value } = await transaction.selectFrom("revision").select("value").executeTakeFirstOrThrow();
+  // The transaction itself has made one more of it.
+  if (value !== revision + 1) throw new RevisionPassedError("Something was changed meanwhile.");
+  for (const rows of chunksOf(issue.map(rowOf), rowsAtOnce)) await insertRows(transaction, rows);
+  const contents = await readContents(transaction, namespaceId, revoke);
+  if (contents.length < revoke.length) throw new Error("A grant to revoke is not there.");
+  const revoked = contents.map((content): GrantRow => {
+    const after = revokedContent(content, at);
+    if (after === undefined) throw new Error("A grant to revoke is revoked already.");
+    return { ...keysOf(parseGrant(content)), content: after };
+  });
+  for (const rows of chunksOf(revoked, rowsAtOnce)) {
+    const insert = transaction.insertInto("grants").values(rows);
+    await insert
+      .onConflict((conflict) =>
+        conflict.columns(["namespace_id", "id"]).doUpdateSet(({ ref }) => ({ content: ref("excluded.content") })),
+      )
+      .execute();
+  }
+}
+
+function chunksOf<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, place) =>
+    items.slice(place * size, (place + 1) * size),
+  );
+}
+
+/** Something was changed after the revision that a change rests on. */
+export class RevisionPassedError extends Error {
+  override readonly name = "RevisionPassedError";
+}
+
+/** Where a grant stands among those of all tenants. */
+export type GrantPlace = Pick<Schema["grants"], "namespace_id" | "id">;
+
+/** How many rows went, and behind which place to go on; none behind the last. */
+export interface Removed<Place> {
+  removed: number;
+  next?: Place;
+}
+
+/** Removes grants that ended before an instant, and their uses, among so many behind a place. */
+export async function removeEnded(
+  db: Kysely<Schema>,
+  revisions: Revisions,
+  { before, behind, most }: { before: Date; behind: GrantPlace | undefined; most: number },
+): Promise<Removed<GrantPlace>> {
+  let all = db.selectFrom("grants").select(["namespace_id", "id", "content"]);
+  if (behind !== undefined) all = all.where(sql<boolean>`(namespace_id, id) > (${behind.namespace_id}, ${behind.id})`);
+  const rows = await all.orderBy("namespace_id").orderBy("id").limit(most).execute();
+  const ended = rows.filter(({ content }) => endOf(parseKept(content).grant) < before.getTime());
+  if (ended.length > 0)
+    await revisions.write(async (transaction) => {
+      for (const tenant of new Set(ended.map(({ namespace_id }) => namespace_id))) {
+        const ids = ended.flatMap(({ namespace_id, id }) => (namespace_id === tenant ? id : []));
+        const grants = transaction.deleteFrom("grants").where("namespace_id", "=", tenant);
+        await grants.where("id", "in", ids).execute();
+        const uses = transaction.deleteFrom("uses").where("namespace_id", "=", tenant);
+        await uses.where("grant_id", "in", ids).execute();
+      }
+    });
+  const last = rows.length === most ? rows.at(-1) : undefined;
+  return { removed: ended.length, ...(last && { next: { namespace_id: last.namespace_id, id: last.id } }) };
+}

@@ -108,10 +108,10 @@ export function hidePasswords(text: string): string {
   return withoutUserPassword(text).replaceAll(/([?&](?:ssl)?password=)[^&]*/gi, "$1***");
 }
 
-/** Hides everything from the first colon after `://` to the last `@`, because a password may contain either of them. */
+/** Hides everything from the first colon after `:/` to the last `@`, because a password may contain either of them. */
 function withoutUserPassword(text: string): string {
-  const scheme = text.indexOf("://");
-  const colon = text.indexOf(":", scheme + 1 + "//".length);
+  const scheme = text.indexOf(":/");
+  const colon = text.indexOf(":", scheme + 1);
   const end = text.lastIndexOf("@");
   return scheme !== -1 && colon !== -1 && colon < end ? `${text.slice(0, colon)}:***${text.slice(end)}` : text;
 }

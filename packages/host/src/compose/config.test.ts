@@ -164,6 +164,13 @@ describe("a mistake is named, with what is expected", () => {
         '--database (database): found "mysql://user:***@host/db", expected a postgres:// URL, or a path of a file.',
       ],
     },
+    {
+      name: "a URL that lacks a slash",
+      source: { flags: { database: "postgres:/user:hidden@host/db" } },
+      says: [
+        '--database (database): found "postgres:/user:***@host/db", expected a postgres:// URL, or a path of a file.',
+      ],
+    },
     { name: "an empty value", source: { env: { TURNPIKE_DATABASE: "" } }, says: ["database"] },
     { name: "a file that is a list", source: { content: [] }, says: ["object"] },
     {

@@ -63,8 +63,9 @@ const ConfigSchema = z.strictObject({
   log: LogSettingsSchema.prefault({}),
 });
 
+/** Also one that lacks a slash. A single letter is a drive. */
 function isUrl(location: string): boolean {
-  return /^[a-z][a-z\d+.-]*:\/\//i.test(location);
+  return /^[a-z][a-z\d+.-]+:\//i.test(location);
 }
 
 /** Everything that can be configured. */

@@ -19,6 +19,7 @@ writeFileSync(join(folder, "assets/index-1a2b.js"), script);
 writeFileSync(join(folder, "assets/index-1a2b.css"), "body {}");
 writeFileSync(join(folder, "assets/icon-1a2b.svg"), "<svg/>");
 writeFileSync(join(folder, "assets/notes-1a2b.xyz"), "?");
+writeFileSync(join(folder, "assets/licenses-1a2b.md"), "# Licences");
 
 const silent = { info() {}, warn() {}, error() {} };
 const front = (built: "built" | "not built" = "built") => {
@@ -54,6 +55,7 @@ describe("the page", () => {
     ["index-1a2b.js", "text/javascript; charset=utf-8"],
     ["index-1a2b.css", "text/css; charset=utf-8"],
     ["icon-1a2b.svg", "image/svg+xml"],
+    ["licenses-1a2b.md", "text/plain; charset=utf-8"],
     ["notes-1a2b.xyz", "application/octet-stream"],
   ] as const) {
     test(`has ${name}, which is kept for ever`, async () => {

@@ -424,3 +424,17 @@ test("a head that never arrives whole holds up the end no longer than a head may
   await isClosed;
   expect(server.seen).toHaveLength(1);
 });
+
+test("whoever reads nothing of an answer is cut off after the time for a body", async () => {
+  const body = "a".repeat(16_000_000);
+  let closed: AbortSignal | undefined;
+  const handler: Handler = async (_request, { signal }) => {
+    closed = signal;
+    return { status: 200, headers: {}, body };
+  };
+  const { url } = await serve(handler, { "limits.bodyMs": "400" });
+  const socket = open(url).pause();
+  socket.write(`GET / HTTP/1.1\r\n${host}\r\n`);
+  await expect.poll(() => closed?.aborted).toBe(true);
+  socket.destroy();
+});

@@ -21,6 +21,7 @@ import {
   type OnRefused,
 } from "./refuse.ts";
 import { followTls, openTls, type TlsReport } from "./tls-files.ts";
+import { cutOffIdleReaders } from "./unread-answers.ts";
 import { wireRefusal, type Refusal } from "./wire-errors.ts";
 import { ExchangeRequest } from "./wire-request.ts";
 
@@ -91,6 +92,12 @@ export async function startServer(
     // Node calls destroySoon to end a socket after its last answer.
     socket.destroySoon = () => closeGracefully(socket);
   });
+  const stopWatching = cutOffIdleReaders({
+    sockets: ready,
+    isAnswering: (socket) => connectionOf(socket).unanswered.size > 0,
+    silentMs: server.timeout,
+    unreadMs: limits.bodyMs,
+  });
   const running = new Set<Promise<void>>();
   /** Whatever follows a refused request on its socket cannot be trusted, so it is ignored. */
   const begin = (incoming: IncomingMessage, outgoing: ServerResponse): Exchange | undefined => {
@@ -157,7 +164,7 @@ export async function startServer(
       stopFollowing?.();
       const closed = closeServer(server, sockets, running, limits.shutdownMs);
       void closeUnused(unused, limits.headersMs);
-      return closed;
+      return closed.finally(stopWatching);
     },
   };
 }

@@ -1,6 +1,6 @@
 // Tries for so long whether the promises hold, and reports what it saw: npm run trust -- --minutes 30 --seed 42
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -59,6 +59,9 @@ function reportOf(outcomes) {
       ({ name, says, seconds, counts, findings: found }) =>
         `| ${name} | ${says} | ${seconds} | ${seenIn(counts)} | ${found.length} |`,
     ),
+    ...outcomes.flatMap(({ name }) =>
+      existsSync(`${folder}/${name}.svg`) ? ["", `![What the suite ${name} saw](pictures/trust-${name}.svg)`] : [],
+    ),
     ...findings.flatMap(({ suite, what, repeat }) => ["", `**${suite}**: \`${repeat}\``, "", "```text", what, "```"]),
     "",
   ].join("\n");
@@ -77,5 +80,7 @@ function writeInto(latest) {
   const [before, after] = [text.indexOf(begin), text.indexOf(end)];
   if (before < 0 || after < before) throw new Error(`${document} has no place for a report`);
   writeFileSync(document, `${text.slice(0, before + begin.length)}\n\n${latest}\n${text.slice(after)}`);
+  for (const name of readdirSync(folder).filter((file) => file.endsWith(".svg")))
+    copyFileSync(`${folder}/${name}`, `docs/pictures/trust-${name}`);
   spawnSync("npx", ["oxfmt", document], { stdio: "inherit" });
 }

@@ -17,6 +17,7 @@ export interface Exit {
 /** A host that runs as a process of its own. */
 export interface HostProcess {
   readonly url: string;
+  readonly pid: number;
   /** Where it was started; its data is in `.turnpike` below. */
   readonly folder: string;
   /** Everything it wrote so far. */
@@ -73,6 +74,7 @@ export async function startHostProcess(options: HostProcessOptions): Promise<Hos
   if (url === undefined) throw new Error(`The host ended before it ran: ${output.stdout}${output.stderr}`);
   return {
     url,
+    pid: child.pid ?? 0,
     folder: options.folder,
     stdout: () => output.stdout,
     stderr: () => output.stderr,

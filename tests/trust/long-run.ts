@@ -15,9 +15,10 @@ const shares = wanted.reduce((sum, { share }) => sum + share, 0);
 
 test.each(wanted)("$name", async ({ name, says, share, run }) => {
   const start = performance.now();
-  const outcome = await run(during((minutes * 60_000 * share) / shares, seed));
+  const { picture, ...outcome } = await run(during((minutes * 60_000 * share) / shares, seed));
   const seconds = Math.round((performance.now() - start) / 1000);
   mkdirSync(folder, { recursive: true });
+  if (picture !== undefined) writeFileSync(join(folder, `${name}.svg`), picture);
   writeFileSync(join(folder, `${name}.json`), JSON.stringify({ name, says, seconds, ...outcome }, null, 2));
   expect(outcome.findings).toEqual([]);
 });

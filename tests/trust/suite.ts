@@ -19,6 +19,8 @@ export interface Outcome {
   /** What was tried and seen, by its name in the report. */
   readonly counts: Readonly<Record<string, number>>;
   readonly findings: readonly Finding[];
+  /** An SVG that shows what was seen, for the report. */
+  readonly picture?: string;
 }
 
 /** Something that did not hold, as small as it could be made. */

@@ -1,5 +1,7 @@
 import { decisions } from "./decisions.ts";
+import { soak } from "./load/soak.ts";
+import { streams } from "./load/streams.ts";
 import type { Suite } from "./suite.ts";
 
 /** Everything that `npm run trust` runs, in this order. */
-export const suites: readonly Suite[] = [decisions];
+export const suites: readonly Suite[] = [decisions, soak, streams];

@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { seed } from "../../support/seed.ts";
+import { cases } from "../suite.ts";
+import { soak } from "./soak.ts";
+import { followMany } from "./streams.ts";
+
+test("a short soak: every call is answered as it should be, and every socket is given back", async () => {
+  const { counts, findings, picture } = await soak.run(cases(1, seed));
+  expect(findings).toEqual([]);
+  expect(counts["calls"]).toBe(500);
+  expect(picture).toContain("<polyline");
+});
+
+test("turns that wait at once, each followed on a socket of its own, all end once", async () => {
+  const { problems } = await followMany(100);
+  expect(problems).toEqual([]);
+});

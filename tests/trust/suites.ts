@@ -1,7 +1,8 @@
 import { decisions } from "./decisions.ts";
+import { slow } from "./load/slow.ts";
 import { soak } from "./load/soak.ts";
 import { streams } from "./load/streams.ts";
 import type { Suite } from "./suite.ts";
 
 /** Everything that `npm run trust` runs, in this order. */
-export const suites: readonly Suite[] = [decisions, soak, streams];
+export const suites: readonly Suite[] = [decisions, soak, streams, slow];

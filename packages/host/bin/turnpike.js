@@ -1,5 +1,7 @@
 #!/usr/bin/env node
-import { runCommand } from "../dist/cli/cli.js";
+import { commandFile } from "../dist/cli/command-file.js";
+
+const { runCommand } = await import(commandFile());
 
 const args = process.argv.slice(2);
 

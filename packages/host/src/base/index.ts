@@ -10,4 +10,4 @@ export { nearestName } from "./nearest-name.ts";
 export { sha256 } from "./sha256.ts";
 export { hashedName, nameTools, providerName, type ToolNames } from "./tool-names.ts";
 export { columnText, truncateText, unprintable, visibleText, withoutHiddenText } from "./text.ts";
-export { version } from "./version.ts";
+export { packageFolder, version } from "./version.ts";

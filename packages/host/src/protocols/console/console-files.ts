@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { extname, join, sep } from "node:path";
-import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
+import { packageFolder } from "../../base/index.ts";
 
 /** One file of the page, as it is sent. */
 export interface ConsoleFile {
@@ -10,8 +10,8 @@ export interface ConsoleFile {
   gzipped: Uint8Array<ArrayBuffer>;
 }
 
-/** Where the build puts the page: the same for sources and for what they are built into. */
-export const builtFolder = fileURLToPath(new URL("../../../dist/console", import.meta.url));
+/** Where the build puts the page. */
+export const builtFolder: string = join(packageFolder, "dist/console");
 
 const types: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",

@@ -12,7 +12,7 @@ export const turnpike = fileURLToPath(new URL("../packages/host/bin/turnpike.js"
 
 /** Starts a host, and resolves when it listens. `configure` gets its folder. */
 export async function startHost(configure, env = {}, flags = []) {
-  const folder = mkdtempSync(join(tmpdir(), "turnpike-host-"));
+  const folder = mkdtempSync(join(process.env["TEST_FOLDER"] ?? tmpdir(), "turnpike-host-"));
   const config = join(folder, "turnpike.json");
   writeFileSync(config, JSON.stringify(configure(folder)));
   const args = [turnpike, "serve", ...flags, "--config", config, "--database", join(folder, "turnpike.db"), "--port"];

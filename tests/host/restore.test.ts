@@ -343,36 +343,32 @@ describe("a restore is refused", () => {
   });
 });
 
-test(
-  "a restore that is killed at any moment leaves no database, or a whole one, and can be done again",
-  { timeout: 120_000 },
-  async () => {
-    await stoppedHost();
-    const large = join(folder, "kept.db");
-    await byHand(large, (db) =>
-      db.transaction().execute(async (transaction) => {
-        const row = { namespace_id: "large", subject: "agent:a", issuer: "human:alice", content: "x".repeat(100_000) };
-        for (let place = 0; place < 100; place += 1)
-          await transaction
-            .insertInto("grants")
-            .values({ ...row, id: `${place}` })
-            .execute();
-      }),
-    );
-    const old = readFileSync(join(folder, database));
-    const args = [turnpike, "restore", "kept.db", "--database", database, "--force"];
-    for (const seen of ["restore-", ".before-"]) {
-      const child = spawn(process.execPath, args, { cwd: folder, stdio: "ignore" });
-      const ended = once(child, "exit");
-      await eventually(() => expect(files().some((name) => name.includes(seen)) || child.exitCode !== null).toBe(true));
-      child.kill("SIGKILL");
-      await ended;
-      await checkBackup(join(folder, database), "full");
-      const isOld = readFileSync(join(folder, database)).equals(old);
-      expect(isOld || seen !== "restore-").toBe(true);
-    }
-    expect((await restore("--force")).code).toBe(0);
-    const host = await start();
-    expect((await command(host, words`audit verify --tenant acme`)).code).toBe(0);
-  },
-);
+test("a restore that is killed at any moment leaves no database, or a whole one, and can be done again", async () => {
+  await stoppedHost();
+  const large = join(folder, "kept.db");
+  await byHand(large, (db) =>
+    db.transaction().execute(async (transaction) => {
+      const row = { namespace_id: "large", subject: "agent:a", issuer: "human:alice", content: "x".repeat(100_000) };
+      for (let place = 0; place < 100; place += 1)
+        await transaction
+          .insertInto("grants")
+          .values({ ...row, id: `${place}` })
+          .execute();
+    }),
+  );
+  const old = readFileSync(join(folder, database));
+  const args = [turnpike, "restore", "kept.db", "--database", database, "--force"];
+  for (const seen of ["restore-", ".before-"]) {
+    const child = spawn(process.execPath, args, { cwd: folder, stdio: "ignore" });
+    const ended = once(child, "exit");
+    await eventually(() => expect(files().some((name) => name.includes(seen)) || child.exitCode !== null).toBe(true));
+    child.kill("SIGKILL");
+    await ended;
+    await checkBackup(join(folder, database), "full");
+    const isOld = readFileSync(join(folder, database)).equals(old);
+    expect(isOld || seen !== "restore-").toBe(true);
+  }
+  expect((await restore("--force")).code).toBe(0);
+  const host = await start();
+  expect((await command(host, words`audit verify --tenant acme`)).code).toBe(0);
+});

@@ -1,9 +1,9 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { testRoot } from "../../packages/host/test/test-root.ts";
 
 /** The real command. */
 export const turnpike = fileURLToPath(new URL("../../packages/host/bin/turnpike.js", import.meta.url));
@@ -62,7 +62,7 @@ export async function endProcesses(): Promise<void> {
 
 /** A folder that is removed with the test file. */
 export function makeFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "turnpike-host-"));
+  const folder = mkdtempSync(join(testRoot, "turnpike-host-"));
   folders.add(folder);
   return folder;
 }

@@ -71,7 +71,7 @@ export function commandWith(
   const { PATH = "" } = process.env;
   // Whatever reads standard input finds its end.
   const stdio: StdioOptions = ["ignore", "inherit", "inherit", "ipc"];
-  const session = sessions.get(folder) ?? fork(commandSession, { cwd: folder, env: { PATH }, stdio });
+  const session = sessions.get(folder) ?? fork(commandSession, { cwd: folder, env: { PATH }, execArgv: [], stdio });
   session.setMaxListeners(0);
   sessions.set(folder, session);
   const id = crypto.randomUUID();

@@ -1,5 +1,4 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Kysely, SqliteDialect } from "kysely";
 import SqliteDatabase from "libsql";
@@ -8,13 +7,14 @@ import type { Database } from "../src/storage/database.ts";
 import { migrate } from "../src/storage/migrate.ts";
 import { openDatabase } from "../src/storage/open-database.ts";
 import type { Schema } from "../src/storage/schema.ts";
+import { testRoot } from "./test-root.ts";
 
 /** The databases every store has to work on. */
 export const databaseKinds: readonly Database["kind"][] = ["sqlite", "postgres"];
 
 /** A folder of the test that runs, gone when it ends. */
 export function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "turnpike-test-"));
+  const folder = mkdtempSync(join(testRoot, "turnpike-test-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
@@ -43,7 +43,7 @@ async function migratedLocation(kind: Database["kind"], folder?: string): Promis
 let migratedFile: Promise<Buffer> | undefined;
 
 async function migrateFile(): Promise<Buffer> {
-  const folder = mkdtempSync(join(tmpdir(), "turnpike-test-"));
+  const folder = mkdtempSync(join(testRoot, "turnpike-test-"));
   const location = join(folder, "turnpike.db");
   const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: new SqliteDatabase(location) }) });
   await migrate(db, "sqlite");
@@ -68,7 +68,7 @@ export async function openFresh(kind: Database["kind"]): Promise<Database> {
 /** For tests that keep apart by themselves: one database for the block it is called in, opened when first asked for. */
 export function sharedDatabase(kind: Database["kind"]): () => Promise<Database> {
   let opened: Promise<Database> | undefined;
-  const folder = mkdtempSync(join(tmpdir(), "turnpike-test-"));
+  const folder = mkdtempSync(join(testRoot, "turnpike-test-"));
   afterAll(async () => {
     await (await opened)?.close();
     rmSync(folder, { recursive: true, force: true });

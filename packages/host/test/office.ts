@@ -12,7 +12,6 @@ import {
 import { createServiceApi } from "turnpike/http";
 import { createTurnExecutor } from "turnpike/runtime";
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createCheckpoints, type Checkpoints } from "../src/audit/checkpoints.ts";
 import { openSigningKey } from "../src/audit/signing-key.ts";
@@ -36,6 +35,7 @@ import { openStores, type Stores } from "../src/compose/stores.ts";
 import { createRetention, retentionLocks } from "../src/retention/retention.ts";
 import { tenantDeletion } from "../src/retention/tenant-deletion.ts";
 import { textOf } from "./event-streams.ts";
+import { testRoot } from "./test-root.ts";
 import { access, alice, assistant, context } from "./records.ts";
 
 /** The moment at which everything in it happens, as the host writes it. */
@@ -111,7 +111,7 @@ let offices = 0;
 
 /** A file that no other office has unless one is given, beside the key of all of them. */
 function newCheckpointFile(given?: string): { file: string; keyFile: string } {
-  folder ??= mkdtempSync(join(tmpdir(), "turnpike-office-"));
+  folder ??= mkdtempSync(join(testRoot, "turnpike-office-"));
   const made = folder;
   if (offices === 0) process.once("exit", () => rmSync(made, { recursive: true, force: true }));
   offices += 1;

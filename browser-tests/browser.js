@@ -34,7 +34,7 @@ export async function openConsole(browser, { operator, place = "demo/now", ...op
 export async function openPage(browser, { url, place, width = 1280, scheme = "light", ...options }) {
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme, ...options });
   // What is not there fails a test soon, and says what it waited for.
-  context.setDefaultTimeout(20_000);
+  context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   const problems = [];
   page.on("console", (message) => {

@@ -5,8 +5,8 @@ export default defineConfig({
   test: {
     root: join(import.meta.dirname, ".."),
     include: ["browser-tests/*.test.js", "docs-site/*.test.js"],
-    testTimeout: 90_000,
-    hookTimeout: 90_000,
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     // One browser and one host a file; two files at once fill two cores.
     maxWorkers: 2,
     reporters: ["default", "./scripts/closing-line.js"],

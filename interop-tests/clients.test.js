@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => world?.stop());
 
 const offered = (tool) => `mcp_governed_${tool}`;
-const until = { timeout: 20_000, interval: 50 };
+const until = { timeout: 60_000, interval: 50 };
 
 for (const { name, hasProgress, cannotCancelOver, ...ways } of clients) {
   for (const way of ["http", "stdio"]) {

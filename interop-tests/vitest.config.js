@@ -4,8 +4,8 @@ export default defineConfig({
   test: {
     root: import.meta.dirname,
     include: ["*.test.js"],
-    testTimeout: 90_000,
-    hookTimeout: 90_000,
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     reporters: ["default", "../scripts/closing-line.js"],
   },
 });

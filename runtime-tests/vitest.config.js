@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     root: import.meta.dirname,
     include: ["*.test.js"],
-    testTimeout: 60_000,
+    testTimeout: 180_000,
     reporters: ["default", "../scripts/closing-line.js"],
   },
 });

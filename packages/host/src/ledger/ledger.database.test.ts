@@ -392,7 +392,7 @@ describe("the ledgers of two hosts on one PostgreSQL", () => {
         .execute();
       const both = submitted.map((submit) => submit());
       const waiting = sql`select 1 from pg_locks where not granted and locktype = 'transactionid'`;
-      await vi.waitFor(async () => expect((await waiting.execute(db)).rows).toHaveLength(2), { timeout: 10_000 });
+      await vi.waitFor(async () => expect((await waiting.execute(db)).rows).toHaveLength(2), { timeout: 60_000 });
       await transaction.deleteFrom("replay").where("claim", "=", nonce).execute();
       return { both };
     });

@@ -10,9 +10,9 @@ import { bearerOf, type RequestHeaders } from "./request-headers.ts";
 export interface Caller {
   readonly credential: Credential;
   /** Of a token that somebody else issued: until when it lasts, if it says so. */
-  readonly foreign?: { lastsUntil?: string };
+  readonly foreign?: { lastsUntil?: string } | undefined;
   /** Of a caller who is known by a certificate alone: the credential as it is now. */
-  readonly presented?: PresentedCredential;
+  readonly presented?: PresentedCredential | undefined;
   /** Whether the token is still valid at a later moment. Throws when that cannot be established. */
   stands(now: Date): Promise<boolean>;
 }
@@ -51,10 +51,14 @@ async function findLivingCaller(ports: AuthenticationPorts, headers: RequestHead
   const { isDeleted } = ports;
   const caller = await findCaller(ports, headers);
   if (caller === undefined || isDeleted === undefined) return caller;
-  const { namespaceId } = caller.credential;
+  const { credential, foreign, presented } = caller;
+  const { namespaceId } = credential;
   if (await isDeleted(namespaceId)) return undefined;
+  // Written out: copying by spread costs more than all the rest here.
   return {
-    ...caller,
+    credential,
+    foreign,
+    presented,
     stands: async (later) => !(await isDeleted(namespaceId)) && caller.stands(later),
   };
 }
@@ -69,12 +73,13 @@ async function findCaller(
   if (certificate !== undefined && headers.get("authorization") === null) {
     requireOwnPage(headers);
     requirePageOfConnection(headers);
-    return callerOf(credentials, await credentials.verifyCertificate(certificate, now));
+    const found = await credentials.verifyCertificate(certificate, now);
+    return found && callerOf(credentials, found.credential, found.presented);
   }
   const token = bearerOf(headers);
   if (token.startsWith("tp_") || jwt === undefined) {
     const credential = await credentials.verify(token, now, certificate);
-    return callerOf(credentials, credential && { credential });
+    return credential && callerOf(credentials, credential);
   }
   return callerByJwt(jwt, token, now, certificate);
 }
@@ -111,11 +116,8 @@ export async function orUnavailable<T>(answer: Promise<T>): Promise<T> {
 }
 
 /** The bearer of a credential of this host. */
-function callerOf(
-  credentials: CredentialStore,
-  proof: Pick<Caller, "credential" | "presented"> | undefined,
-): Caller | undefined {
-  return proof && { ...proof, stands: (later) => credentials.stands(proof.credential.id, later) };
+function callerOf(credentials: CredentialStore, credential: Credential, presented?: PresentedCredential): Caller {
+  return { credential, presented, stands: (later) => credentials.stands(credential.id, later) };
 }
 
 /** The bearer of an identity provider's token; undefined when it is not valid. Throws while there are no keys to check it. */

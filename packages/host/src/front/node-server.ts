@@ -5,7 +5,7 @@ import { setImmediate as nextRound } from "node:timers/promises";
 import { TLSSocket } from "node:tls";
 import { sendNodeResponse } from "srvx/node";
 import { errorCodes } from "turnpike/contracts";
-import type { Reply } from "turnpike/http";
+import { ownSignal, type Reply } from "turnpike/http";
 import { type ClientCertificate, describeCertificate } from "../access/index.ts";
 import type { FrontSettings, WireLimits } from "./front-settings.ts";
 import { checkHead } from "./check-head.ts";
@@ -69,8 +69,8 @@ export async function startServer(
   const connectionOf = (socket: Socket): Connection => {
     let connection = connections.get(socket);
     if (connection === undefined) {
-      const closed = new AbortController();
-      socket.once("close", () => closed.abort());
+      const { signal: closed, abort } = ownSignal();
+      socket.once("close", () => abort());
       const certificate = certificateOf(socket);
       connection = { closed, unanswered: new Set(), last: undefined, isEnding: false, certificate };
       connections.set(socket, connection);
@@ -191,10 +191,11 @@ async function send(outgoing: ServerResponse, answer: Reply | Response): Promise
     if (!outgoing.destroyed) outgoing.flushHeaders();
     return sent;
   }
-  // Written out one by one, because copying the headers costs as much as sending them.
-  for (const name in headers) outgoing.setHeader(name, headers[name] ?? "");
-  if (body !== null) outgoing.setHeader("content-length", Buffer.byteLength(body));
-  outgoing.writeHead(status);
+  // One list, because setting headers one by one costs as much again as sending them.
+  const list: (string | number)[] = [];
+  for (const name in headers) list.push(name, headers[name] ?? "");
+  if (body !== null) list.push("content-length", Buffer.byteLength(body));
+  outgoing.writeHead(status, list);
   outgoing.end(body);
 }
 

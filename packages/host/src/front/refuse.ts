@@ -27,7 +27,7 @@ export interface Exchange {
 /** What is known of a socket. */
 export interface Connection {
   /** Aborted when the socket closes. One for all its requests: those that were answered by then have nothing to stop. */
-  closed: AbortController;
+  closed: AbortSignal;
   /** The exchanges whose answers may not be out yet, in their order. */
   unanswered: Set<Exchange>;
   /** The newest exchange, answered or not. */

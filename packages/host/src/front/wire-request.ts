@@ -36,7 +36,7 @@ export class ExchangeRequest implements WireRequest {
   }
 
   get signal(): AbortSignal {
-    return this.#exchange.connection.closed.signal;
+    return this.#exchange.connection.closed;
   }
 
   get headers(): RequestHeaders {

@@ -1,4 +1,4 @@
-export { fromHeaderValue, jsonSchemasOf, nameVariants, toHeaderValue } from "../internal/index.ts";
+export { fromHeaderValue, jsonSchemasOf, nameVariants, ownSignal, toHeaderValue } from "../internal/index.ts";
 export { acceptContext, contextAt, createServiceHandler, type ServiceHandlerOptions } from "./handler.ts";
 export { openApiDocument, type OpenApiOptions } from "./openapi.ts";
 export { describeErrors, type CodeAtStatus, type ErrorResponseOptions, type ErrorResponses } from "./openapi-errors.ts";

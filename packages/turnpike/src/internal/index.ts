@@ -23,4 +23,4 @@ export { readJson, type JsonObject, type JsonValue } from "./json.ts";
 export { quietly } from "./quietly.ts";
 export { ReturnOverride } from "./return-override.ts";
 export { sha256 } from "./sha256.ts";
-export { isNeverAborted, neverAborted, type LazySignal } from "./signals.ts";
+export { isNeverAborted, neverAborted, ownSignal, type LazySignal } from "./signals.ts";

@@ -60,8 +60,11 @@ export function removeWaiter(signal: AbortSignal, tell: () => void): void {
     signal.removeEventListener("abort", onAbort);
 }
 
-/** Makes a signal, and the function that fires it. */
-export function ownSignal(): { signal: AbortSignal; abort(reason: unknown): void } {
+/**
+ * Makes a signal, and the function that fires it. What waits for it puts no listener on it, which many calls under one signal
+ * would each put there and take away again.
+ */
+export function ownSignal(): { signal: AbortSignal; abort(reason?: unknown): void } {
   const controller = new AbortController();
   const { signal } = controller;
   waiting.set(signal, { told: new Set(), isOwn: true });

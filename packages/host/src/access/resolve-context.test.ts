@@ -11,7 +11,7 @@ import { openRecord, type RequestRecord } from "./request-record.ts";
 import { openStores } from "../compose/stores.ts";
 import type { NamespaceSettingsStore } from "../tool-namespaces/index.ts";
 import { createJwtVerifier, type JwtVerifier } from "./jwt.ts";
-import { createContextResolver } from "./resolve-context.ts";
+import { createBearerContexts, createContextResolver } from "./resolve-context.ts";
 
 const open = sharedDatabase("sqlite");
 
@@ -281,6 +281,24 @@ describe("x-authority", () => {
         headers: {},
       });
     });
+  }
+});
+
+test("a choice of nothing is none, also for a caller whose context without a choice is kept", async () => {
+  const { token, resolve } = await world();
+  expect((await resolve(bearer(token))).context).toMatchObject({ purpose: "support", authority: alice });
+  expect((await resolve({ ...bearer(token), "x-purpose": "" })).context).toMatchObject({ code: "purpose_not_allowed" });
+  expect((await resolve({ ...bearer(token), "x-authority": "" })).context).toMatchObject({ code: "invalid_request" });
+});
+
+test("two tenants have contexts of their own, also when one record says what both may do", async () => {
+  const enabled: readonly string[] = [];
+  const settings = { enabled: () => Promise.resolve(enabled) } as unknown as NamespaceSettingsStore;
+  const contextOf = createBearerContexts({ settings });
+  const nothing = { purpose: null, authority: null };
+  for (const namespaceId of ["one", "other", "one"]) {
+    const made = await contextOf({ id: "credential", namespaceId, access }, nothing, noon, "trace-1");
+    expect(made.namespaceId).toBe(namespaceId);
   }
 });
 

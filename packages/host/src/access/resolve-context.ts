@@ -88,11 +88,11 @@ function createStandingContexts(): (
   const known = new WeakMap<object, Map<string, { context: DiscoveryContext; enabled: readonly string[] }>>();
   return (credential, choice, enabled) => {
     const { namespaceId, access } = credential;
-    const name = JSON.stringify([namespaceId, choice.purpose, choice.authority]);
+    const name = nameOf(choice);
     let contexts = known.get(access);
     if (contexts === undefined) known.set(access, (contexts = new Map()));
     const found = contexts.get(name);
-    if (found?.enabled === enabled) return found.context;
+    if (found?.enabled === enabled && found.context.namespaceId === namespaceId) return found.context;
     const authority = authorityOf(choice, credential);
     const context = acceptContext(
       {
@@ -111,6 +111,11 @@ function createStandingContexts(): (
     contexts.set(name, { context, enabled });
     return context;
   };
+}
+
+/** Most requests choose nothing. */
+function nameOf({ purpose, authority }: Choice): string {
+  return purpose === null && authority === null ? "" : JSON.stringify([purpose, authority]);
 }
 
 const operatorRefusal =

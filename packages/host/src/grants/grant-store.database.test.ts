@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { principalKey } from "turnpike/contracts";
 import { createKernel } from "turnpike/kernel";
 import { grantSourceSuite } from "turnpike/testing";
 import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../test/databases.ts";
@@ -43,6 +44,16 @@ describe.each(databaseKinds)("grants on %s", (kind) => {
       ["nul\0", grant("nul\0")],
     ]);
     expect(await grants.findAll("tenant-1", [])).toEqual(new Map());
+  });
+
+  test("no name of an actor or a tenant makes what is remembered of one load the answer to another", async () => {
+    const { grants } = openStores(await openFresh(kind));
+    const elsewhere = grant("grant-1", { namespaceId: `\0${scope.namespaceId}` });
+    await grants.issue(elsewhere);
+    expect(await grants.load({ ...scope, namespaceId: elsewhere.namespaceId }, neverAborted)).toEqual([elsewhere]);
+    const { authority: _authority, ...anybody } = scope;
+    const actor = { kind: "agent", agentId: `${assistant.agentId}\0${principalKey(alice)}` } as const;
+    expect(await grants.load({ ...anybody, actor }, neverAborted)).toEqual([]);
   });
 
   test("a grant that does not fit the contract is refused, and nothing is kept of it", async () => {

@@ -63,7 +63,7 @@ export function createGrantStore({ db, reports }: Database, cache: ReadCache, re
     load({ namespaceId, actor, authority }) {
       const subject = columnText(principalKey(actor));
       const issuer = authority && columnText(principalKey(authority));
-      return cache.get(JSON.stringify(["grants", namespaceId, subject, issuer]), async () => {
+      return cache.get(`grants ${subject}\0${issuer ?? ""}\0${namespaceId}`, async () => {
         const all = db
           .selectFrom("grants")
           .select("content")

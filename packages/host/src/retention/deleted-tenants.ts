@@ -63,7 +63,7 @@ export function createDeletedTenants(
   };
   return {
     isDeleted: (namespaceId) =>
-      cache.get(JSON.stringify(["deleted", namespaceId]), async () => (await find(namespaceId)) !== undefined),
+      cache.get(`deleted ${namespaceId}`, async () => (await find(namespaceId)) !== undefined),
     find,
     list: async () => (await rows.orderBy("namespace_id").execute()).map(read),
     async listLiving(after, most) {

@@ -4,6 +4,10 @@ const maxEntries = 50_000;
 
 /** Keeps what was read until the revision changes. */
 export interface ReadCache {
+  /**
+   * What was read under this key, or else what `read` finds. A key is a word for what is read and the texts it is found by, the
+   * texts of columns before a NUL, which none of them has: writing JSON would cost more than everything else here.
+   */
   get<T>(key: string, read: () => Promise<T>): Promise<T>;
 }
 

@@ -62,7 +62,7 @@ export function createNamespaceSettingsStore(
   return {
     enabled(namespaceId, actor) {
       const key = columnText(principalKey(actor));
-      return cache.get(JSON.stringify(["settings", namespaceId, key]), async () => {
+      return cache.get(`settings ${key}\0${namespaceId}`, async () => {
         const row = await db
           .selectFrom("namespace_settings")
           .select("enabled")

@@ -4,7 +4,7 @@ import {
   type AccessContext,
   type DiscoveryContext,
 } from "../contracts/index.ts";
-import { accept, isAccepted, markAccepted } from "../internal/index.ts";
+import { accept, isAccepted, markAccepted, timestampOf } from "../internal/index.ts";
 import type { TurnJournal } from "../runtime/index.ts";
 import { routesBelow } from "./base-path.ts";
 import { readBody } from "./read-body.ts";
@@ -85,7 +85,7 @@ export function acceptContext(resolved: DiscoveryContext, authority: "required" 
  */
 export function contextAt(accepted: DiscoveryContext, now: Date, traceId: string): DiscoveryContext {
   const { actor, authority, enabledToolNamespaces, executionId, namespaceId, owner, purpose } = accepted;
-  const at = now.toISOString();
+  const at = timestampOf(now.getTime());
   // Written out: copying by spread costs more than all the rest here.
   const context: DiscoveryContext = { actor, enabledToolNamespaces, namespaceId, now: at, owner, purpose, traceId };
   if (authority !== undefined) context.authority = authority;

@@ -16,7 +16,7 @@ export { checkJsonText } from "./check-json-text.ts";
 export { openDeadline, orAbort, TimeLimitError, withinTime, type Deadline } from "./deadline.ts";
 export { describeExpectation, describeIssues, describeProblem } from "./describe-issues.ts";
 export { fromHeaderValue, toHeaderValue } from "./header-value.ts";
-export { currentTimestamp, parseInstant } from "./instant.ts";
+export { currentTimestamp, parseInstant, timestampOf } from "./instant.ts";
 export { jsonSchemaOf, jsonSchemasOf, nameVariants } from "./json-schema.ts";
 export { fitsInBytes } from "./json-size.ts";
 export { readJson, type JsonObject, type JsonValue } from "./json.ts";

@@ -74,12 +74,16 @@ function daysSinceEpoch(year: number, month: number, day: number): number {
 let lastMillisecond = Number.NaN;
 let lastTimestamp = "";
 
-/** The time now as RFC 3339. Within one millisecond it is written once. */
+/** The time now as RFC 3339. */
 export function currentTimestamp(): string {
-  const now = Date.now();
-  if (now !== lastMillisecond) {
-    lastMillisecond = now;
-    lastTimestamp = new Date(now).toISOString();
+  return timestampOf(Date.now());
+}
+
+/** A moment as RFC 3339. The newest is written once, because many things happen in one millisecond. */
+export function timestampOf(milliseconds: number): string {
+  if (milliseconds !== lastMillisecond) {
+    lastTimestamp = new Date(milliseconds).toISOString();
+    lastMillisecond = milliseconds;
   }
   return lastTimestamp;
 }

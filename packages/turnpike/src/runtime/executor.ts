@@ -85,8 +85,8 @@ async function execute(
   turn: TurnToExecute,
   options: TurnExecutionOptions = {},
 ): Promise<TurnResult> {
-  const { context: given, tools: offered, ...rest } = turn;
-  const accepted = accept(TurnRequestSchema, originOf(turn) ?? rest);
+  const { context: given, tools: offered } = turn;
+  const accepted = accept(TurnRequestSchema, originOf(turn) ?? requestOf(turn));
   if (!accepted.ok) throw new TypeError(`This is no turn request: ${accepted.message}`);
   const request = accepted.value;
   const trusted = accept(DiscoveryContextSchema, given);
@@ -103,6 +103,10 @@ async function execute(
   const end = await runToEnd(executor, run);
   if (end.kind === "ended") return conclude(executor, run, end);
   return resultOf(executor, run, { status: "escalated", escalation: end.escalation });
+}
+
+function requestOf({ context: _context, tools: _tools, ...request }: TurnToExecute): TurnRequest {
+  return request;
 }
 
 /** Takes the id of a new turn. Throws a `KnownTurnError` when it is taken. */

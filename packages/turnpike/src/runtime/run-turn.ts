@@ -26,6 +26,9 @@ interface Waiting {
   escalation: Escalation;
 }
 
+/** Made once, because an error with its stack costs more than a decision, and frozen, because plugins of all turns see it. */
+const turnHasEnded = Object.freeze(new Error("The turn has ended."));
+
 /** Admits and runs the turn; nothing of it goes on afterwards. Rejects with a `TurnPause` when it goes on another time. */
 export async function runToEnd(executor: Executor, run: Run): Promise<RunEnd> {
   const { request, deadline, journal } = run;
@@ -49,7 +52,7 @@ export async function runToEnd(executor: Executor, run: Run): Promise<RunEnd> {
     if (!aborted) executor.reportError(error, request.executionId);
     ended = aborted ? endWith("cancelled", "turn_cancelled") : endWith("failed", "runtime_failed");
   }
-  deadline.close(new Error("The turn has ended."));
+  deadline.close(turnHasEnded);
   if (journal?.book.failure !== undefined) {
     throwIfAsync(run, "audit_unavailable", journal.book.failure.error);
     ended = breakOff("audit_unavailable");

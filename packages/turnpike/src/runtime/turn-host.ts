@@ -1,5 +1,6 @@
 import {
   JsonObjectSchema,
+  type JsonObject,
   JsonValueSchema,
   ToolCallSchema,
   type ErrorCode,
@@ -89,9 +90,11 @@ export function createTurnHost(envelope: Envelope): TurnHost {
     }
   };
 
-  const sayCompleted = ({ callId, tool, status, ...rest }: ToolResult): void => {
-    const code = "error" in rest ? rest.error?.code : undefined;
-    events.append("tool.completed", { callId, tool, status, ...(code && { code }) });
+  const sayCompleted = (result: ToolResult): void => {
+    const { callId, tool, status } = result;
+    const data: JsonObject = { callId, tool, status };
+    if (result.status !== "succeeded") data["code"] = result.error.code;
+    events.append("tool.completed", data);
   };
 
   const invoke = async (asked: ToolCall, step: number, onWaiting: () => void): Promise<ToolResult> => {

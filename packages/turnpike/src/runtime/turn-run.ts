@@ -38,10 +38,10 @@ export interface Run {
 /** Opens a run of a turn: its clock starts. */
 export function openRun(
   { tools, defaults }: Executor,
-  { pen, ...turn }: Pick<Run, "request" | "context" | "offered" | "goesOn"> & { pen: TurnPen | undefined },
+  turn: Pick<Run, "request" | "context" | "offered" | "goesOn"> & { pen: TurnPen | undefined },
   { signal, onEvent }: { signal?: AbortSignal | undefined; onEvent?: ((event: TurnEvent) => unknown) | undefined },
 ): Run {
-  const { request, context } = turn;
+  const { request, context, offered, goesOn, pen } = turn;
   let onBreak = (): void => {};
   const breaking = new Promise<void>((resolve) => {
     onBreak = resolve;
@@ -58,7 +58,10 @@ export function openRun(
   const left = Math.max(1, limits.timeoutMs - (pen?.progress.ranMs ?? 0));
   const callers = [...(signal ? [signal] : []), ...(pen ? [pen.stop] : [])];
   return {
-    ...turn,
+    request,
+    context,
+    offered,
+    goesOn,
     limits,
     journal,
     breaking,

@@ -77,6 +77,9 @@ async function fill({ db, kind }: Database): Promise<void> {
         case when i % 100 = 2 then 'q' else 'open' end || i, ${at}, '{"callId":"call-1"}' from ${series(20_000)}`,
     sql`insert into turn_entries (turn, position, kind, sequence, content)
       select 't' || (100000 + (i + 1) / 2), i % 2, 'event', i % 2, '{}' from ${series(40_000)}`,
+    sql`insert into messages (namespace_id, receiver, sequence, sender, id, content, received_at)
+      select 'tenant-1', 'agent:agent-' || (i % 200), i, 'human:user-' || (i % 100), 'message-' || (i / 100), ${content}, ${at}
+      from ${series(20_000)}`,
     sql`insert into outbox (webhook, message, namespace_id, type, content, created_at, due_at)
       select 'hook-' || (i % 16), 'msg_' || i, 'tenant-' || (i % 50),
         case when i % 10 = 0 then 'escalation.opened' else 'decision.denied' end, ${content}, ${at}, ${at}
@@ -194,6 +197,14 @@ const calls: Row[] = [
     run: ({ permits }) => permits.use(tenant, "q1"),
     plan: ["escalations_pkey", "uses_pkey"],
     onPostgres: ["escalations_pkey", "sorted", "uses_pkey"],
+  },
+  {
+    name: "the message of a turn, in the inbox of its agent",
+    run({ messages }) {
+      const { message } = turnToBegin(tenant, "turn-3").request;
+      return messages.holds(tenant, { ...message, sender: user, id: "message-7" });
+    },
+    plan: ["messages_by_sender"],
   },
   {
     name: "a turn that begins, and writes",

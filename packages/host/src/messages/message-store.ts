@@ -42,9 +42,12 @@ export interface MessageStore {
 /** A page ends after so many characters, because many large messages would be too much for one answer. */
 const pageLength = 1_000_000;
 
+/** Asked before every turn, so it is prepared once. */
+const heldSql = "select content from messages where namespace_id = $1 and sender = $2 and id = $3";
+
 /** An inbox holds up to `maxUnacknowledged` unacknowledged messages. Further deliveries are refused. */
 export function createMessageStore(
-  { db, reports, kind }: Database,
+  { db, reports, read, kind }: Database,
   { maxUnacknowledged = 10_000 }: { maxUnacknowledged?: number } = {},
 ): MessageStore {
   /**
@@ -151,7 +154,7 @@ export function createMessageStore(
         .execute();
       const last = endOfPage(sizes);
       if (last === undefined) return [];
-      return (await all.selectAll().where("sequence", "<=", last).execute()).map(read);
+      return (await all.selectAll().where("sequence", "<=", last).execute()).map(messageOf);
     },
     acknowledge(inbox, ids, at) {
       if (ids.length === 0) return Promise.resolve([]);
@@ -169,7 +172,8 @@ export function createMessageStore(
       return found !== undefined;
     },
     async holds(namespaceId, envelope) {
-      const found = await sentUnder(db, namespaceId, envelope);
+      const { sender, id } = senderColumns(envelope);
+      const [found] = await read<Pick<Schema["messages"], "content">>(heldSql, [columnText(namespaceId), sender, id]);
       return found !== undefined && isSameMessage(found.content, envelope);
     },
     async countUnacknowledged() {
@@ -222,7 +226,7 @@ function isSameMessage(content: string, { createdAt: _again, ...envelope }: Mess
   return canonicalJson(first) === canonicalJson(envelope);
 }
 
-function read({ sequence, content, received_at, acknowledged_at }: Schema["messages"]): ReceivedMessage {
+function messageOf({ sequence, content, received_at, acknowledged_at }: Schema["messages"]): ReceivedMessage {
   return {
     sequence,
     envelope: JSON.parse(content) as MessageEnvelope,

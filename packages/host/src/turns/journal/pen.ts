@@ -1,4 +1,5 @@
 import { saysNothingRan, type JsonObject } from "turnpike/contracts";
+import { ownSignal } from "turnpike/http";
 import { TurnPause, type JournalEntry, type TurnPen, type TurnProgress, type TurnToBegin } from "turnpike/runtime";
 import type { Alternative, AuditEntry, Ledger, TurnStopColumns } from "../../ledger/index.ts";
 import { TurnCallCompanion } from "./call-companion.ts";
@@ -37,7 +38,7 @@ export class JournalPen implements TurnPen {
   readonly kept: readonly JournalEntry[];
   readonly #ledger: Ledger;
   readonly #listener: PenListener;
-  readonly #stop = new AbortController();
+  readonly #stop = ownSignal();
   readonly pauses: AbortSignal;
   /** Calls whose end is not written yet. */
   readonly #calls = new Set<TurnCallCompanion>();
@@ -73,7 +74,7 @@ export class JournalPen implements TurnPen {
 
   /** Stops the run: it goes on later if the reason is a `TurnPause`, and ends otherwise. */
   halt(reason: Error): void {
-    if (!this.#stop.signal.aborted) this.#stop.abort(reason);
+    this.#stop.abort(reason);
   }
 
   async write(entries: readonly JournalEntry[], progress: TurnProgress, claims?: unknown): Promise<void> {

@@ -1,0 +1,315 @@
+import { attack, type Attack, type Group, type Seen, together } from "./attack.ts";
+import { admin, answerTo, change, invoke, makeCredential, run } from "./surfaces.ts";
+import { carol, openWorld, type Person, type World } from "./world.ts";
+
+interface Question {
+  namespaceId: string;
+  id: string;
+  ask: string;
+}
+
+let amounts = 0;
+
+/** An amount that nobody asked about before. */
+function freshAmount(): number {
+  amounts += 1;
+  return amounts;
+}
+
+const pay = (world: World, amount: number, to = "vault") => invoke(world, "assistant", "bank.pay", { to, amount });
+
+/** Asks for a payment out of the vault, and returns the amount and the question that is open. */
+async function asked(world: World): Promise<{ amount: number; question: Question }> {
+  const amount = freshAmount();
+  const body = {
+    id: world.fresh("call"),
+    tool: "bank.pay",
+    arguments: { to: "vault", amount },
+    requestedAt: "2026-01-01T00:00:00Z",
+    traceId: "t",
+  };
+  const answer = await answerTo(world, "/v1/tools/invoke", { as: "assistant", headers: { "x-trace-id": "t" }, body });
+  const { details } = (answer.body as { error: { details: { escalationId: string; requestHash: string } } }).error;
+  return { amount, question: { namespaceId: "acme", id: details.escalationId, ask: details.requestHash } };
+}
+
+const approve = (world: World, question: object, as: Person = "acmeReviewer") =>
+  admin(world, "escalations/approve", question, as);
+
+/** A payment for which both people said yes. */
+async function approved(world: World) {
+  const made = await asked(world);
+  await approve(world, made.question);
+  await approve(world, made.question, "secondReviewer");
+  return made;
+}
+
+/** Two answers, one after the other. */
+async function inTurn(one: Promise<Seen>, next: () => Promise<Seen>): Promise<Seen> {
+  const first = await one;
+  const second = await next();
+  return { says: `${first.says}, then ${second.says}`, text: first.text + second.text };
+}
+
+const waits = "200 denied approval_required";
+const paid = "200 succeeded";
+
+const rows: readonly Attack[] = [
+  attack({
+    name: "An agent acts before anybody said yes",
+    surface: "HTTP",
+    prepare: () => Promise.resolve(freshAmount()),
+    attack: (world, amount) => pay(world, amount),
+    held: waits,
+    leaves: ["escalations"],
+    control: async (world) => pay(world, (await approved(world)).amount),
+    succeeds: paid,
+  }),
+  attack({
+    name: "An agent changes the amount after the yes",
+    surface: "HTTP",
+    prepare: approved,
+    attack: (world, { amount }) => pay(world, amount + 1_000_000),
+    held: waits,
+    leaves: ["escalations"],
+    control: (world, { amount }) => pay(world, amount),
+    succeeds: paid,
+  }),
+  attack({
+    name: "An agent writes the approved amount another way, as if it were another act",
+    surface: "HTTP",
+    prepare: approved,
+    attack: (world, { amount }) => invoke(world, "assistant", "bank.pay", { to: "vault ", amount }),
+    held: "200 denied no_matching_grant",
+    control: (world, { amount }) => pay(world, amount),
+    succeeds: paid,
+  }),
+  attack({
+    name: "An agent uses one yes twice",
+    surface: "HTTP",
+    async prepare(world) {
+      const made = await approved(world);
+      await pay(world, made.amount);
+      return made;
+    },
+    attack: (world, { amount }) => pay(world, amount),
+    held: waits,
+    leaves: ["escalations"],
+    control: async (world) => pay(world, (await approved(world)).amount),
+    succeeds: paid,
+  }),
+  attack({
+    name: "Forty calls race for one yes",
+    surface: "HTTP",
+    prepare: approved,
+    attack: async (world, { amount }) =>
+      together(await Promise.all(Array.from({ length: 40 }, () => pay(world, amount)))),
+    held: `39 x ${waits}, 1 x ${paid}`,
+    leaves: ["escalations", "replay"],
+    payments: 1,
+    control: async (world) => pay(world, (await approved(world)).amount),
+    succeeds: paid,
+  }),
+  attack({
+    name: "An agent uses the yes under another purpose",
+    surface: "HTTP",
+    prepare: approved,
+    attack: (world, { amount }) =>
+      invoke(world, "assistant", "bank.pay", { to: "vault", amount }, { headers: { "x-purpose": "billing" } }),
+    held: waits,
+    leaves: ["escalations"],
+    control: (world, { amount }) => pay(world, amount),
+    succeeds: paid,
+  }),
+  attack({
+    name: "A reviewer says yes to another content than the one that waits",
+    surface: "HTTP",
+    async prepare(world) {
+      return { one: await asked(world), other: await asked(world) };
+    },
+    attack: (world, { one, other }) => approve(world, { ...one.question, ask: other.question.ask }),
+    held: "409 conflict",
+    control: (world, { one }) => approve(world, one.question),
+    succeeds: "200",
+  }),
+  attack({
+    name: "One person says yes twice, with two credentials, where two people have to",
+    surface: "HTTP",
+    async prepare(world) {
+      const made = await asked(world);
+      await approve(world, made.question);
+      return made;
+    },
+    attack: (world, { question, amount }) => inTurn(approve(world, question, "acmeAdmin"), () => pay(world, amount)),
+    held: `409 conflict, then ${waits}`,
+    control: (world, { question, amount }) =>
+      inTurn(approve(world, question, "secondReviewer"), () => pay(world, amount)),
+    succeeds: `200, then ${paid}`,
+  }),
+  attack({
+    name: "One yes is taken for two",
+    surface: "HTTP",
+    async prepare(world) {
+      const made = await asked(world);
+      await approve(world, made.question);
+      return made;
+    },
+    attack: (world, { amount }) => pay(world, amount),
+    held: waits,
+    control: (world, { question, amount }) =>
+      inTurn(approve(world, question, "secondReviewer"), () => pay(world, amount)),
+    succeeds: `200, then ${paid}`,
+  }),
+  attack({
+    name: "Somebody says yes to an act of their own",
+    surface: "HTTP",
+    async prepare(world) {
+      const access = {
+        actor: { kind: "agent", agentId: "assistant" },
+        owner: carol,
+        purposes: ["operate"],
+        admin: true,
+        role: "reviewer",
+        tenant: "acme",
+      };
+      const { token } = await makeCredential(world, { namespaceId: "operators", access });
+      return { ...(await asked(world)), token };
+    },
+    attack: async (world, { question, token }) => {
+      const answer = await answerTo(world, "/admin/v1/escalations/approve", { token, body: question });
+      return {
+        says: `${answer.status} ${(answer.body as { error?: { code: string } }).error?.code ?? ""}`,
+        text: answer.text,
+      };
+    },
+    held: "403 permission_denied",
+    control: (world, { question }) => approve(world, question),
+    succeeds: "200",
+  }),
+  attack({
+    name: "An auditor, who only reads, says yes",
+    surface: "HTTP",
+    prepare: asked,
+    attack: (world, { question }) => approve(world, question, "acmeAuditor"),
+    held: "403 permission_denied",
+    control: (world, { question }) => approve(world, question),
+    succeeds: "200",
+  }),
+  attack({
+    name: "A reviewer of another tenant says yes",
+    surface: "HTTP",
+    prepare: asked,
+    attack: (world, { question }) => approve(world, question, "globexAdmin"),
+    held: "403 permission_denied",
+    control: (world, { question }) => approve(world, question),
+    succeeds: "200",
+  }),
+  attack({
+    name: "A reviewer of another tenant says yes and names their own tenant",
+    surface: "HTTP",
+    prepare: asked,
+    attack: (world, { question }) => approve(world, { ...question, namespaceId: "globex" }, "globexAdmin"),
+    held: "404 not_found",
+    control: (world, { question }) => approve(world, question),
+    succeeds: "200",
+  }),
+  attack({
+    name: "The agent answers its own question with its own token",
+    surface: "HTTP",
+    prepare: asked,
+    attack: (world, { question }) => approve(world, question, "assistant"),
+    held: "403 permission_denied",
+    control: (world, { question }) => approve(world, question),
+    succeeds: "200",
+  }),
+  attack({
+    name: "Somebody turns a no into a yes afterwards",
+    surface: "HTTP",
+    async prepare(world) {
+      const made = await asked(world);
+      await change(world, "escalations/deny", { ...made.question, reason: "No." });
+      return made;
+    },
+    attack: (world, { question, amount }) => inTurn(approve(world, question), () => pay(world, amount)),
+    held: "409 conflict, then 200 denied approval_denied",
+    control: async (world) => approve(world, (await asked(world)).question),
+    succeeds: "200",
+  }),
+  attack({
+    name: "An agent uses a yes whose grant was revoked meanwhile",
+    surface: "HTTP",
+    async prepare(world) {
+      const id = await issueVault(world);
+      const amount = freshAmount();
+      const question = await askOf(world, id, amount);
+      for (const as of ["acmeReviewer", "secondReviewer"] as const) await approve(world, question, as);
+      await change(world, "grants/revoke", { namespaceId: "acme", id });
+      return { to: id, amount };
+    },
+    attack: (world, { to, amount }) => pay(world, amount, to),
+    held: "200 denied no_matching_grant",
+    control: async (world) => pay(world, (await approved(world)).amount),
+    succeeds: paid,
+  }),
+  attack({
+    name: "A reviewer makes a yes last for longer than the grant",
+    surface: "HTTP",
+    prepare: asked,
+    attack: (world, { question }) => approve(world, { ...question, expiresAt: "2026-01-01T00:00:00Z" }),
+    held: "400 invalid_request",
+    control: (world, { question }) =>
+      approve(world, { ...question, expiresAt: new Date(Date.now() + 60_000).toISOString() }),
+    succeeds: "200",
+  }),
+  attack({
+    name: "A runtime inside a turn goes on without the yes",
+    surface: "HTTP",
+    prepare: () => Promise.resolve(freshAmount()),
+    attack: (world, amount) =>
+      run(world, "assistant", { calls: [{ tool: "bank.pay", arguments: { to: "vault", amount } }] }),
+    held: "200 succeeded: denied approval_required",
+    leaves: ["turns", "escalations"],
+    async control(world) {
+      const { amount } = await approved(world);
+      return run(world, "assistant", { calls: [{ tool: "bank.pay", arguments: { to: "vault", amount } }] });
+    },
+    succeeds: "200 succeeded: succeeded",
+  }),
+];
+
+/** A grant over an account of its own, each use of which needs a yes: its id, which is the account's name. */
+async function issueVault(world: World): Promise<string> {
+  const id = world.fresh("account");
+  const capability = {
+    resource: { namespace: "bank", path: [id] },
+    actions: ["pay"],
+    scope: "exact",
+    approval: "each",
+  };
+  const [subject, issuer] = [
+    { kind: "agent", agentId: "assistant" },
+    { kind: "human", userId: "alice" },
+  ];
+  await change(world, "grants", {
+    id,
+    namespaceId: "acme",
+    subject,
+    issuer,
+    capabilities: [capability],
+    constraints: {},
+    issuedAt: "2026-01-01T00:00:00Z",
+  });
+  return id;
+}
+
+async function askOf(world: World, to: string, amount: number): Promise<Question> {
+  const { text } = await pay(world, amount, to);
+  const { details } = (JSON.parse(text) as { error: { details: { escalationId: string; requestHash: string } } }).error;
+  return { namespaceId: "acme", id: details.escalationId, ask: details.requestHash };
+}
+
+export const approvals: Group = {
+  name: "approvals",
+  open: () => openWorld({ flags: { "escalations.approvals": "2" } }),
+  attacks: rows,
+};

@@ -1,0 +1,11 @@
+import { approvals } from "./approvals.ts";
+import type { Group } from "./attack.ts";
+import { authentication } from "./authentication.ts";
+import { constraints } from "./constraints.ts";
+import { delegation } from "./delegation.ts";
+import { deputies } from "./deputies.ts";
+import { replay } from "./replay.ts";
+import { tenants } from "./tenants.ts";
+
+/** Every attack, by its kind. */
+export const groups: readonly Group[] = [authentication, tenants, deputies, delegation, constraints, replay, approvals];

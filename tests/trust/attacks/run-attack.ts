@@ -1,0 +1,92 @@
+import { ask } from "../../../packages/host/test/host-calls.ts";
+import { type Attack, type Seen, tables } from "./attack.ts";
+import { canary, type World } from "./world.ts";
+
+/** Tries an attack and its control, and says everything about them that is not as it has to be. */
+export async function tryAttack(world: World, row: Attack): Promise<string[]> {
+  try {
+    return await problemsOf(world, row);
+  } catch (error) {
+    return [`it could not be tried: ${String(error)}`];
+  }
+}
+
+async function problemsOf(world: World, row: Attack): Promise<string[]> {
+  const made = await row.prepare?.(world);
+  const before = await stateOf(world);
+  const attacked = await row.attack(world, made);
+  const after = await stateOf(world);
+  const trail = [...after.trail].flatMap(([id, content]) => (before.trail.has(id) ? [] : [content]));
+  const log = JSON.stringify(world.log.said.slice(before.lines));
+  const problems = [
+    ...expected("the attacker", attacked, row.held),
+    ...effects(before, after, row),
+    ...leaks(world, { answer: attacked.text, log, trail: trail.join("\n") }),
+    ...unexplained(attacked, trail),
+    ...expected("the control", await row.control(world, made), row.succeeds),
+  ];
+  const { status } = await ask(world.url, "/health");
+  return status === 200 ? problems : [...problems, `the host answers ${status} afterwards`];
+}
+
+function expected(who: string, { says, text }: Seen, wanted: string): string[] {
+  return says === wanted ? [] : [`${who} saw "${says}" and not "${wanted}": ${text.slice(0, 400)}`];
+}
+
+interface State {
+  /** What each table holds. */
+  rows: ReadonlyMap<string, string>;
+  payments: number;
+  /** Events of the trail by their ids. */
+  trail: ReadonlyMap<string, string>;
+  /** How many lines the log has. */
+  lines: number;
+}
+
+/** Everything that an attack could have changed. */
+async function stateOf({ host, db, payments, log }: World): Promise<State> {
+  await host.stores.audit.flush();
+  const rows = new Map<string, string>();
+  for (const table of tables) {
+    const found = await db.selectFrom(table).selectAll().execute();
+    const texts = found.map((row) => JSON.stringify(row));
+    rows.set(table, texts.toSorted().join("\n"));
+  }
+  const trail = await db.selectFrom("audit").select(["id", "content"]).execute();
+  return {
+    rows,
+    payments: payments.length,
+    trail: new Map(trail.map(({ id, content }) => [id, content])),
+    lines: log.said.length,
+  };
+}
+
+/** What an attack changed, although it must not. */
+function effects(before: State, after: State, { leaves = [], payments = 0 }: Attack): string[] {
+  const changed = tables.filter((table) => before.rows.get(table) !== after.rows.get(table) && !leaves.includes(table));
+  const made = after.payments - before.payments;
+  return [
+    ...changed.map((table) => `it changed ${table}`),
+    ...(made === payments ? [] : [`it made ${made} payments and not ${payments}`]),
+  ];
+}
+
+/** Secrets, and what somebody else keeps to themselves, where they must not be. */
+function leaks({ secrets }: World, places: Readonly<Record<string, string>>): string[] {
+  return Object.entries(places).flatMap(([place, text]) =>
+    [canary, ...secrets].filter((secret) => text.includes(secret)).map((secret) => `${secret} is in the ${place}`),
+  );
+}
+
+/** A denial has its reason on the trail. An error of the host's own is none that an attacker may cause, unless it is load. */
+function unexplained({ says }: Seen, trail: readonly string[]): string[] {
+  const [, reason] = /\bdenied (\w+)/.exec(says) ?? [];
+  const problems = /\b5\d\d\b/.test(says.replaceAll("503 overloaded", "")) ? ["the host failed"] : [];
+  if (reason === undefined || trail.some((event) => isDenial(event, reason))) return problems;
+  return [...problems, `the trail does not say ${reason}`];
+}
+
+function isDenial(event: string, reason: string): boolean {
+  const { outcome, reason: said } = JSON.parse(event) as { outcome: string; reason?: string };
+  return outcome === "denied" && said === reason;
+}

@@ -79,12 +79,13 @@ test("a refusal keeps its code and its headers, and one that HTTP cannot carry k
 });
 
 for (const path of ["/a/reply", "/a/response", "/a/nothing", "/open", "/closed", "/elsewhere"]) {
-  test(`the answer of ${path} and its lines in the log have the same request id, and none is kept`, async () => {
+  test(`the answer of ${path} and its lines in the log have the same request id, and none is kept or taken for a page`, async () => {
     const { send, lines } = frontWith({});
     const { headers } = await send(path);
     const requestId = headers.get("x-request-id");
     expect(requestId).toMatch(/^[0-9a-f-]{36}$/);
     expect(headers.get("cache-control")).toBe("no-store");
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
     expect(new Set(lines.map((line) => line["requestId"]))).toEqual(new Set([requestId]));
   });
 }

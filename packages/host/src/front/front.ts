@@ -114,7 +114,8 @@ function isHeader(name: string, value: string): boolean {
 
 /** The answer with the headers of every answer and those of the record, which count most. */
 function complete(answer: Reply | Response, { requestId, headers: added }: RequestRecord): Reply | Response {
-  const headers = Object.assign(commonHeaders(requestId), added);
+  // No browser is to guess that words in an answer are a page.
+  const headers = Object.assign(commonHeaders(requestId), { "x-content-type-options": "nosniff" }, added);
   if (answer instanceof Response) {
     for (const [name, value] of Object.entries(headers)) answer.headers.set(name, value);
     return answer;

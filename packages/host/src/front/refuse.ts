@@ -50,7 +50,12 @@ export function refuse(exchange: Exchange, refusal: Refusal, onRefused: OnRefuse
   onRefused({ requestId, method: incoming.method, status: refusal.status, code: refusal.code });
 }
 
-const refusalHeaders = { "content-type": "application/json", "cache-control": "no-store", connection: "close" };
+const refusalHeaders = {
+  "content-type": "application/json",
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+  connection: "close",
+};
 const closeGraceMs = 1000;
 const maxDrainedBytes = 4_194_304;
 

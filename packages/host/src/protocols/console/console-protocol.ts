@@ -22,7 +22,6 @@ const policy = [
 
 const safety = {
   "content-security-policy": policy,
-  "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",

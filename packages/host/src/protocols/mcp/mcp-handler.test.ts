@@ -45,6 +45,7 @@ describe("a request", () => {
       "cache-control": "no-store",
       "content-type": "application/json",
       "www-authenticate": 'Bearer realm="turnpike"',
+      "x-content-type-options": "nosniff",
       "x-request-id": "r-1",
     });
     expect(await response.json()).toEqual({

@@ -105,7 +105,7 @@ const rows: readonly Attack[] = [
     attack: async (world, { amount }) =>
       together(await Promise.all(Array.from({ length: 40 }, () => pay(world, amount)))),
     held: `39 x ${waits}, 1 x ${paid}`,
-    leaves: ["escalations", "replay"],
+    leaves: ["escalations", "replay", "uses"],
     payments: 1,
     control: async (world) => pay(world, (await approved(world)).amount),
     succeeds: paid,

@@ -15,6 +15,12 @@ export async function http(world: World, path: string, sent: Sent = {}): Promise
   return seen(await answerTo(world, path, sent));
 }
 
+/** The same, of which only the status counts. */
+export async function statusOf(world: World, path: string, sent: Sent = {}): Promise<Seen> {
+  const { status, text } = await answerTo(world, path, sent);
+  return { says: `${status}`, text };
+}
+
 /** The same, for what is in the answer. */
 export function answerTo({ url, tokens }: World, path: string, { as, headers, ...sent }: Sent): Promise<Answer> {
   const written = sent.body === undefined ? {} : { "content-type": "application/json" };
@@ -106,16 +112,18 @@ export function send(world: World, as: Person, changes: object): Promise<Seen> {
   return http(world, "/v1/messages", { as, headers: { "x-trace-id": "t" }, body: envelope(world, changes) });
 }
 
+/** How a turn differs; whatever has another name is put into its request. */
+interface RunOptions extends Record<string, unknown> {
+  id?: string;
+  headers?: Readonly<Record<string, string>>;
+}
+
 /** Runs a turn of the assistant that does what the payload says, and shows how its calls ended. */
 export async function run(
   world: World,
   as: Person,
   payload: object,
-  {
-    id = world.fresh("turn"),
-    headers = {},
-    ...changes
-  }: { id?: string; headers?: Record<string, string> } & object = {},
+  { id = world.fresh("turn"), headers, ...changes }: RunOptions = {},
 ): Promise<Seen> {
   const body = { ...turn(id, "t", payload), ...changes };
   const answer = await answerTo(world, "/v1/turns", { as, headers: { "x-trace-id": "t", ...headers }, body });

@@ -1,15 +1,23 @@
 import { approvals } from "./approvals.ts";
 import type { Group } from "./attack.ts";
+import { audit } from "./audit.ts";
 import { authentication } from "./authentication.ts";
+import { commandLine } from "./command-line.ts";
+import { consolePage } from "./console.ts";
 import { constraints } from "./constraints.ts";
 import { delegation } from "./delegation.ts";
-import { mcpAttacks } from "./mcp.ts";
-import { consolePage } from "./console.ts";
-import { operators } from "./operators.ts";
-import { turns } from "./turns.ts";
 import { deputies } from "./deputies.ts";
+import { files } from "./files.ts";
+import { httpAttacks } from "./http.ts";
+import { limits } from "./limits.ts";
+import { mcpAttacks } from "./mcp.ts";
+import { messages } from "./messages.ts";
+import { operators } from "./operators.ts";
 import { replay } from "./replay.ts";
+import { slowSenders } from "./slow-senders.ts";
 import { tenants } from "./tenants.ts";
+import { turns } from "./turns.ts";
+import { webhooks } from "./webhooks.ts";
 
 /** Every attack, by its kind. */
 export const groups: readonly Group[] = [
@@ -24,4 +32,12 @@ export const groups: readonly Group[] = [
   mcpAttacks,
   operators,
   consolePage,
+  httpAttacks,
+  files,
+  messages,
+  limits,
+  slowSenders,
+  audit,
+  webhooks,
+  commandLine,
 ];

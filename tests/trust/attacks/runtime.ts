@@ -1,3 +1,6 @@
+import { EventEmitter, once } from "node:events";
+import { vi } from "vitest";
+import { patience } from "../../../packages/host/test/host-calls.ts";
 import type { RuntimePlugin } from "../../../packages/turnpike/src/runtime/index.ts";
 
 /** What a message tells the runtime to do: the worst that a model could be talked into. */
@@ -7,6 +10,21 @@ interface Orders {
   /** Adds a tool to the offered ones, and other limits, to what the runtime was given. */
   widens?: boolean;
   returns?: unknown;
+  /** Goes on only when somebody releases this. */
+  holds?: string;
+}
+
+const released = new EventEmitter();
+const held = new Set<string>();
+
+/** Resolves when all of these turns hold. */
+export async function whenHeld(names: readonly string[]): Promise<void> {
+  await vi.waitUntil(() => names.every((name) => held.has(name)), patience);
+}
+
+/** Lets a turn go on. */
+export function release(name: string): void {
+  released.emit(name);
 }
 
 /** A runtime that does whatever it is told, and says how each call ended. */
@@ -18,6 +36,11 @@ export const obedientRuntime: RuntimePlugin = {
     if (orders.widens === true) {
       Reflect.set(host.limits, "maxToolCalls", 1000);
       Reflect.set(turn, "tools", []);
+    }
+    if (orders.holds !== undefined) {
+      const isReleased = once(released, orders.holds);
+      held.add(orders.holds);
+      await isReleased;
     }
     const ends: string[] = [];
     for (const [place, call] of (orders.calls ?? []).entries()) {

@@ -157,11 +157,20 @@ export async function raw({ url, tokens }: World, send: string): Promise<Seen> {
 
 /** Types a command, as the bearer of a token or as the operator. */
 export async function cli(
-  { folder, url }: World,
+  { folder, url }: Pick<World, "folder" | "url">,
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<Seen> {
-  const { code, stdout, stderr } = await commandWith(folder, [...args, "--url", url], env);
+  return typed(folder, [...args, "--url", url], env);
+}
+
+/** Types a command in a folder. */
+export async function typed(
+  folder: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Seen> {
+  const { code, stdout, stderr } = await commandWith(folder, args, env);
   const [, refusal = ""] = /"code": ?"(\w+)"/.exec(stderr) ?? [];
   return { says: `exit ${code} ${refusal}`.trim(), text: stdout + stderr };
 }

@@ -1,3 +1,4 @@
+import { attacks } from "./attack-suite.ts";
 import { decisions } from "./decisions.ts";
 import { slow } from "./load/slow.ts";
 import { soak } from "./load/soak.ts";
@@ -5,4 +6,4 @@ import { streams } from "./load/streams.ts";
 import type { Suite } from "./suite.ts";
 
 /** Everything that `npm run trust` runs, in this order. */
-export const suites: readonly Suite[] = [decisions, soak, streams, slow];
+export const suites: readonly Suite[] = [decisions, attacks, soak, streams, slow];

@@ -89,27 +89,33 @@ const rows: readonly Attack[] = [
     succeeds: "50 x 200 succeeded",
   }),
   attack({
-    name: "Fifty tool calls at once race for one use, with the same path spelled for each",
-    surface: "HTTP",
-    prepare: (world) => place(world, { maxUses: 1 }),
-    attack: async (world, name) =>
-      together(await Promise.all(fifty.map(() => invoke(world, "assistant", "files.read", { path: `${name}/file` })))),
-    held: "49 x 200 denied grant_exhausted, 1 x 200 succeeded",
-    leaves: ["uses", "replay"],
-    control: (world) => invoke(world, "assistant", "files.read", { path: "notes/todo" }),
-    succeeds: "200 succeeded",
-  }),
-  attack({
-    name: "Somebody asks so often whether they may, that no use is left or one too many",
+    name: "Twenty tool calls at once race for one use",
     surface: "HTTP",
     prepare: (world) => place(world, { maxUses: 1 }),
     attack: async (world, name) =>
       together(
         await Promise.all(
-          fifty.map(() => authorize(world, "assistant", "read", { namespace: "files", path: [name, "file"] })),
+          fifty.slice(30).map(() => invoke(world, "assistant", "files.read", { path: `${name}/file` })),
         ),
       ),
-    held: "50 x 200 allowed",
+    held: "19 x 200 denied grant_exhausted, 1 x 200 succeeded",
+    leaves: ["uses", "replay"],
+    control: (world) => invoke(world, "assistant", "files.read", { path: "notes/todo" }),
+    succeeds: "200 succeeded",
+  }),
+  attack({
+    name: "Somebody asks whether they may, again and again, to take uses or to make some",
+    surface: "HTTP",
+    prepare: (world) => place(world, { maxUses: 1 }),
+    attack: async (world, name) =>
+      together(
+        await Promise.all(
+          fifty
+            .slice(40)
+            .map(() => authorize(world, "assistant", "read", { namespace: "files", path: [name, "file"] })),
+        ),
+      ),
+    held: "10 x 200 allowed",
     control: (world, name) => read(world, `${name}/file`),
     succeeds: "200 succeeded",
   }),

@@ -1,9 +1,20 @@
 import { ask } from "../../../packages/host/test/host-calls.ts";
-import { type Attack, type Seen, tables } from "./attack.ts";
+import { type Attack, type Group, type Seen, tables } from "./attack.ts";
 import { canary, type World } from "./world.ts";
 
+/** Tries attacks of a group in an order, on one host, and says everything about them that is not as it has to be. */
+export async function tryAttacks({ name, open }: Group, attacks: readonly Attack[]): Promise<string[]> {
+  const world = await open();
+  const problems: string[] = [];
+  for (const row of attacks) {
+    for (const problem of await tryAttack(world, row)) problems.push(`${name}: ${row.name}: ${problem}`);
+  }
+  await world.close();
+  return problems;
+}
+
 /** Tries an attack and its control, and says everything about them that is not as it has to be. */
-export async function tryAttack(world: World, row: Attack): Promise<string[]> {
+async function tryAttack(world: World, row: Attack): Promise<string[]> {
   try {
     return await problemsOf(world, row);
   } catch (error) {

@@ -1,6 +1,10 @@
-import { request } from "node:https";
 import { beforeAll, describe, expect, test } from "vitest";
-import { type CertificateFiles, clientOf, makeCertificate } from "../../packages/host/test/certificates.ts";
+import {
+  askOverTls,
+  type CertificateFiles,
+  makeCertificate,
+  type SentOverTls,
+} from "../../packages/host/test/certificates.ts";
 import { makeFolder, startHostProcess, type HostProcess } from "../support/host-process.ts";
 
 const assistant = { kind: "agent", agentId: "assistant" };
@@ -29,31 +33,9 @@ beforeAll(async () => {
   world = { host, servers, agent, operator };
 });
 
-interface Sent {
-  client?: CertificateFiles;
-  token?: string;
-  cookie?: string;
-  body?: object;
-}
-
-/** Sends a request over a connection of its own. */
-function ask(path: string, { client, token, cookie, body }: Sent) {
-  const url = new URL(path, world.host.url);
-  const headers = {
-    ...(token !== undefined && { authorization: `Bearer ${token}` }),
-    ...(cookie !== undefined && { cookie, "x-turnpike-console": "1" }),
-    ...(body && { "content-type": "application/json" }),
-  };
-  const options = { method: body ? "POST" : "GET", headers, agent: false, ...clientOf(client, world.servers) };
-  return new Promise<{ status: number; cookie: string; body: Record<string, string> }>((resolve, reject) => {
-    const sent = request(url, options, (response) => {
-      let text = "";
-      response.setEncoding("utf8").on("data", (part: string) => (text += part));
-      const made = response.headers["set-cookie"]?.[0]?.split(";")[0] ?? "";
-      response.on("end", () => resolve({ status: response.statusCode ?? 0, cookie: made, body: JSON.parse(text) }));
-    });
-    sent.on("error", reject).end(body && JSON.stringify(body));
-  });
+async function ask(path: string, sent: SentOverTls) {
+  const { text, ...answer } = await askOverTls(new URL(path, world.host.url), sent, world.servers);
+  return { ...answer, body: JSON.parse(text) as Record<string, string> };
 }
 
 async function makeCredential(namespaceId: string, access: object): Promise<string> {
@@ -64,7 +46,7 @@ async function makeCredential(namespaceId: string, access: object): Promise<stri
   return body["token"] ?? "";
 }
 
-const statusOf = async (path: string, sent: Sent): Promise<number> => (await ask(path, sent)).status;
+const statusOf = async (path: string, sent: SentOverTls): Promise<number> => (await ask(path, sent)).status;
 
 describe("over TLS, a credential that names a client certificate", () => {
   test("admits an agent that shows the certificate, with the token and without, and nobody else", async () => {
@@ -86,7 +68,7 @@ describe("over TLS, a credential that names a client certificate", () => {
     expect(await statusOf("/admin/v1/tenants", { client })).toBe(200);
     expect(await statusOf("/admin/v1/tenants", { token })).toBe(401);
 
-    const begin = (sent: Sent) => ask("/admin/v1/sessions", sent);
+    const begin = (sent: SentOverTls) => ask("/admin/v1/sessions", sent);
     expect((await begin({ body: { token } })).status).toBe(401);
     const { status, cookie } = await begin({ client, body: { token } });
     expect(status).toBe(201);

@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { request } from "node:https";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
@@ -37,4 +38,37 @@ export function clientOf(files: CertificateFiles | undefined, trusts: Certificat
     ca: readFileSync(trusts.certFile),
     ...(files && { cert: readFileSync(files.certFile), key: readFileSync(files.keyFile) }),
   };
+}
+
+/** What a request over TLS brings. */
+export interface SentOverTls {
+  client?: CertificateFiles;
+  token?: string;
+  cookie?: string;
+  headers?: Readonly<Record<string, string>>;
+  body?: object;
+}
+
+/** Sends a request over a connection of its own. */
+export function askOverTls(
+  url: URL,
+  { client, token, cookie, headers: more, body }: SentOverTls,
+  trusts: CertificateFiles,
+): Promise<{ status: number; cookie: string; text: string }> {
+  const headers = {
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    ...(cookie !== undefined && { cookie, "x-turnpike-console": "1" }),
+    ...(body && { "content-type": "application/json" }),
+    ...more,
+  };
+  const options = { method: body ? "POST" : "GET", headers, agent: false, ...clientOf(client, trusts) };
+  return new Promise((resolve, reject) => {
+    const sent = request(url, options, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (part: string) => (text += part));
+      const made = response.headers["set-cookie"]?.[0]?.split(";")[0] ?? "";
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, cookie: made, text }));
+    });
+    sent.on("error", reject).end(body && JSON.stringify(body));
+  });
 }

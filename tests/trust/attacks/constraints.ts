@@ -27,7 +27,7 @@ function constrained(name: string, constraints: object, within: object = {}): At
 }
 
 /** A path that only looks as if it were below what was granted. */
-function path(name: string, path: string[], held: string): Attack {
+function steps(name: string, path: string[], held: string): Attack {
   return attack({
     name,
     surface: "HTTP",
@@ -128,22 +128,22 @@ const rows: readonly Attack[] = [
     control: (world, { below }) => read(world, `${below}/file`),
     succeeds: "200 succeeded",
   }),
-  path("Somebody climbs out of the granted folder with ..", ["notes", "..", "diary", "today"], "400 invalid_request"),
-  path(
+  steps("Somebody climbs out of the granted folder with ..", ["notes", "..", "diary", "today"], "400 invalid_request"),
+  steps(
     "Somebody climbs out with encoded dots, which nobody decodes",
     ["notes", "%2e%2e", "diary", "today"],
     "200 failed not_found",
   ),
-  path("Somebody climbs out with a slash inside of a step", ["notes/../diary", "today"], "400 invalid_request"),
-  path("Somebody climbs out with a backslash", ["notes\\..\\diary", "today"], "400 invalid_request"),
-  path("Somebody inserts an empty step", ["", "diary", "today"], "400 invalid_request"),
-  path("Somebody inserts a step that is a dot", ["notes", ".", "todo"], "400 invalid_request"),
-  path("Somebody ends a step with a NUL", ["notes\u0000", "todo"], "400 invalid_request"),
-  path("Somebody reads a sibling whose name begins like the granted folder", ["notes2", "plan"], denied),
-  path("Somebody writes the granted folder in other case", ["Notes", "todo"], denied),
-  path("Somebody writes the granted folder with letters that look alike", ["n\u043etes", "todo"], denied),
-  path("Somebody writes the granted folder with a character that is not seen", ["notes\u200b", "todo"], denied),
-  path("Somebody asks for everything at once with a path of no steps", [], denied),
+  steps("Somebody climbs out with a slash inside of a step", ["notes/../diary", "today"], "400 invalid_request"),
+  steps("Somebody climbs out with a backslash", ["notes\\..\\diary", "today"], "400 invalid_request"),
+  steps("Somebody inserts an empty step", ["", "diary", "today"], "400 invalid_request"),
+  steps("Somebody inserts a step that is a dot", ["notes", ".", "todo"], "400 invalid_request"),
+  steps("Somebody ends a step with a NUL", ["notes\u0000", "todo"], "400 invalid_request"),
+  steps("Somebody reads a sibling whose name begins like the granted folder", ["notes2", "plan"], denied),
+  steps("Somebody writes the granted folder in other case", ["Notes", "todo"], denied),
+  steps("Somebody writes the granted folder with letters that look alike", ["n\u043etes", "todo"], denied),
+  steps("Somebody writes the granted folder with a character that is not seen", ["notes\u200b", "todo"], denied),
+  steps("Somebody asks for everything at once with a path of no steps", [], denied),
   argument(
     "Somebody climbs out of the granted folder in a tool's argument",
     "notes/../diary/today",

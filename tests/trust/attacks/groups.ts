@@ -2,6 +2,7 @@ import { approvals } from "./approvals.ts";
 import type { Group } from "./attack.ts";
 import { audit } from "./audit.ts";
 import { authentication } from "./authentication.ts";
+import { certificates } from "./certificates.ts";
 import { commandLine } from "./command-line.ts";
 import { consolePage } from "./console.ts";
 import { constraints } from "./constraints.ts";
@@ -14,7 +15,9 @@ import { mcpAttacks } from "./mcp.ts";
 import { messages } from "./messages.ts";
 import { operators } from "./operators.ts";
 import { replay } from "./replay.ts";
+import { sessions } from "./sessions.ts";
 import { slowSenders } from "./slow-senders.ts";
+import { tenantOperators } from "./tenant-operators.ts";
 import { tenants } from "./tenants.ts";
 import { turns } from "./turns.ts";
 import { webhooks } from "./webhooks.ts";
@@ -22,7 +25,9 @@ import { webhooks } from "./webhooks.ts";
 /** Every attack, by its kind. */
 export const groups: readonly Group[] = [
   authentication,
+  certificates,
   tenants,
+  tenantOperators,
   deputies,
   delegation,
   constraints,
@@ -31,6 +36,7 @@ export const groups: readonly Group[] = [
   turns,
   mcpAttacks,
   operators,
+  sessions,
   consolePage,
   httpAttacks,
   files,

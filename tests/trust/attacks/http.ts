@@ -26,7 +26,7 @@ function bytes(name: string, send: string, held = invalid, plain = post(length, 
 }
 
 /** A body that costs too much or lies, beside one that does neither. */
-function body(name: string, text: string, held: string, headers: Sent["headers"] = {}): Attack {
+function json(name: string, text: string, held: string, headers: Sent["headers"] = {}): Attack {
   return attack({
     name,
     surface: "HTTP",
@@ -126,32 +126,32 @@ const rows: readonly Attack[] = [
     "200",
     get("/v1/reach"),
   ),
-  body("A body is deeper than JSON may be", `{"action":"read","resource":${deep(100)}}`, invalid),
-  body("A body is so deep that a parser could overflow", `[`.repeat(200_000), invalid),
-  body(
+  json("A body is deeper than JSON may be", `{"action":"read","resource":${deep(100)}}`, invalid),
+  json("A body is so deep that a parser could overflow", `[`.repeat(200_000), invalid),
+  json(
     "A body has more values than it may",
     `{"action":"read","resource":{"namespace":"files","path":[${"1,".repeat(150_000)}1]}}`,
     invalid,
   ),
-  body(
+  json(
     "A body pollutes the prototype",
     `{"__proto__":{"admin":true},"action":"read","resource":{"namespace":"files","path":["notes"]}}`,
     invalid,
   ),
-  body(
+  json(
     "A body pollutes the prototype through the constructor",
     `{"constructor":{"prototype":{"admin":true}},"action":"read","resource":{"namespace":"files","path":["notes"]}}`,
     invalid,
   ),
-  body(
+  json(
     "A body gives a key twice, and a scanner would read the first",
     `{"action":"read","resource":{"namespace":"files","path":["notes"]},"resource":{"namespace":"files","path":["diary"]}}`,
     "200 no_matching_grant",
   ),
-  body("A body is text that is no JSON", "action=read&path=diary", "400 invalid_json", {
+  json("A body is text that is no JSON", "action=read&path=diary", "400 invalid_json", {
     "content-type": "application/x-www-form-urlencoded",
   }),
-  body("A body is not what it says: UTF-16", Buffer.from(ask, "utf16le").toString("latin1"), "400 invalid_json"),
+  json("A body is not what it says: UTF-16", Buffer.from(ask, "utf16le").toString("latin1"), "400 invalid_json"),
   attack({
     name: "A small body grows to a large one: gzip",
     surface: "HTTP",

@@ -1,4 +1,4 @@
-import { attack, type Attack, type Group, type Seen, together } from "./attack.ts";
+import { attack, type Attack, type Group, type Seen } from "./attack.ts";
 import { answerTo, envelope, http, invoke, run, type Sent, seen } from "./surfaces.ts";
 import { assistant, fileBody, openWorld, type Person, type World } from "./world.ts";
 

@@ -1,4 +1,3 @@
-import { ask } from "../../../packages/host/test/host-calls.ts";
 import { type Attack, type Group, type Seen, tables } from "./attack.ts";
 import { canary, type World } from "./world.ts";
 
@@ -36,7 +35,7 @@ async function problemsOf(world: World, row: Attack): Promise<string[]> {
     ...unexplained(attacked, trail),
     ...expected("the control", await row.control(world, made), row.succeeds),
   ];
-  const { status } = await ask(world.url, "/health");
+  const status = await world.health();
   return status === 200 ? problems : [...problems, `the host answers ${status} afterwards`];
 }
 

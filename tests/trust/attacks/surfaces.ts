@@ -3,7 +3,7 @@ import { type Answer, ask, type Ask } from "../../../packages/host/test/host-cal
 import { turn } from "../../support/host-world.ts";
 import { commandWith } from "../../support/terminal.ts";
 import type { Seen } from "./attack.ts";
-import { alice, bob, done, fileBody, type Person, type World } from "./world.ts";
+import { alice, bob, carol, done, fileBody, type Person, type World } from "./world.ts";
 
 /** A request as somebody sends it: with the token of a person, or as it says. */
 export interface Sent extends Ask {
@@ -32,7 +32,7 @@ export function seen({ status, text, body }: Answer): Seen {
   return { says: `${status} ${gistOf(body)}`.trim(), text };
 }
 
-interface Body {
+interface Gist {
   error?: { code: string | number };
   status?: string;
   reasonCode?: string;
@@ -42,8 +42,9 @@ interface Body {
 
 function gistOf(body: unknown): string {
   if (typeof body !== "object" || body === null) return "";
-  const { error, status, reasonCode, decision, result } = body as Body;
-  const refusal = result?._meta?.["turnpike/error"];
+  const { error, status, reasonCode, decision, result } = body as Gist;
+  const { _meta: about } = result ?? {};
+  const refusal = about?.["turnpike/error"];
   if (refusal !== undefined) return `${refusal.status} ${refusal.code}`;
   if (result?.isError === true) return "isError";
   return [
@@ -69,6 +70,12 @@ export async function makeCredential(world: World, body: object): Promise<{ id: 
   const made = await change<{ id: string; token: string }>(world, "credentials", body);
   world.secrets.add(made.token);
   return made;
+}
+
+/** An operator of Acme whom nobody else needs, and their token. */
+export function newOperator(world: World): Promise<{ id: string; token: string }> {
+  const rights = { purposes: ["operate"], admin: true, role: "admin", tenant: "acme" };
+  return makeCredential(world, { namespaceId: "operators", access: { actor: carol, owner: carol, ...rights } });
 }
 
 /** Calls a tool. */
@@ -148,8 +155,8 @@ async function readMessage(response: Response): Promise<string> {
 }
 
 /** Sends bytes as they are, and `AUTH` stands for the header of the assistant's credential. */
-export async function raw({ url, tokens }: World, send: string): Promise<Seen> {
-  const filled = send.replaceAll("AUTH", `Authorization: Bearer ${tokens.assistant}\r\n`);
+export async function raw({ url, tokens }: World, bytes: string): Promise<Seen> {
+  const filled = bytes.replaceAll("AUTH", `Authorization: Bearer ${tokens.assistant}\r\n`);
   const { text, statuses } = await exchange(url, { send: filled });
   const codes = [...text.matchAll(/"error":\{"code":"(\w+)"/g)].map(([, code]) => code);
   return { says: statuses.map((status, place) => `${status} ${codes[place] ?? ""}`.trim()).join(", "), text };

@@ -72,6 +72,8 @@ export interface World {
   readonly payments: string[];
   /** An id that was not used before. */
   fresh(word?: string): string;
+  /** The status of a request that anybody may send. */
+  health(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -81,12 +83,14 @@ export interface WorldOptions {
   config?: object;
   flags?: Readonly<Record<string, string>>;
   env?: NodeJS.ProcessEnv;
+  /** How its health is asked for, where that takes a certificate: there nobody is given anything beforehand. */
+  health?(url: string): Promise<number>;
 }
 
 const unrated = { "limits.requestsPerSecond": "100000", "limits.burst": "100000" };
 
 /** Starts the host and lets everybody in. */
-export async function openWorld({ config, flags, env = {} }: WorldOptions = {}): Promise<World> {
+export async function openWorld({ config, flags, env = {}, health }: WorldOptions = {}): Promise<World> {
   const folder = makeFolder();
   mkdirSync(join(folder, ".turnpike"), { mode: 0o700 });
   const location = join(folder, ".turnpike", "turnpike.db");
@@ -119,13 +123,18 @@ export async function openWorld({ config, flags, env = {} }: WorldOptions = {}):
       ids += 1;
       return `${word}-${ids}`;
     },
+    health: () => (health === undefined ? statusOf(host.url) : health(host.url)),
     async close() {
       await db.destroy();
       await host.close();
     },
   };
-  await furnish(world);
+  if (health === undefined) await furnish(world);
   return world;
+}
+
+async function statusOf(url: string): Promise<number> {
+  return (await ask(url, "/health")).status;
 }
 
 async function makePeople({ stores }: Host, secrets: Set<string>) {

@@ -69,7 +69,7 @@ const rows: readonly Attack[] = [
   bursting(
     "One credential sends more than it may, through MCP",
     "MCP",
-    (world) => mcp(world, "globexAssistant", "tools/list", {}),
+    (world) => mcp(world, "alice", "tools/list", {}),
     (world) => reach(world, "globexAlice"),
     ok,
   ),
@@ -104,6 +104,8 @@ const rows: readonly Attack[] = [
     prepare: (world) => hold(world, 2),
     attack: (world) => run(world, "assistant", {}),
     held: "503 overloaded",
+    // Those that hold are still being written down.
+    leaves: ["turns"],
     async control(world, end) {
       const other = await run(world, "globexAssistant", {});
       await end();

@@ -211,7 +211,7 @@ const rows: readonly Attack[] = [
   attack({
     name: "A client of another tenant uses a prompt",
     surface: "MCP",
-    attack: (world) => prompt(world, "greet", "globexAssistant"),
+    attack: (world) => prompt(world, "mcp_test_greet", "globexAssistant"),
     held: noSuch,
     control: (world) => prompt(world, "mcp_test_greet"),
     succeeds: "200",
@@ -312,14 +312,19 @@ export const mcpAttacks: Group = {
     const world = await openWorld({
       config: { mcp: { servers: { test, turncoat: { command: testServer(), tenants: ["acme"] } } } },
     });
-    await issue(world, "mcp.test/issue/acme", { actions: ["call"] });
+    // Globex has the same grants, and its people see nothing all the same: the server is not for them.
+    for (const tenant of ["acme", "globex"]) {
+      await issue(world, "mcp.test/issue/acme", { tenant, actions: ["call"] });
+      await issue(world, "mcp.test/prompts/greet", { tenant, actions: ["use"] });
+      await issue(world, `mcp.test/resources/${encodeURIComponent("note://1")}`, { tenant, actions: ["read"] });
+    }
     for (const tool of ["echo", "huge", "structure", "injected"])
       await issue(world, `mcp.test/${tool}`, { actions: ["call"] });
     await issue(world, "mcp.turncoat", { actions: ["call"] });
-    await issue(world, "mcp.test/prompts/greet", { actions: ["use"] });
-    await issue(world, `mcp.test/resources/${encodeURIComponent("note://1")}`, { actions: ["read"] });
     const body = { enable: ["mcp.turncoat"] };
     await answerTo(world, "/v1/tools/namespaces", { as: "assistant", method: "PUT", body });
+    // Whoever lists first pins what the servers say.
+    await mcp(world, "assistant", "tools/list", {});
     return world;
   },
   attacks: rows,

@@ -1,6 +1,7 @@
+import { eventually } from "../../../packages/host/test/host-calls.ts";
 import { attack, type Attack, type Group, type Seen } from "./attack.ts";
 import { answerTo, change, http, run, statusOf } from "./surfaces.ts";
-import { helper, issue, openWorld, type World } from "./world.ts";
+import { helper, issue, openWorld, type Person, type World } from "./world.ts";
 
 const pays = (to: string, amount = 1) => ({ tool: "bank.pay", arguments: { to, amount } });
 const reads = (path: string) => ({ tool: "files.read", arguments: { path } });
@@ -21,26 +22,45 @@ function ordered(name: string, orders: object, held: string, more: Record<string
   });
 }
 
+/** Resolves when a turn has come to a status. */
+function comesTo(world: World, as: Person, id: string, wanted: string): Promise<void> {
+  return eventually(async () => {
+    const { body } = await answerTo(world, `/v1/turns/${id}`, { as });
+    const { status } = body as { status: string };
+    if (status !== wanted) throw new Error(`The turn is ${status}.`);
+  });
+}
+
 /** A turn that waits for an answer, of the assistant. */
 async function waiting(world: World): Promise<string> {
   const id = world.fresh("turn");
   const orders = { calls: [{ tool: "service.escalate", arguments: { reason: `Shall ${id} go on?` } }] };
   await run(world, "assistant", orders, { id, headers: later });
-  for (;;) {
-    const { body } = await answerTo(world, `/v1/turns/${id}`, { as: "assistant" });
-    if ((body as { status: string }).status === "waiting") return id;
-  }
+  await comesTo(world, "assistant", id, "waiting");
+  return id;
+}
+
+/** Cancels a turn of the assistant, and waits until it has ended. */
+async function cancel(world: World, id: string): Promise<Seen> {
+  const answer = await statusOf(world, `/v1/turns/${id}/cancel`, { as: "assistant", method: "POST" });
+  await comesTo(world, "assistant", id, "cancelled");
+  return answer;
 }
 
 /** What one asks of a turn of somebody else, and what its own agent is told. */
-function ofAnother(name: string, path: (id: string) => string, method: string, succeeds: string): Attack {
+function ofAnother(
+  name: string,
+  [method, path]: readonly [string, (id: string) => string],
+  control: (world: World, id: string) => Promise<Seen>,
+  succeeds: string,
+): Attack {
   return attack({
     name,
     surface: "HTTP",
     prepare: waiting,
     attack: (world, id) => http(world, path(id), { as: "helper", method }),
     held: "404 not_found",
-    control: (world, id) => statusOf(world, path(id), { as: "assistant", method }),
+    control,
     succeeds,
   });
 }
@@ -171,9 +191,19 @@ const rows: readonly Attack[] = [
     control: (world) => askedFor(world, "alice"),
     succeeds: "200 escalated, for alice",
   }),
-  ofAnother("Somebody reads the state of another agent's turn", (id) => `/v1/turns/${id}`, "GET", "200"),
-  ofAnother("Somebody reads the events of another agent's turn", (id) => `/v1/turns/${id}/events`, "GET", "200"),
-  ofAnother("Somebody cancels another agent's turn", (id) => `/v1/turns/${id}/cancel`, "POST", "202"),
+  ofAnother(
+    "Somebody reads the state of another agent's turn",
+    ["GET", (id) => `/v1/turns/${id}`],
+    (world, id) => http(world, `/v1/turns/${id}`, { as: "assistant" }),
+    "200 waiting",
+  ),
+  ofAnother(
+    "Somebody reads the events of another agent's turn",
+    ["GET", (id) => `/v1/turns/${id}/events`],
+    (world, id) => http(world, `/v1/turns/${id}/events`, { as: "assistant" }),
+    "200",
+  ),
+  ofAnother("Somebody cancels another agent's turn", ["POST", (id) => `/v1/turns/${id}/cancel`], cancel, "202"),
   attack({
     name: "Somebody starts a turn under the id of one that waits, to hear its answer",
     surface: "HTTP",
@@ -187,6 +217,7 @@ const rows: readonly Attack[] = [
         headers: { "x-trace-id": "t", ...later },
         body: { ...turnOfHelper(world, {}), executionId: id },
       });
+      await comesTo(world, "helper", id, "succeeded");
       return {
         says: `${answer.status} of ${(answer.body as { agent: { agentId: string } }).agent.agentId}`,
         text: answer.text,
@@ -212,7 +243,7 @@ const rows: readonly Attack[] = [
     prepare: waiting,
     attack: (world, id) => http(world, `/v1/turns/${id}%2Fcancel`, { as: "assistant", method: "POST" }),
     held: "405 method_not_allowed",
-    control: (world, id) => statusOf(world, `/v1/turns/${id}/cancel`, { as: "assistant", method: "POST" }),
+    control: cancel,
     succeeds: "202",
   }),
 ];

@@ -40,12 +40,17 @@ async function migratedLocation(kind: Database["kind"], folder?: string): Promis
   return location;
 }
 
+/** A connection to a file beside those of its host, if one has it open. */
+export function connectSqlite(location: string): Kysely<Schema> {
+  return new Kysely<Schema>({ dialect: new SqliteDialect({ database: new SqliteDatabase(location) }) });
+}
+
 let migratedFile: Promise<Buffer> | undefined;
 
 async function migrateFile(): Promise<Buffer> {
   const folder = mkdtempSync(join(testRoot, "turnpike-test-"));
   const location = join(folder, "turnpike.db");
-  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: new SqliteDatabase(location) }) });
+  const db = connectSqlite(location);
   await migrate(db, "sqlite");
   await db.destroy();
   const file = readFileSync(location);

@@ -1,7 +1,7 @@
 import type { World } from "./world.ts";
 
 /** Where an attack comes in. */
-export type Surface = "HTTP" | "MCP" | "console" | "CLI";
+type Surface = "HTTP" | "MCP" | "console" | "CLI";
 
 /** What somebody saw of the host. */
 export interface Seen {

@@ -1,14 +1,12 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Kysely, SqliteDialect } from "kysely";
-import SqliteDatabase from "libsql";
 import { z } from "zod";
+import { connectSqlite } from "../../../packages/host/test/databases.ts";
 import { ask, type Answer } from "../../../packages/host/test/host-calls.ts";
 import { type RecordingLog, recordingLog } from "../../../packages/host/test/recording-log.ts";
 import { alice, assistant } from "../../../packages/host/test/records.ts";
 import { type Host, startHost } from "../../../packages/host/src/compose/compose.ts";
 import { loadConfig } from "../../../packages/host/src/compose/config.ts";
-import type { Schema } from "../../../packages/host/src/storage/schema.ts";
 import { defineTool, type ToolHandler } from "../../../packages/turnpike/src/kernel/index.ts";
 import { makeFolder } from "../../support/host-process.ts";
 import { obedientRuntime } from "./runtime.ts";
@@ -17,7 +15,7 @@ export { alice, assistant } from "../../../packages/host/test/records.ts";
 export const bob = { kind: "human", userId: "bob" } as const;
 export const helper = { kind: "agent", agentId: "helper" } as const;
 export const carol = { kind: "human", userId: "carol" } as const;
-export const dave = { kind: "human", userId: "dave" } as const;
+const dave = { kind: "human", userId: "dave" } as const;
 
 /** In every answer, line of the log and row of the trail that an attacker causes, this is a leak. */
 export const canary = "canary-7f3a";
@@ -62,7 +60,7 @@ export interface World {
   readonly folder: string;
   readonly host: Host;
   /** Another connection to the host's database. */
-  readonly db: Kysely<Schema>;
+  readonly db: ReturnType<typeof connectSqlite>;
   readonly log: RecordingLog;
   readonly tokens: Readonly<Record<Person, string>>;
   readonly credentialIds: Readonly<Record<keyof typeof people, string>>;
@@ -104,7 +102,7 @@ export async function openWorld({ config, flags, env = {}, health }: WorldOption
   const log = recordingLog();
   const payments: string[] = [];
   const host = await startHost(settings, { log, env, runtime: obedientRuntime, tools: [payTool(payments)] });
-  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: new SqliteDatabase(location) }) });
+  const db = connectSqlite(location);
   const token = readFileSync(join(folder, ".turnpike", "admin-token"), "utf8").trim();
   const secrets = new Set([token]);
   const made = await makePeople(host, secrets);

@@ -1,0 +1,64 @@
+import { grant, neverAborted, now, scope } from "../records.ts";
+import type { Operations } from "./operation.ts";
+
+const past = "2001-01-01T00:00:00.000Z";
+
+export const grantOperations: Operations = {
+  "grants.issue":
+    ({ grants }, { tenant }) =>
+    () =>
+      grants.issue(grant("new", { namespaceId: tenant })),
+  "grants.revoke":
+    ({ grants }, { tenant }) =>
+    () =>
+      grants.revoke(tenant, "seeded", now),
+  "grants.load":
+    ({ grants }, { tenant }) =>
+    async () =>
+      grants.load({ ...scope, namespaceId: tenant }, neverAborted),
+  "grants.find":
+    ({ grants }, { tenant }) =>
+    () =>
+      grants.find(tenant, "seeded"),
+  "grants.findKept":
+    ({ grants }, { tenant }) =>
+    () =>
+      grants.findKept(tenant, "seeded"),
+  "grants.findAll":
+    ({ grants }, { tenant }) =>
+    () =>
+      grants.findAll(tenant, ["seeded", "none"]),
+  "grants.findAllKept":
+    ({ grants }, { tenant }) =>
+    () =>
+      grants.findAllKept(tenant, ["seeded", "none"]),
+  "grants.readState":
+    ({ grants }, { tenant }) =>
+    () =>
+      grants.readState(tenant),
+  "grants.changeAll": async ({ grants }, { tenant }, { db }) => {
+    const issue = [grant("new", { namespaceId: tenant }), grant("newer", { namespaceId: tenant })];
+    return async () => {
+      const { value } = await db.selectFrom("revision").select("value").executeTakeFirstOrThrow();
+      return grants.changeAll(tenant, { issue, revoke: ["seeded"], at: now }, value);
+    };
+  },
+  "grants.list":
+    ({ grants }, { tenant }) =>
+    () =>
+      grants.list(tenant, { limit: 9 }),
+  "grants.removeEnded": async ({ grants }, { tenant }) => {
+    const constraints = { expiresAt: "2000-01-01T00:00:00.000Z" };
+    await grants.issue(grant("ended", { namespaceId: tenant, constraints }));
+    const behind = { namespace_id: tenant, id: "" };
+    return () => grants.removeEnded(new Date(past), behind, 3);
+  },
+  "grants.children":
+    ({ grants }, { tenant }) =>
+    () =>
+      grants.children(tenant, ["seeded"]),
+  "grants.descendants":
+    ({ grants }, { tenant }) =>
+    () =>
+      grants.descendants(tenant, "seeded", 9),
+};

@@ -1,0 +1,106 @@
+import type { EscalationRecord } from "../../src/management/records.ts";
+import type { Answer } from "../../src/escalations/index.ts";
+import type { Stores } from "../../src/compose/stores.ts";
+import { actToApprove, askAct, askIn, escalation, officeTime, oona, payment } from "../office.ts";
+import { context, grant } from "../records.ts";
+import { beginTurn, progress, turnToBegin, waitingEntry } from "../turn-journals.ts";
+import type { Operations, Seed } from "./operation.ts";
+
+export function yesTo({ namespaceId, id, ask }: EscalationRecord): Answer {
+  return { namespaceId, id, ask, by: "operator-1", person: oona, at: officeTime };
+}
+
+/** A request of authority for which a turn waits. */
+async function awaited(stores: Stores, { tenant }: Seed): Promise<Answer> {
+  const question = await askIn(stores, tenant);
+  const pen = await beginTurn(stores.turns, turnToBegin(tenant, "waiting"));
+  await pen.write([waitingEntry(question.id, question.expiresAt)], progress);
+  return yesTo(question);
+}
+
+/** A question about an act, which a grant carries. */
+async function actAsked(stores: Stores, { tenant }: Seed): Promise<Answer> {
+  await stores.grants.issue(grant("grant-1", { namespaceId: tenant }));
+  return yesTo(await askAct(stores, tenant, {}, { now: officeTime }));
+}
+
+/** Long before anything else in these tests expires. */
+const [longAgo, later] = ["1999-01-01T00:00:00.000Z", "1999-02-01T00:00:00.000Z"];
+
+/** Escalations, answers to them, and permits. */
+export const questionOperations: Operations = {
+  "escalations.add":
+    ({ escalations }, { tenant }) =>
+    () =>
+      escalations.add(context({ namespaceId: tenant }), escalation()),
+  "escalations.add, again": async (stores, { tenant }) => {
+    await askIn(stores, tenant);
+    return () => stores.escalations.add(context({ namespaceId: tenant }), escalation());
+  },
+  "escalations.approve": async (stores, seed) => {
+    const answer = await awaited(stores, seed);
+    return () => stores.escalations.approve(answer);
+  },
+  "escalations.approve, of an act": async (stores, seed) => {
+    const answer = await actAsked(stores, seed);
+    return () => stores.escalations.approve(answer);
+  },
+  "escalations.deny": async (stores, seed) => {
+    const answer = await awaited(stores, seed);
+    return () => stores.escalations.deny(answer, "No.");
+  },
+  "escalations.previewApproval": async (stores, seed) => {
+    const answer = await actAsked(stores, seed);
+    return () => stores.escalations.previewApproval(answer);
+  },
+  "escalations.previewDenial": async (stores, seed) => {
+    const answer = await actAsked(stores, seed);
+    return () => stores.escalations.previewDenial(answer);
+  },
+  "escalations.find": async (stores, { tenant }) => {
+    const { id } = await askIn(stores, tenant);
+    return () => stores.escalations.find(tenant, id, officeTime);
+  },
+  "escalations.list":
+    ({ escalations }, { tenant }) =>
+    () =>
+      escalations.list(tenant, { limit: 9, now: officeTime }),
+  "escalations.findSizeEnd":
+    ({ escalations }, { tenant }) =>
+    () =>
+      escalations.findSizeEnd(tenant, { limit: 9, now: officeTime }),
+  "escalations.findScanEnd":
+    ({ escalations }, { tenant }) =>
+    () =>
+      escalations.findScanEnd(tenant, { status: "pending", now: officeTime }),
+  "escalations.expire": async (stores, { tenant }) => {
+    await askIn(stores, tenant, escalation({ requestedAt: longAgo }));
+    return () => stores.escalations.expire(later, 9);
+  },
+  "escalations.countPending":
+    ({ escalations }) =>
+    () =>
+      escalations.countPending(officeTime),
+  "escalations.countPendingOf":
+    ({ escalations }, { tenant }) =>
+    () =>
+      escalations.countPendingOf([tenant], officeTime),
+  "permits.ask":
+    ({ permits }, { tenant }) =>
+    () =>
+      permits.ask(context({ namespaceId: tenant }), actToApprove(tenant)),
+  "permits.find": async (stores, seed) => {
+    await actAsked(stores, seed);
+    const { hash } = actToApprove(seed.tenant);
+    return () => stores.permits.find(seed.tenant, hash, officeTime);
+  },
+  "permits.waiting":
+    ({ permits }, { tenant }) =>
+    () =>
+      permits.waiting(context({ namespaceId: tenant }), payment),
+  "permits.use": async (stores, seed) => {
+    const answer = await actAsked(stores, seed);
+    await stores.escalations.approve(answer);
+    return () => stores.permits.use(seed.tenant, answer.id);
+  },
+};

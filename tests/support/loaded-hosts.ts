@@ -1,0 +1,205 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { ask, type Answer } from "../../packages/host/test/host-calls.ts";
+import { appendCall, effectsIn, makeEffectTenant, startEffectHost, type HostSettings } from "./effect-host.ts";
+import { makeFolder, type HostProcess } from "./host-process.ts";
+import { makeCredential, makeGrant } from "./host-world.ts";
+import { problemsIn } from "./load-check.ts";
+
+/** A call, and what came of it. */
+export interface Sent {
+  id: string;
+  tenant: EffectTenant;
+  /** Lost with its connection, or not there after so long that nobody waits any more. */
+  answer: Answer | "lost" | "late";
+}
+
+export interface EffectTenant {
+  name: string;
+  token: string;
+  maxUses: number;
+}
+
+/** Access that somebody was told is revoked. */
+export interface Revoked {
+  what: string;
+  tenant: EffectTenant;
+}
+
+/** What was asked of the hosts of one database, and what they said. */
+export interface LoadRecord {
+  readonly sent: Sent[];
+  /** The grants whose issue was acknowledged. */
+  readonly issued: string[];
+  readonly revoked: Revoked[];
+  /** What should not have been. */
+  readonly wrong: string[];
+}
+
+const workers = 6;
+/** Nobody waits longer for an answer, whatever happens to the database; the documented limit is half of it. */
+const patienceMs = 60_000;
+
+/** Hosts on one database, and calls whose effects are counted, grants and revocations in all of them at once. */
+export class LoadedHosts {
+  readonly folder: string = makeFolder();
+  readonly record: LoadRecord = { sent: [], issued: [], revoked: [], wrong: [] };
+  readonly tenants: EffectTenant[] = [];
+  readonly #settings: HostSettings;
+  readonly #hosts: HostProcess[] = [];
+  #rounds = 0;
+  #isLoaded = false;
+  #load: Promise<unknown> = Promise.resolve();
+
+  private constructor(settings: HostSettings) {
+    this.#settings = settings;
+  }
+
+  /** Starts hosts. One tenant may do so much; another has plenty. */
+  static async start(count: number, settings: HostSettings, maxUses: number): Promise<LoadedHosts> {
+    const loaded = new LoadedHosts(settings);
+    // The first one makes the files that all of them share.
+    for (let place = 0; place < count; place += 1) await loaded.startHost();
+    const { host } = loaded;
+    for (const [name, most] of [
+      ["bounded", maxUses],
+      ["plenty", 1_000_000],
+    ] as const)
+      loaded.tenants.push({
+        name,
+        maxUses: most,
+        token: await makeEffectTenant(host, { tenant: name, maxUses: most }),
+      });
+    return loaded;
+  }
+
+  /** One of the hosts. */
+  get host(): HostProcess {
+    return this.hostAt(0);
+  }
+
+  hostAt(place: number): HostProcess {
+    return this.#hosts[place % this.#hosts.length] as HostProcess;
+  }
+
+  async startHost(): Promise<void> {
+    this.#hosts.push(await startEffectHost(this.folder, this.#settings));
+  }
+
+  /** Kills a host, as if it had never known of it. */
+  async kill(place: number): Promise<void> {
+    const [host] = this.#hosts.splice(place % this.#hosts.length, 1);
+    await host?.stop("SIGKILL");
+  }
+
+  async stop(): Promise<void> {
+    for (const host of this.#hosts) await host.stop();
+  }
+
+  /** Begins to call all hosts, each worker one after the other. */
+  startLoad(): void {
+    this.#rounds += 1;
+    this.#isLoaded = true;
+    const round = `round-${this.#rounds}`;
+    const calling = Array.from({ length: workers }, (_, worker) => this.#call(this.hostAt(worker), round, worker));
+    this.#load = Promise.all([...calling, this.#issue(this.host, round), this.#revoke(round)]);
+  }
+
+  /** Ends the load, and waits for the answers to what is under way. */
+  async stopLoad(): Promise<void> {
+    this.#isLoaded = false;
+    await this.#load;
+  }
+
+  /** Everything that does not hold, whatever happened before. The hosts have to work. */
+  async check(): Promise<string[]> {
+    return [...this.record.wrong, ...(await problemsIn(this))];
+  }
+
+  /** Calls a tool that leaves an effect. */
+  async invoke({ url }: HostProcess, { name, token }: EffectTenant, id: string): Promise<Sent["answer"]> {
+    const body = appendCall(id, "t", { line: `${name} ${id}` });
+    const answered = ask(url, "/v1/tools/invoke", { token, headers: { "x-trace-id": "t" }, body });
+    const patience = new AbortController();
+    const late = delay(patienceMs, "late" as const, { signal: patience.signal });
+    try {
+      return await Promise.race([answered, late]);
+    } catch (error) {
+      if (String(error).includes("API description")) this.record.wrong.push(String(error));
+      return "lost";
+    } finally {
+      patience.abort();
+      late.catch(() => {});
+    }
+  }
+
+  async #call(host: HostProcess, round: string, worker: number): Promise<void> {
+    for (let place = 0; this.#isLoaded; place += 1) {
+      const tenant = this.tenants[(worker + place) % this.tenants.length] as EffectTenant;
+      const id = `${round}-${worker}-${place}`;
+      const answer = await this.invoke(host, tenant, id);
+      this.record.sent.push({ id, tenant, answer });
+      if (typeof answer === "string") return;
+    }
+  }
+
+  /** Issues grants, whose ids are kept once they are acknowledged. */
+  async #issue(host: HostProcess, round: string): Promise<void> {
+    for (let place = 0; this.#isLoaded; place += 1) {
+      const id = `${round}-${place}`;
+      const wish = { id, tenant: "issued", resource: `shelf/${id}`, actions: ["read"] };
+      await makeGrant(host, wish).then(
+        () => this.record.issued.push(id),
+        () => delay(20),
+      );
+    }
+  }
+
+  /** Makes access, revokes it through one host and tries it on another. */
+  async #revoke(round: string): Promise<void> {
+    const [here, there] = [this.host, this.hostAt(1)];
+    for (let place = 0; this.#isLoaded; place += 1) {
+      const name = `${round}-${place}`;
+      try {
+        const revoked = await (place % 2 === 0 ? revokedCredential(here, name) : revokedGrant(here, name));
+        this.record.revoked.push(revoked);
+        await this.tryRevoked(there, revoked, `${name}-after`);
+      } catch {
+        await delay(20);
+      }
+    }
+  }
+
+  /** What was revoked must not work. */
+  async tryRevoked(host: HostProcess, { what, tenant }: Revoked, id: string): Promise<void> {
+    const answer = await this.invoke(host, tenant, id);
+    if (outcomeOf({ answer }) === "succeeded" || effectsIn(this.folder).includes(`${tenant.name} ${id}`))
+      this.record.wrong.push(`${what} was revoked, and ${id} succeeded with it`);
+  }
+}
+
+/** A credential that somebody was told is revoked. */
+async function revokedCredential(host: HostProcess, name: string): Promise<Revoked> {
+  const { id, token } = await makeCredential(host, { tenant: "plenty" });
+  await mustDo(host, "/admin/v1/credentials/revoke", { id });
+  return { what: `the credential ${id}`, tenant: { name: `revoked-${name}`, token, maxUses: 0 } };
+}
+
+/** The token of somebody who was told that their grant is revoked. */
+async function revokedGrant(host: HostProcess, name: string): Promise<Revoked> {
+  const tenant = `tenant-${name}`;
+  const token = await makeEffectTenant(host, { tenant });
+  await mustDo(host, "/admin/v1/grants/revoke", { namespaceId: tenant, id: "effects" });
+  return { what: `the grant of ${tenant}`, tenant: { name: tenant, token, maxUses: 0 } };
+}
+
+async function mustDo(host: HostProcess, path: string, body: object): Promise<void> {
+  const { status, text } = await ask(host.url, path, { token: host.operatorToken(), body });
+  if (status !== 200) throw new Error(`Not done: ${text}`);
+}
+
+/** What an answer says: `succeeded`, `denied`, a code, or that there is none. */
+export function outcomeOf({ answer }: Pick<Sent, "answer">): string {
+  if (typeof answer === "string") return answer;
+  const { status, error } = answer.body as { status?: string; error?: { code: string } };
+  return status === "succeeded" ? status : (error?.code ?? `${answer.status}`);
+}

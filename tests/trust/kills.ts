@@ -1,0 +1,67 @@
+import { expect } from "vitest";
+import { databaseKinds } from "../../packages/host/test/databases.ts";
+import { eventually } from "../../packages/host/test/host-calls.ts";
+import { createRandom } from "../../packages/turnpike/test/random.ts";
+import { placeFor } from "../support/effect-host.ts";
+import { LoadedHosts, outcomeOf } from "../support/loaded-hosts.ts";
+import type { Outcome, Suite, Trial } from "./suite.ts";
+
+/** So many kills have one database; then everything that was acknowledged is held against it. */
+const killsOfWorld = 10;
+
+/** Kills a host under load until it is over, on SQLite; or one of two on one PostgreSQL, while the other goes on. */
+async function killHosts(kind: "sqlite" | "postgres", { seed, isOver }: Trial): Promise<Outcome> {
+  const random = createRandom(seed);
+  const loaded = await LoadedHosts.start(kind === "sqlite" ? 1 : 2, await placeFor(kind), killsOfWorld * 3);
+  const { sent, issued, revoked } = loaded.record;
+  /** Waits for so many more answers. */
+  const answers = (count: number): Promise<void> => {
+    const goal = sent.length + count;
+    return eventually(() => expect(sent.length).toBeGreaterThanOrEqual(goal));
+  };
+  let kills = 0;
+  do {
+    kills += 1;
+    loaded.startLoad();
+    // Another moment of the work each time.
+    await answers(10 + random.below(40));
+    await loaded.kill(random.below(2));
+    if (kind === "postgres") await answers(1 + random.below(10));
+    await loaded.stopLoad();
+    await loaded.startHost();
+  } while (kills < killsOfWorld && !isOver());
+  const problems = await loaded.check();
+  await loaded.stop();
+  const outcomes = sent.map(outcomeOf);
+  const counts = {
+    kills,
+    calls: sent.length,
+    succeeded: outcomes.filter((outcome) => outcome === "succeeded").length,
+    exhausted: outcomes.filter((outcome) => outcome === "grant_exhausted").length,
+    "cut off": outcomes.filter((outcome) => outcome === "lost").length,
+    "grants issued": issued.length,
+    revocations: revoked.length,
+  };
+  const repeat = `npm run trust -- --only kills --seed ${seed}`;
+  return { counts, findings: problems.map((what) => ({ what: `on ${kind}: ${what}`, repeat })) };
+}
+
+/** Hosts that are killed again and again. */
+export const kills: Suite = {
+  name: "kills",
+  says:
+    "A host is killed in the middle of its work. Nothing that it acknowledged is lost, no grant is used too often, nothing " +
+    "revoked works, no effect happens twice under one id, and the audit trail is whole.",
+  share: 4,
+  async run(trial) {
+    const counts: Record<string, number> = {};
+    const findings = [];
+    for (let world = 0; !trial.isOver(); world += 1) {
+      const kind = databaseKinds[world % databaseKinds.length] ?? "sqlite";
+      const outcome = await killHosts(kind, { ...trial, seed: trial.seed + world });
+      for (const [name, count] of Object.entries(outcome.counts)) counts[name] = (counts[name] ?? 0) + count;
+      findings.push(...outcome.findings);
+    }
+    return { counts, findings };
+  },
+};

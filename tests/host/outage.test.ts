@@ -5,6 +5,9 @@ import { newLocation } from "../../packages/host/test/databases.ts";
 import { appendCall, effectsIn, makeEffectTenant, startEffectHost } from "../support/effect-host.ts";
 import { ask, eventually } from "../../packages/host/test/host-calls.ts";
 import { makeFolder, type HostProcess } from "../support/host-process.ts";
+import { seed } from "../support/seed.ts";
+import { outagesSuite } from "../trust/outages.ts";
+import { cases } from "../trust/suite.ts";
 
 /** A host that goes with its test: one that looks for its database is a busy neighbour. */
 async function start(folder: string, settings: { database: string }): Promise<HostProcess> {
@@ -110,3 +113,10 @@ test("without its replay table a host answers 503 replay_unavailable and nothing
   expect((await invoke(host, token, "kept")).body).toMatchObject({ status: "succeeded" });
   expect(effectsIn(folder)).toEqual(["kept"]);
 });
+
+test("hosts whose PostgreSQL is killed, frozen, cut off and silent under load lose nothing and do nothing twice", async () => {
+  const { counts, findings } = await outagesSuite.run(cases(4, seed));
+  expect(findings).toEqual([]);
+  expect(counts).toMatchObject({ killed: 1, frozen: 1, "cut off": 1, silent: 1 });
+  expect(counts["refused"]).toBeGreaterThan(0);
+}, 600_000);

@@ -139,6 +139,8 @@ export class LoadedHosts {
       const answer = await this.invoke(host, tenant, id);
       this.record.sent.push({ id, tenant, answer });
       if (typeof answer === "string") return;
+      // Whoever is refused because something is away tries again a little later.
+      if (answer.status >= 500) await delay(50);
     }
   }
 

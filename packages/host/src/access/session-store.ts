@@ -54,12 +54,21 @@ export function createSessionStore(
     row: Pick<SessionRow, "secret_hash" | "credential_id" | "credential_hash" | "expires_at">,
     secret: string,
     now: Date,
+    remove: () => Promise<unknown>,
   ): Promise<Proof | undefined> => {
-    if (!isSameHash(secretHashOf(secret), row.secret_hash) || row.expires_at <= now.toISOString()) return undefined;
+    if (!isSameHash(secretHashOf(secret), row.secret_hash)) return undefined;
+    if (row.expires_at <= now.toISOString()) {
+      // What was refused as expired does not count again when the clock is set back.
+      await remove();
+      return undefined;
+    }
     const presented = { id: row.credential_id, secretHash: row.credential_hash };
     const credential = await credentials.verifyAgain(presented, now);
     return credential && { credential, presented };
   };
+  // A new revision: nobody goes on with what they read of the session before.
+  const end = (id: string): Promise<unknown> =>
+    revisions.write((transaction) => transaction.deleteFrom("sessions").where("id", "=", id).execute());
   return {
     async begin(id, { presented, codeId }, now) {
       const secret = freshSecret();
@@ -90,12 +99,11 @@ export function createSessionStore(
     async verify(value, now) {
       const [id, secret] = partsOf(value);
       const row = await cache.get(`session ${id}`, () => read(id));
-      const proof = row && (await proofOf(row, secret, now));
+      const proof = row && (await proofOf(row, secret, now, () => end(id)));
       return proof && { ...proof, session: { id, expiresAt: row.expires_at } };
     },
     async end(id) {
-      // A new revision: nobody goes on with what they read of the session before.
-      await revisions.write((transaction) => transaction.deleteFrom("sessions").where("id", "=", id).execute());
+      await end(id);
     },
     async createCode(id, presented, now) {
       // It is typed by nobody, but it is part of an address, which should fit on a line. It is guessed in no ten minutes.
@@ -116,7 +124,8 @@ export function createSessionStore(
       const [id, secret] = partsOf(code);
       const row = await db.selectFrom("one_time_codes").selectAll().where("id", "=", id).executeTakeFirst();
       if (row === undefined || row.used_at !== null) return undefined;
-      const proof = await proofOf(row, secret, now);
+      const remove = () => db.deleteFrom("one_time_codes").where("id", "=", id).execute();
+      const proof = await proofOf(row, secret, now, remove);
       return proof && { ...proof, codeId: id };
     },
   };

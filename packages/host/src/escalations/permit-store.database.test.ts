@@ -64,6 +64,15 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
   });
   for (const one of suite) test(one.name, () => expect(one.run()).resolves.toBeUndefined());
 
+  test("a question that somebody was told has expired stays closed when the clock is set back", async () => {
+    const own = await stores();
+    const namespaceId = newTenant();
+    const question = await askAct(own, namespaceId);
+    expect(await kindAt(own, namespaceId, "13:00:00")).toBe("refused");
+    expect(await own.escalations.approve(answerTo(question))).toMatchObject({ kind: "closed" });
+    expect(await kindAt(own, namespaceId, "12:30:00")).toBe("refused");
+  });
+
   test("a question about an act is kept whole, with who asked, for whom, and what they need", async () => {
     const own = await stores();
     const namespaceId = newTenant();

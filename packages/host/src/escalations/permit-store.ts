@@ -1,12 +1,14 @@
+import { sql } from "kysely";
 import { parseInstant, principalKey } from "turnpike/contracts";
 import type { Permit, PermitState, PermitStore } from "turnpike/kernel";
 import { columnText } from "../base/index.ts";
 import { permitPrefix, permitUse, type Ledger } from "../ledger/index.ts";
 import { InstantSchema, type EscalationRecord } from "../management/index.ts";
 import type { Database } from "../storage/index.ts";
+import { markExpired } from "./escalation-expiry.ts";
 import { createEscalationQueue, type QueueOptions } from "./escalation-queue.ts";
 import { actEscalation, placeOf } from "./escalation-records.ts";
-import { statusOf, type EscalationRow } from "./escalation-rows.ts";
+import { isPending, statusOf, type EscalationRow } from "./escalation-rows.ts";
 
 export interface PermitOptions extends QueueOptions {
   /** For how long a no counts, and that nobody answered in time. */
@@ -56,12 +58,18 @@ export function createPermitStore(database: Database, ledger: Ledger, options: P
         return counts(expiresAt) ? { kind: "refused", reason: "approval_expired" } : undefined;
     }
   };
+  const close = (namespaceId: string, id: string, at: string): Promise<number> => {
+    const isIt = sql<boolean>`namespace_id = ${columnText(namespaceId)} and id = ${id} and ${isPending}`;
+    return database.db.transaction().execute((transaction) => markExpired(transaction, isIt, at, options));
+  };
   return {
     async find(namespaceId, hash, now) {
       const at = InstantSchema.parse(now);
       const parameters = [columnText(namespaceId), columnText(hash), permitPrefix];
       const [newest, before] = await database.read<FoundRow>(findSql, parameters);
       const state = newest && said(newest, at);
+      // Whoever is told that nobody answered in time can rely on it: no clock that is set back opens the question again.
+      if (newest?.status === "pending" && statusOf(newest, at) === "expired") await close(namespaceId, newest.id, at);
       if (newest === undefined || state?.kind !== "asked" || before === undefined) return state;
       // Somebody may have asked at the moment of an answer. One that had lapsed by then does not come back, and neither does
       // a yes under another grant.

@@ -94,6 +94,11 @@ export const questionOperations: Operations = {
     const { hash } = actToApprove(seed.tenant);
     return () => stores.permits.find(seed.tenant, hash, officeTime);
   },
+  "permits.find, of a question that expired": async (stores, { tenant }) => {
+    await stores.permits.ask(context({ namespaceId: tenant, now: longAgo }), actToApprove(tenant));
+    const { hash } = actToApprove(tenant);
+    return () => stores.permits.find(tenant, hash, later);
+  },
   "permits.waiting":
     ({ permits }, { tenant }) =>
     () =>

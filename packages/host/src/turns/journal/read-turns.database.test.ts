@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { PrincipalRef, TurnEvent } from "turnpike/contracts";
 import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../../test/databases.ts";
 import { assistant, context, neverAborted } from "../../../test/records.ts";
@@ -28,6 +28,23 @@ async function collect(events: AsyncIterable<TurnEvent>): Promise<number[]> {
 
 describe.each(databaseKinds)("what is read of turns on %s", (kind) => {
   const open = sharedDatabase(kind);
+
+  test("a turn that began after the clock was set back is found by its time", async () => {
+    const journal = openJournal(await open());
+    const tenant = newTenant();
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    for (const [id, startedAt] of [
+      ["ahead", "2026-01-01T13:00:00.000Z"],
+      ["behind", "2026-01-01T12:00:00.000Z"],
+    ] as const) {
+      vi.setSystemTime(startedAt);
+      await beginTurn(journal, turnToBegin(tenant, id, { startedAt }));
+    }
+    const until = "2026-01-01T12:30:00.000Z";
+    expect(await idsOf(journal.listAll({ namespaceId: tenant, until, limit: 9 }))).toEqual(["behind"]);
+    expect(await idsOf(journal.listAll({ namespaceId: tenant, from: until, limit: 9 }))).toEqual(["ahead"]);
+  });
 
   test("operators see turns of one tenant, of some or of all, by their states, page by page", async () => {
     const journal = openJournal(await openFresh(kind));

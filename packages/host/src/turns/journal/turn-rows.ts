@@ -72,10 +72,16 @@ export interface OperatedTurn {
 }
 
 let lastStamp = 0;
+/** Turns that begin together get one microsecond after the other; by more than this the clock was set back. */
+const stampSlack = 1_000_000;
 
-/** Microseconds in base 36 have ten digits until the year 2085. No two of one process are the same. */
+/**
+ * Microseconds in base 36 have ten digits until the year 2085. They follow the clock, also when it is set back: turns are found
+ * by the time in their ids.
+ */
 function freshTurnId(): TurnId {
-  lastStamp = Math.max(lastStamp + 1, Date.now() * 1000);
+  const stamp = Date.now() * 1000;
+  lastStamp = lastStamp >= stamp && lastStamp < stamp + stampSlack ? lastStamp + 1 : stamp;
   return `t${lastStamp.toString(36).padStart(10, "0")}${randomBytes(3).toString("hex")}`;
 }
 

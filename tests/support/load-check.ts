@@ -41,7 +41,8 @@ async function wrongAnswers(loaded: LoadedHosts): Promise<string[]> {
       return answer;
     }).catch((error: unknown) => String(error));
     const hadEffect = effects.has(`${each.tenant.name} ${each.id}`);
-    if (typeof again !== "string" && isRight(each, again, hadEffect)) return;
+    const isUnkept = loaded.record.unkept.has(each);
+    if (typeof again !== "string" && isRight({ ...each, isUnkept }, again, hadEffect)) return;
     const said = typeof again === "string" ? again : `${again.status} ${again.text}`;
     wrong.push(
       `${each.tenant.name} ${each.id} was answered ${textOf(each.answer)}, ${hadEffect ? "with" : "without"} an effect, and then ${said}`,
@@ -54,16 +55,17 @@ function textOf(answer: Sent["answer"]): string {
   return typeof answer === "string" ? answer : `${answer.status} ${answer.text}`;
 }
 
-function isRight(each: Sent, again: Answer, hadEffect: boolean): boolean {
+function isRight(each: Sent & { isUnkept: boolean }, again: Answer, hadEffect: boolean): boolean {
   const { answer } = each;
   const isReplay = again.headers.get("idempotency-replayed") === "true";
   const [outcome, now] = [outcomeOf(each), outcomeOf({ answer: again })];
   if (outcome === "late") return false;
   if (outcome === "grant_exhausted") return !hadEffect && !isReplay && now === outcome;
-  if (outcome === "succeeded") return hadEffect && isReplay && again.text === (answer as Answer).text;
-  if (now === "replay_interrupted") return true;
+  const isSame = isReplay && again.text === (answer as Answer).text;
+  if (outcome === "succeeded") return hadEffect && (isSame || (each.isUnkept && now === "replay_interrupted"));
+  if (now === "replay_interrupted") return outcome === "lost" || !hadEffect;
   // Its result was kept, or it never ran before now. Only of what was cut off may there be an effect.
-  return hadEffect ? outcome === "lost" && isReplay && now === "succeeded" : !isReplay || now === "succeeded";
+  return hadEffect ? outcome === "lost" && isReplay && now === "succeeded" : !isReplay || now === "succeeded" || isSame;
 }
 
 async function lostGrants({ host, record }: LoadedHosts): Promise<string[]> {

@@ -31,6 +31,8 @@ export interface LoadRecord {
   /** The grants whose issue was acknowledged. */
   readonly issued: string[];
   readonly revoked: Revoked[];
+  /** Calls whose results were told and could not be kept before the process ended: they may be interrupted. */
+  readonly unkept: Set<Sent>;
   /** What should not have been. */
   readonly wrong: string[];
 }
@@ -42,7 +44,7 @@ const patienceMs = 60_000;
 /** Hosts on one database, and calls whose effects are counted, grants and revocations in all of them at once. */
 export class LoadedHosts {
   readonly folder: string = makeFolder();
-  readonly record: LoadRecord = { sent: [], issued: [], revoked: [], wrong: [] };
+  readonly record: LoadRecord = { sent: [], issued: [], revoked: [], unkept: new Set(), wrong: [] };
   readonly tenants: EffectTenant[] = [];
   readonly #settings: HostSettings;
   readonly #hosts: HostProcess[] = [];

@@ -1,5 +1,6 @@
 import { attacks } from "./attack-suite.ts";
 import { decisions } from "./decisions.ts";
+import { fullDisk } from "./full-disk.ts";
 import { kills } from "./kills.ts";
 import { slow } from "./load/slow.ts";
 import { soak } from "./load/soak.ts";
@@ -8,4 +9,4 @@ import { outagesSuite } from "./outages.ts";
 import type { Suite } from "./suite.ts";
 
 /** Everything that `npm run trust` runs, in this order. */
-export const suites: readonly Suite[] = [decisions, attacks, kills, soak, streams, slow, outagesSuite];
+export const suites: readonly Suite[] = [decisions, attacks, kills, fullDisk, soak, streams, slow, outagesSuite];

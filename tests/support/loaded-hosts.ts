@@ -164,7 +164,8 @@ export class LoadedHosts {
     for (let place = 0; this.#isLoaded; place += 1) {
       const name = `${round}-${place}`;
       try {
-        const revoked = await (place % 2 === 0 ? revokedCredential(here, name) : revokedGrant(here, name));
+        const isGrant = this.record.revoked.length % 2 === 0;
+        const revoked = await (isGrant ? revokedGrant(here, name) : revokedCredential(here, name));
         this.record.revoked.push(revoked);
         await this.tryRevoked(there, revoked, `${name}-after`);
       } catch {

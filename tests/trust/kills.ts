@@ -25,6 +25,9 @@ async function killHosts(kind: "sqlite" | "postgres", { seed, isOver }: Trial): 
     loaded.startLoad();
     // Another moment of the work each time.
     await answers(10 + random.below(40));
+    // Sometimes right behind a revocation that was acknowledged.
+    const before = revoked.length;
+    if (random.chance(0.3)) await eventually(() => expect(revoked.length).toBeGreaterThan(before));
     await loaded.kill(random.below(2));
     if (kind === "postgres") await answers(1 + random.below(10));
     await loaded.stopLoad();

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { ask, type Answer } from "../../packages/host/test/host-calls.ts";
+import { ask, eventually, type Answer } from "../../packages/host/test/host-calls.ts";
 import { appendCall, effectsIn, makeEffectTenant, startEffectHost, type HostSettings } from "./effect-host.ts";
 import { makeFolder, type HostProcess } from "./host-process.ts";
 import { makeCredential, makeGrant } from "./host-world.ts";
@@ -49,7 +49,7 @@ export class LoadedHosts {
   readonly #settings: HostSettings;
   readonly #hosts: HostProcess[] = [];
   #rounds = 0;
-  #isLoaded = false;
+  #ending = new AbortController();
   #load: Promise<unknown> = Promise.resolve();
 
   private constructor(settings: HostSettings) {
@@ -100,7 +100,7 @@ export class LoadedHosts {
   /** Begins to call all hosts, each worker one after the other. */
   startLoad(): void {
     this.#rounds += 1;
-    this.#isLoaded = true;
+    this.#ending = new AbortController();
     const round = `round-${this.#rounds}`;
     const calling = Array.from({ length: workers }, (_, worker) => this.#call(this.hostAt(worker), round, worker));
     this.#load = Promise.all([...calling, this.#issue(this.host, round), this.#revoke(round)]);
@@ -108,8 +108,18 @@ export class LoadedHosts {
 
   /** Ends the load, and waits for the answers to what is under way. */
   async stopLoad(): Promise<void> {
-    this.#isLoaded = false;
+    this.#ending.abort();
     await this.#load;
+  }
+
+  /** Waits for so many more answers, of those that fit. */
+  async answers(count: number, fits: (outcome: string) => boolean = () => true): Promise<void> {
+    const { sent } = this.record;
+    const from = sent.length;
+    await eventually(() => {
+      const seen = sent.slice(from).filter((each) => fits(outcomeOf(each))).length;
+      if (seen < count) throw new Error(`There are ${seen} of ${count} answers.`);
+    }, 3 * patienceMs);
   }
 
   /** Everything that does not hold, whatever happened before. The hosts have to work. */
@@ -135,7 +145,7 @@ export class LoadedHosts {
   }
 
   async #call(host: HostProcess, round: string, worker: number): Promise<void> {
-    for (let place = 0; this.#isLoaded; place += 1) {
+    for (let place = 0; !this.#ending.signal.aborted; place += 1) {
       const tenant = this.tenants[(worker + place) % this.tenants.length] as EffectTenant;
       const id = `${round}-${worker}-${place}`;
       const answer = await this.invoke(host, tenant, id);
@@ -148,7 +158,7 @@ export class LoadedHosts {
 
   /** Issues grants, whose ids are kept once they are acknowledged. */
   async #issue(host: HostProcess, round: string): Promise<void> {
-    for (let place = 0; this.#isLoaded; place += 1) {
+    for (let place = 0; !this.#ending.signal.aborted; place += 1) {
       const id = `${round}-${place}`;
       const wish = { id, tenant: "issued", resource: `shelf/${id}`, actions: ["read"] };
       await makeGrant(host, wish).then(
@@ -161,7 +171,7 @@ export class LoadedHosts {
   /** Makes access, revokes it through one host and tries it on another. */
   async #revoke(round: string): Promise<void> {
     const [here, there] = [this.host, this.hostAt(1)];
-    for (let place = 0; this.#isLoaded; place += 1) {
+    for (let place = 0; !this.#ending.signal.aborted; place += 1) {
       const name = `${round}-${place}`;
       try {
         const isGrant = this.record.revoked.length % 2 === 0;
@@ -207,4 +217,9 @@ export function outcomeOf({ answer }: Pick<Sent, "answer">): string {
   if (typeof answer === "string") return answer;
   const { status, error } = answer.body as { status?: string; error?: { code: string } };
   return status === "succeeded" ? status : (error?.code ?? `${answer.status}`);
+}
+
+/** Whether it was refused for another reason than that no use was left. */
+export function isRefusal(outcome: string): boolean {
+  return outcome !== "succeeded" && outcome !== "grant_exhausted";
 }

@@ -1,11 +1,10 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { expect } from "vitest";
-import { ask, eventually } from "../../packages/host/test/host-calls.ts";
+import { ask } from "../../packages/host/test/host-calls.ts";
 import { createRandom, type Random } from "../../packages/turnpike/test/random.ts";
-import { LoadedHosts, outcomeOf } from "../support/loaded-hosts.ts";
-import type { Finding, Suite, Trial } from "./suite.ts";
+import { isRefusal, LoadedHosts, outcomeOf } from "../support/loaded-hosts.ts";
+import { runWorlds, type Suite, type Trial, type WorldOutcome } from "./suite.ts";
 
 /** After so many times everything that was acknowledged is held against the database. */
 const timesOfWorld = 8;
@@ -21,19 +20,14 @@ function limitFiles(pid: number, bytes: number | "unlimited"): void {
 /** Lets the disk be full in the middle of the work, and then not any more. */
 async function fillDisk(loaded: LoadedHosts, random: Random): Promise<"emptied" | "killed"> {
   const { sent, wrong } = loaded.record;
-  const answers = (count: number, fits: (outcome: string) => boolean): Promise<void> => {
-    const from = sent.length;
-    const seen = (): number => sent.slice(from).filter((each) => fits(outcomeOf(each))).length;
-    return eventually(() => expect(seen()).toBeGreaterThanOrEqual(count), 180_000);
-  };
   loaded.startLoad();
-  await answers(5 + random.below(10), () => true);
+  await loaded.answers(5 + random.below(10));
   // Nothing can be written at all; or something, up to anywhere within one of the next writes.
   const isFull = random.chance(0.3);
   const written = statSync(join(loaded.folder, ".turnpike", "turnpike.db-wal")).size;
   limitFiles(loaded.host.pid, isFull ? 1 : written + random.below(40_000));
   const from = sent.length;
-  await answers(6, (outcome) => outcome !== "succeeded" && outcome !== "grant_exhausted");
+  await loaded.answers(6, isRefusal);
   if ((await ask(loaded.host.url, "/health")).status !== 200) wrong.push("a host whose disk is full is not healthy");
   if (isFull && (await ask(loaded.host.url, "/ready")).status !== 503)
     wrong.push("a host whose disk is full says that it is ready");
@@ -46,12 +40,12 @@ async function fillDisk(loaded: LoadedHosts, random: Random): Promise<"emptied" 
     return "killed";
   }
   limitFiles(loaded.host.pid, "unlimited");
-  await answers(6, (outcome) => outcome === "succeeded");
+  await loaded.answers(6, (outcome) => outcome === "succeeded");
   await loaded.stopLoad();
   return "emptied";
 }
 
-async function runWorld({ seed, isOver }: Trial): Promise<{ counts: Record<string, number>; problems: string[] }> {
+async function runWorld({ seed, isOver }: Trial): Promise<WorldOutcome> {
   const random = createRandom(seed);
   const loaded = await LoadedHosts.start(1, {}, 30);
   const counts = { "full disks": 0, "killed meanwhile": 0, calls: 0, refused: 0 };
@@ -70,7 +64,7 @@ async function runWorld({ seed, isOver }: Trial): Promise<{ counts: Record<strin
   await loaded.stop();
   const outcomes = loaded.record.sent.map(outcomeOf);
   counts.calls = outcomes.length;
-  counts.refused = outcomes.filter((outcome) => outcome !== "succeeded" && outcome !== "grant_exhausted").length;
+  counts.refused = outcomes.filter(isRefusal).length;
   return { counts, problems };
 }
 
@@ -81,16 +75,8 @@ export const fullDisk: Suite = {
     "The disk is full in the middle of a write of SQLite, and then not any more, or the host is killed meanwhile. It says so, " +
     "does nothing that it cannot keep, goes on by itself, and what holds after a kill holds here too.",
   share: 2,
-  async run(trial) {
-    const counts: Record<string, number> = {};
-    const findings: Finding[] = [];
-    for (let world = 0; canLimitFiles && !trial.isOver(); world += 1) {
-      const seed = trial.seed + world;
-      const outcome = await runWorld({ ...trial, seed });
-      for (const [name, count] of Object.entries(outcome.counts)) counts[name] = (counts[name] ?? 0) + count;
-      const repeat = `npm run trust -- --only full-disk --seed ${seed}`;
-      findings.push(...outcome.problems.map((what) => ({ what, repeat })));
-    }
-    return { counts, findings };
-  },
+  run: (trial) =>
+    canLimitFiles
+      ? runWorlds("full-disk", trial, runWorld)
+      : Promise.resolve({ counts: { "full disks": 0 }, findings: [] }),
 };

@@ -1,35 +1,33 @@
 import { expect } from "vitest";
-import { databaseKinds } from "../../packages/host/test/databases.ts";
 import { eventually } from "../../packages/host/test/host-calls.ts";
 import { createRandom } from "../../packages/turnpike/test/random.ts";
 import { placeFor } from "../support/effect-host.ts";
 import { LoadedHosts, outcomeOf } from "../support/loaded-hosts.ts";
-import type { Outcome, Suite, Trial } from "./suite.ts";
+import { runWorlds, type Suite, type Trial, type WorldOutcome } from "./suite.ts";
 
 /** So many kills have one database; then everything that was acknowledged is held against it. */
 const killsOfWorld = 10;
 
-/** Kills a host under load until it is over, on SQLite; or one of two on one PostgreSQL, while the other goes on. */
-async function killHosts(kind: "sqlite" | "postgres", { seed, isOver }: Trial): Promise<Outcome> {
+/**
+ * Kills a host under load until it is over, on SQLite; or, for an odd seed, one of two on one PostgreSQL, while the other goes
+ * on.
+ */
+async function killHosts({ seed, isOver }: Trial): Promise<WorldOutcome> {
+  const kind = seed % 2 === 0 ? "sqlite" : "postgres";
   const random = createRandom(seed);
   const loaded = await LoadedHosts.start(kind === "sqlite" ? 1 : 2, await placeFor(kind), killsOfWorld * 3);
   const { sent, issued, revoked } = loaded.record;
-  /** Waits for so many more answers. */
-  const answers = (count: number): Promise<void> => {
-    const goal = sent.length + count;
-    return eventually(() => expect(sent.length).toBeGreaterThanOrEqual(goal));
-  };
   let kills = 0;
   do {
     kills += 1;
     loaded.startLoad();
     // Another moment of the work each time.
-    await answers(10 + random.below(40));
+    await loaded.answers(10 + random.below(40));
     // Sometimes right behind a revocation that was acknowledged.
     const before = revoked.length;
     if (random.chance(0.3)) await eventually(() => expect(revoked.length).toBeGreaterThan(before));
     await loaded.kill(random.below(2));
-    if (kind === "postgres") await answers(1 + random.below(10));
+    if (kind === "postgres") await loaded.answers(1 + random.below(10));
     await loaded.stopLoad();
     await loaded.startHost();
   } while (kills < killsOfWorld && !isOver());
@@ -45,8 +43,7 @@ async function killHosts(kind: "sqlite" | "postgres", { seed, isOver }: Trial): 
     "grants issued": issued.length,
     revocations: revoked.length,
   };
-  const repeat = `npm run trust -- --only kills --seed ${seed}`;
-  return { counts, findings: problems.map((what) => ({ what: `on ${kind}: ${what}`, repeat })) };
+  return { counts, problems: problems.map((what) => `on ${kind}: ${what}`) };
 }
 
 /** Hosts that are killed again and again. */
@@ -56,15 +53,5 @@ export const kills: Suite = {
     "A host is killed in the middle of its work. Nothing that it acknowledged is lost, no grant is used too often, nothing " +
     "revoked works, no effect happens twice under one id, and the audit trail is whole.",
   share: 4,
-  async run(trial) {
-    const counts: Record<string, number> = {};
-    const findings = [];
-    for (let world = 0; !trial.isOver(); world += 1) {
-      const kind = databaseKinds[world % databaseKinds.length] ?? "sqlite";
-      const outcome = await killHosts(kind, { ...trial, seed: trial.seed + world });
-      for (const [name, count] of Object.entries(outcome.counts)) counts[name] = (counts[name] ?? 0) + count;
-      findings.push(...outcome.findings);
-    }
-    return { counts, findings };
-  },
+  run: (trial) => runWorlds("kills", trial, killHosts),
 };

@@ -1,11 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { expect } from "vitest";
 import { openCutProxy, type CutProxy } from "../../packages/host/test/cut-proxy.ts";
-import { ask, eventually } from "../../packages/host/test/host-calls.ts";
+import { ask } from "../../packages/host/test/host-calls.ts";
 import { startOwnPostgres, type OwnPostgres } from "../../packages/host/test/postgres-server.ts";
 import { createRandom, type Random } from "../../packages/turnpike/test/random.ts";
-import { LoadedHosts, outcomeOf } from "../support/loaded-hosts.ts";
-import type { Finding, Suite, Trial } from "./suite.ts";
+import { isRefusal, LoadedHosts, outcomeOf } from "../support/loaded-hosts.ts";
+import { runWorlds, type Suite, type Trial, type WorldOutcome } from "./suite.ts";
 
 interface Outage {
   name: string;
@@ -26,24 +25,16 @@ const hosts = 2;
 
 async function takeAway(outage: Outage, parts: World, random: Random): Promise<void> {
   const { loaded, server, proxy } = parts;
-  const { sent } = loaded.record;
-  const answers = (count: number, fits: (outcome: string) => boolean): Promise<void> => {
-    const from = sent.length;
-    return eventually(
-      () => expect(sent.slice(from).filter((each) => fits(outcomeOf(each))).length).toBeGreaterThanOrEqual(count),
-      180_000,
-    );
-  };
   loaded.startLoad();
-  await answers(10 + random.below(20), () => true);
+  await loaded.answers(10 + random.below(20));
   await outage.begin(server, proxy);
   if (random.chance(0.3)) await delay(random.below(1000));
-  else await answers(6, (outcome) => outcome !== "succeeded" && outcome !== "grant_exhausted");
+  else await loaded.answers(6, isRefusal);
   // The process itself is there all the time.
   for (let place = 0; place < hosts; place += 1)
     if ((await ask(loaded.hostAt(place).url, "/health")).status !== 200) loaded.record.wrong.push("not healthy");
   await outage.end(server, proxy);
-  await answers(hosts * 6, (outcome) => outcome === "succeeded");
+  await loaded.answers(hosts * 6, (outcome) => outcome === "succeeded");
   await loaded.stopLoad();
 }
 
@@ -53,7 +44,7 @@ interface World {
   proxy: CutProxy;
 }
 
-async function runWorld({ seed, isOver }: Trial): Promise<{ counts: Record<string, number>; problems: string[] }> {
+async function runWorld({ seed, isOver }: Trial): Promise<WorldOutcome> {
   const random = createRandom(seed);
   const server = await startOwnPostgres();
   const proxy = await openCutProxy(server.location);
@@ -78,7 +69,7 @@ async function runWorld({ seed, isOver }: Trial): Promise<{ counts: Record<strin
   );
   await loaded.stop();
   await server.stop();
-  const refused = outcomes.filter(({ outcome }) => outcome !== "succeeded" && outcome !== "grant_exhausted").length;
+  const refused = outcomes.filter(({ outcome }) => isRefusal(outcome)).length;
   return {
     counts: { ...counts, calls: outcomes.length, refused, revocations: loaded.record.revoked.length },
     problems,
@@ -92,16 +83,5 @@ export const outagesSuite: Suite = {
     "PostgreSQL is killed, frozen, cut off or silent while two hosts work. Meanwhile every call is answered in time with a " +
     "documented error, afterwards everything works, and what holds after a kill holds here too.",
   share: 3,
-  async run(trial) {
-    const counts: Record<string, number> = {};
-    const findings: Finding[] = [];
-    for (let world = 0; !trial.isOver(); world += 1) {
-      const seed = trial.seed + world;
-      const outcome = await runWorld({ ...trial, seed });
-      for (const [name, count] of Object.entries(outcome.counts)) counts[name] = (counts[name] ?? 0) + count;
-      const repeat = `npm run trust -- --only outages --seed ${seed}`;
-      findings.push(...outcome.problems.map((what) => ({ what, repeat })));
-    }
-    return { counts, findings };
-  },
+  run: (trial) => runWorlds("outages", trial, runWorld),
 };

@@ -47,3 +47,27 @@ export function during(ms: number, seed: number): Trial {
   const end = performance.now() + ms;
   return { seed, isOver: () => performance.now() >= end };
 }
+
+/** What one world saw, and what did not hold in it. */
+export interface WorldOutcome {
+  readonly counts: Readonly<Record<string, number>>;
+  readonly problems: readonly string[];
+}
+
+/** Runs one world after the other until it is over, each with the next seed, and adds up what they saw. */
+export async function runWorlds(
+  suite: string,
+  trial: Trial,
+  run: (trial: Trial) => Promise<WorldOutcome>,
+): Promise<Outcome> {
+  const counts: Record<string, number> = {};
+  const findings: Finding[] = [];
+  for (let place = 0; !trial.isOver(); place += 1) {
+    const seed = trial.seed + place;
+    const world = await run({ ...trial, seed });
+    for (const [name, count] of Object.entries(world.counts)) counts[name] = (counts[name] ?? 0) + count;
+    const repeat = `npm run trust -- --only ${suite} --seed ${seed}`;
+    findings.push(...world.problems.map((what) => ({ what, repeat })));
+  }
+  return { counts, findings };
+}

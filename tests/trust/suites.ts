@@ -1,4 +1,5 @@
 import { attacks } from "./attack-suite.ts";
+import { cedar } from "./cedar.ts";
 import { decisions } from "./decisions.ts";
 import { fullDisk } from "./full-disk.ts";
 import { kills } from "./kills.ts";
@@ -9,4 +10,4 @@ import { outagesSuite } from "./outages.ts";
 import type { Suite } from "./suite.ts";
 
 /** Everything that `npm run trust` runs, in this order. */
-export const suites: readonly Suite[] = [decisions, attacks, kills, fullDisk, soak, streams, slow, outagesSuite];
+export const suites: readonly Suite[] = [decisions, cedar, attacks, kills, outagesSuite, fullDisk, soak, streams, slow];

@@ -85,6 +85,14 @@ test("a table of contents that names what does not exist fails the build", () =>
   expect(build(sound, pages).problems).toEqual(["docs/more.md is in docs-site/contents.json and does not exist."]);
 });
 
+test("the security policy and the page on security are two pages", () => {
+  const files = { "README.md": "# First", "SECURITY.md": "# Policy", "docs/security.md": "# Model" };
+  const pages = { "README.md": "", "SECURITY.md": "", "docs/security.md": "" };
+  const { read } = build(files, [{ group: "All", pages }]);
+  expect(read("security.html")).toContain("Model</h1>");
+  expect(read("security-policy.html")).toContain("Policy</h1>");
+});
+
 test("code is escaped and coloured, and says what the tests do with it", () => {
   const code = '# First\n\n```sh\necho "<b>" --flag # why\n```\n';
   const { read } = build({ "README.md": code }, [{ group: "All", pages: { "README.md": "" } }]);

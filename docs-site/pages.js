@@ -39,6 +39,8 @@ function readPage(root, { group, source, label }) {
 /** `docs/guide/turns.md` is `guide/turns.html`; the README of the repository is the first page. */
 export function addressOf(source) {
   if (source === "README.md") return "index.html";
+  // Beside `docs/security.md`, whose name differs in its case alone.
+  if (source === "SECURITY.md") return "security-policy.html";
   const path = source.replace(/^docs\//, "").replace(/\/README\.md$/, ".md");
   return path.includes("/") ? path.replace(/md$/, "html") : path.toLowerCase().replace(/md$/, "html");
 }

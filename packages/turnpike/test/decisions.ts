@@ -42,8 +42,13 @@ export function contextWithoutAuthority(): Omit<AccessContext, "authority"> {
 
 /** To read documents at `reports` and below, unless said otherwise. */
 export function capability(changes: Partial<ResourceRef> & Partial<Omit<Capability, "resource">> = {}): Capability {
-  const { actions = ["read"], scope = "descendants", ...resource } = changes;
-  return { resource: { namespace: "documents", path: ["reports"], ...resource }, actions, scope };
+  const { actions = ["read"], scope = "descendants", approval, ...resource } = changes;
+  return {
+    resource: { namespace: "documents", path: ["reports"], ...resource },
+    actions,
+    scope,
+    ...(approval && { approval }),
+  };
 }
 
 /** A grant from Alice to the assistant that covers `ask()`. */

@@ -11,6 +11,13 @@ function compiled(changes: Partial<Grant> = {}): CompiledGrant {
   return found;
 }
 
+test("asked about without a purpose, a grant is live for any of its own", () => {
+  const found = compiled({ constraints: { purposes: ["billing"], expiresAt: justAfter } });
+  expect(inactivity(found, noon)).toBeUndefined();
+  expect(inactivity(found, noon, "reporting")).toBe("purpose");
+  expect(inactivity(found, noon + 1000)).toBe("expired");
+});
+
 describe("at noon, for reporting, a grant", () => {
   const rows: { name: string; changes: Partial<Grant>; inactive?: string }[] = [
     { name: "without constraints is live", changes: {} },

@@ -361,6 +361,19 @@ describe("a chain is unverified when its parent", () => {
     });
   }
 
+  test("cannot be asked for, or comes back as another grant, in words to the operator", async () => {
+    const find = (): Promise<Grant> => Promise.resolve(parent({ id: "another" }));
+    const told = async (source: GrantSource): Promise<string | undefined> => {
+      const found = world(source);
+      await judge(found);
+      return found.portErrors[0]?.message;
+    };
+    expect(await told({ load })).toBe("Error: The grant source cannot find grants by id.");
+    expect(await told({ load, find })).toBe(
+      "TypeError: The grant source found something that is not the grant asked for.",
+    );
+  });
+
   test("never shows the source's own words to the caller", async () => {
     const source: GrantSource = {
       load: () => Promise.resolve([child()]),

@@ -260,6 +260,19 @@ describe("a child capability", () => {
       parent: { owner: olivia },
       within: false,
     },
+    {
+      name: "that needs no approval is not within one that does",
+      child: {},
+      parent: { approval: "each" },
+      within: false,
+    },
+    {
+      name: "that needs approval is within one that does",
+      child: { approval: "each" },
+      parent: { approval: "each" },
+      within: true,
+    },
+    { name: "that needs approval is within one that does not", child: { approval: "each" }, parent: {}, within: true },
   ];
   for (const row of rows) {
     test(`${row.name}`, () => {

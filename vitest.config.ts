@@ -7,7 +7,7 @@ import { defineConfig } from "vitest/config";
 const fuzz = ["**/*.fuzz.test.ts"];
 const database = ["**/*.database.test.ts"];
 const e2e = ["**/*.e2e.test.ts", "tests/host/**/*.test.ts"];
-const exclude = ["**/node_modules/**", "**/dist/**", "tests/fixtures/**", "generator-tests/**"];
+const exclude = ["**/node_modules/**", "**/dist/**", "**/.build/**", "tests/fixtures/**", "generator-tests/**"];
 
 /** Percent of a room's branches that its tests take at least. `cli` and `demo` run as processes, where nobody counts. */
 const testedBranches = {

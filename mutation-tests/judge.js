@@ -1,0 +1,63 @@
+// What a report of Stryker comes to: each change that no test noticed needs a reason in survivors.json.
+
+const unnoticed = new Set(["Survived", "NoCoverage"]);
+const noticed = new Set(["Killed", "Timeout"]);
+
+/** What is wrong: files without a change, survivors without a reason, and reasons for what does not survive any more. */
+export function judge(report, files, reasons) {
+  const survivors = files.flatMap((file) => survivorsOf(report, file));
+  const known = new Set(reasons.map(keyOf));
+  const alive = new Set(survivors.map(keyOf));
+  return [
+    ...files.filter((file) => mutantsOf(report, file).length === 0).map((file) => `Nothing was changed in ${file}.`),
+    ...survivors
+      .filter((survivor) => !known.has(keyOf(survivor)))
+      .map(
+        ({ line, ...survivor }) => `Nobody noticed, and no reason is given (line ${line}): ${JSON.stringify(survivor)}`,
+      ),
+    ...reasons
+      .filter((reason) => files.includes(reason.file) && !alive.has(keyOf(reason)))
+      .map(({ file, code, change }) => {
+        return `A reason is given for what does not survive: ${JSON.stringify({ file, code, change })}`;
+      }),
+  ];
+}
+
+/** A row for each file: how many changes were made, and how many of them a test noticed. */
+export function summaryOf(report, files) {
+  const rows = files.map((file) => {
+    const statuses = mutantsOf(report, file).map(({ status }) => status);
+    const killed = statuses.filter((status) => noticed.has(status)).length;
+    const valid = killed + statuses.filter((status) => unnoticed.has(status)).length;
+    return `| ${file.split("/").slice(-2).join("/")} | ${killed} of ${valid} | ${((100 * killed) / valid).toFixed(1)}% |`;
+  });
+  return ["| File | Noticed | Share |", "| ---- | ------- | ----- |", ...rows].join("\n");
+}
+
+function survivorsOf(report, file) {
+  const lines = (report.files[file]?.source ?? "").split("\n");
+  return mutantsOf(report, file)
+    .filter(({ status }) => unnoticed.has(status))
+    .map(({ location: { start, end }, replacement }) => ({
+      file,
+      line: start.line,
+      code: textBetween(lines, start, end),
+      change: replacement,
+    }));
+}
+
+function mutantsOf(report, file) {
+  return report.files[file]?.mutants ?? [];
+}
+
+/** Known by what stands there and what it was changed to: lines move. */
+function keyOf({ file, code, change }) {
+  return JSON.stringify([file, code, change]);
+}
+
+function textBetween(lines, start, end) {
+  const picked = lines.slice(start.line - 1, end.line);
+  picked[picked.length - 1] = picked.at(-1).slice(0, end.column - 1);
+  picked[0] = picked[0].slice(start.column - 1);
+  return picked.join(" ").replaceAll(/\s+/g, " ");
+}

@@ -1,0 +1,59 @@
+// Changes the sources one place at a time and runs the tests that reach it:
+// npm run mutation -- kernel                     a whole room, for hours
+// npm run mutation -- kernel match.ts chain.ts   some of its files
+// npm run mutation -- kernel match.ts --tests packages/turnpike/src/kernel/match.test.ts
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { judge, summaryOf } from "./judge.js";
+import { rooms } from "./rooms.js";
+
+process.chdir(fileURLToPath(new URL("..", import.meta.url)));
+
+const {
+  positionals: [name, ...names],
+  values,
+} = parseArgs({
+  allowPositionals: true,
+  options: {
+    concurrency: { type: "string", default: "1" },
+    /** Instead of all tests of the room, for a first look; a run without it tries again what these miss. */
+    tests: { type: "string" },
+  },
+});
+const room = rooms[name];
+if (room === undefined) {
+  console.error(`Say which room: ${Object.keys(rooms).join(", ")}; then, if you like, which of its files.`);
+  process.exit(2);
+}
+
+const files = (names.length > 0 ? names : sourcesIn(room.sources)).map((file) => `${room.sources}/${file}`);
+const { status } = spawnSync(
+  process.execPath,
+  ["mutation-tests/node_modules/@stryker-mutator/core/bin/stryker.js", "run", "mutation-tests/stryker.config.js"],
+  {
+    stdio: "inherit",
+    env: {
+      ...process.env,
+      MUTATION_ROOM: name,
+      MUTATION_FILES: files.join(","),
+      MUTATION_CONCURRENCY: values.concurrency,
+      ...(values.tests && { MUTATION_TESTS: values.tests }),
+    },
+  },
+);
+if (status !== 0) process.exit(status ?? 1);
+
+const report = JSON.parse(readFileSync(`.build/mutation/${name}.json`, "utf8"));
+const reasons = JSON.parse(readFileSync("mutation-tests/survivors.json", "utf8"));
+const problems = judge(report, files, reasons);
+console.log(summaryOf(report, files));
+for (const problem of problems) console.error(problem);
+process.exitCode = problems.length > 0 ? 1 : 0;
+
+function sourcesIn(folder) {
+  return readdirSync(folder, { recursive: true }).filter(
+    (file) => file.endsWith(".ts") && !file.endsWith(".test.ts") && !file.endsWith("index.ts"),
+  );
+}

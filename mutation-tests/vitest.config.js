@@ -1,0 +1,18 @@
+import { defineConfig } from "vitest/config";
+import { rooms } from "./rooms.js";
+
+const include = process.env.MUTATION_TESTS?.split(",") ?? rooms[process.env.MUTATION_ROOM].tests;
+const needsPostgres = include.some((one) => one.includes("packages/host") && /\*|\.database\./.test(one));
+
+// The tests of one room, as one project. Stryker changes a copy of the repository, which is the working directory.
+export default defineConfig({
+  test: {
+    root: process.cwd(),
+    include,
+    exclude: ["**/node_modules/**", "**/dist/**", "**/*.fuzz.test.ts", "**/*.e2e.test.ts"],
+    testTimeout: 60_000,
+    isolate: false,
+    setupFiles: ["tests/support/real-timers.ts", "tests/support/seed.ts"],
+    ...(needsPostgres && { globalSetup: ["packages/host/test/postgres-server.ts"] }),
+  },
+});

@@ -11,12 +11,17 @@ import { portsOf } from "../../packages/turnpike/test/differential/ports.ts";
 import { createWorld, nextStep, type Step, type World } from "../../packages/turnpike/test/differential/worlds.ts";
 import type { Random } from "../../packages/turnpike/test/random.ts";
 import { grantOfPolicy, policiesOf, questionOf, type CedarQuestion } from "./cedar-policies.ts";
-import type { Finding, Suite } from "./suite.ts";
+import type { Finding, Outcome, Suite, Trial } from "./suite.ts";
 
 type Decide = (question: CedarQuestion) => { allowed: boolean; reasons: string[] };
 
+interface Engines {
+  readonly makeKernel: typeof createKernel;
+  readonly openCedar: (policies: Record<string, string>) => Decide;
+}
+
 /** Installed beside the module, which only those import who want to use it. */
-const engine = new URL("../../oracle-tests/cedar.js", import.meta.url).href;
+const cedarModule = new URL("../../oracle-tests/cedar.js", import.meta.url).href;
 
 const questionsPerWorld = 250;
 
@@ -24,41 +29,37 @@ const questionsPerWorld = 250;
 export const cedar: Suite = cedarSuite(createKernel);
 
 /** The suite for a kernel of any make. */
-export function cedarSuite(makeKernel: typeof createKernel): Suite {
+export function cedarSuite(makeKernel: Engines["makeKernel"]): Suite {
   return {
     name: "cedar",
     says: "The kernel and Cedar, given the grants as policies, allow the same requests, by the same grants.",
     share: 2,
-    async run({ seed, isOver }) {
-      const { openCedar } = (await import(engine)) as { openCedar: (policies: Record<string, string>) => Decide };
-      const oracle: Oracle = { makeKernel, openCedar };
-      const counts = { decisions: 0, allowed: 0, "allowed by delegation": 0 };
-      const findings: Finding[] = [];
-      for (let at = seed; !isOver() && findings.length < 10; at += 1) {
-        const { world, steps } = questionsOf(at);
-        const kernel = makeKernel(portsOf(world).options);
-        const decide = openCedar(policiesOf(world.grants));
-        for (const step of steps) {
-          const { complaint, matched } = await compare(kernel, decide, world.grants, step);
-          counts.decisions += 1;
-          if (matched) counts.allowed += 1;
-          if (matched?.parentId !== undefined) counts["allowed by delegation"] += 1;
-          if (complaint === undefined) continue;
-          findings.push({
-            what: await describe(oracle, world, step),
-            repeat: `npm run trust -- --only cedar --seed ${at}`,
-          });
-          break;
-        }
-      }
-      return { counts, findings };
+    async run(trial) {
+      const { openCedar } = (await import(cedarModule)) as Pick<Engines, "openCedar">;
+      return askBoth({ makeKernel, openCedar }, trial);
     },
   };
 }
 
-interface Oracle {
-  readonly makeKernel: typeof createKernel;
-  readonly openCedar: (policies: Record<string, string>) => Decide;
+async function askBoth({ makeKernel, openCedar }: Engines, { seed, isOver }: Trial): Promise<Outcome> {
+  const counts = { decisions: 0, allowed: 0, "allowed by delegation": 0 };
+  const findings: Finding[] = [];
+  for (let at = seed; !isOver() && findings.length < 10; at += 1) {
+    const { world, steps } = questionsOf(at);
+    const kernel = makeKernel(portsOf(world).options);
+    const decide = openCedar(policiesOf(world.grants));
+    for (const step of steps) {
+      const { complaint, matched } = await compare(kernel, decide, world.grants, step);
+      counts.decisions += 1;
+      counts.allowed += matched ? 1 : 0;
+      counts["allowed by delegation"] += matched?.parentId === undefined ? 0 : 1;
+      if (complaint === undefined) continue;
+      const what = await describe({ makeKernel, openCedar }, world, step);
+      findings.push({ what, repeat: `npm run trust -- --only cedar --seed ${at}` });
+      break;
+    }
+  }
+  return { counts, findings };
 }
 
 /** A world whose every port works, without what Cedar has no word for, and what is asked in it. */
@@ -114,7 +115,7 @@ async function compare(
 }
 
 /** Leaves out every grant that the disagreement does not need, and prints the rest. */
-async function describe({ makeKernel, openCedar }: Oracle, world: World, step: Step): Promise<string> {
+async function describe({ makeKernel, openCedar }: Engines, world: World, step: Step): Promise<string> {
   const complaintOf = async (grants: Grant[]): Promise<string | undefined> => {
     const kernel = makeKernel(portsOf({ ...world, grants }).options);
     return (await compare(kernel, openCedar(policiesOf(grants)), grants, step)).complaint;

@@ -323,6 +323,19 @@ for (const isLedger of [true, false]) {
         expect(world.permits.asked).toMatchObject([{ grantId: "careful" }, { grantId: "both" }]);
       });
 
+      test("a yes under a grant whose chain is broken since is none: the yes under another one is asked for", async () => {
+        const root = over("root", ["one", "two"], { delegationDepth: 1 }, { subject: alice, issuer: bob });
+        const derived = { ...guarded("derived", ["one", "two"]), parentId: "root" };
+        const world = office([root, derived, guarded("other", ["one", "two"])], isLedger);
+        expect(said(await world.read(["one", "two"]))).toBe("approval_required");
+        expect(world.permits.asked).toMatchObject([{ grantId: "derived" }]);
+        world.approve();
+        world.grants.revoke("demo", "root", now);
+        expect(said(await world.read(["one", "two"]))).toBe("approval_required");
+        expect(world.tool.calls).toEqual([]);
+        expect(world.permits.asked).toMatchObject([{ grantId: "derived" }, { grantId: "other" }]);
+      });
+
       test("nobody is asked when something else is missing too, and that is the reason", async () => {
         const { read, permits, decisions } = office([guarded("careful", ["one"])], isLedger);
         expect(said(await read(["one", "two"]))).toBe("no_matching_grant");

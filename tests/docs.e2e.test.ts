@@ -52,7 +52,7 @@ test("the README's two command lines are the ones that CI takes from it and runs
   expect(executed).toEqual([
     "{ IFS= read -r run && IFS= read -r test; } < <(node scripts/readme-commands.js)",
     'bash -c "$run" </dev/null >.build/run.log 2>&1 &',
-    "{ npm run test:runtimes && npm run test:interop && npm run test:examples && npm run test:generators; } >.build/others.log 2>&1 &",
+    "{ npm run test:runtimes && npm run test:interop && npm run test:oracles && npm run test:examples && npm run test:generators; } >.build/others.log 2>&1 &",
     "npm run lint",
     "npm run coverage --workspace turnpike",
     "npm run test:browser",

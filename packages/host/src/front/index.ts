@@ -1,4 +1,4 @@
-export { createFront, frontErrors } from "./front.ts";
+export { createFront, type Front, frontErrors } from "./front.ts";
 export { ListenSchema, PublicUrlSchema, TlsSchema, wireLimits } from "./front-settings.ts";
 export { startServer } from "./node-server.ts";
 export { createOriginOf, type OriginOf } from "./origin.ts";

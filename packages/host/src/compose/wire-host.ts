@@ -1,0 +1,251 @@
+import type { ToolHandler } from "turnpike/kernel";
+import { createAccessGuard, createContextResolver, createJwtVerifier, createRateLimit } from "../access/index.ts";
+import { authzenProtocol } from "../protocols/authzen/index.ts";
+import {
+  auditKeyFile,
+  checkpointFile,
+  type Checkpoints,
+  createCheckpoints,
+  openSigningKey,
+  refuseHalfRotated,
+} from "../audit/index.ts";
+import type { Config } from "./config.ts";
+import { type Database, heartbeat } from "../storage/index.ts";
+import { createHostKernel } from "./kernel.ts";
+import type { Runtimes, TurnEngine } from "../turns/index.ts";
+import { errorFacts, type Log, type Metrics, type Tracing } from "../observe/index.ts";
+import { type loadMcpPool, serversAsOwnUser } from "../mcp-servers/index.ts";
+import { createNotices, createSender, openOutbox, type Webhook } from "../notify/index.ts";
+import { consoleProtocol } from "../protocols/console/index.ts";
+import { mcpProtocol } from "../protocols/mcp/index.ts";
+import { openPages } from "../protocols/pages/index.ts";
+import { serviceProtocol } from "../protocols/service/index.ts";
+import { createFront, createOriginOf, createReadiness, type Front, serveProtocol } from "../front/index.ts";
+import { recordFirstPins } from "./first-pins.ts";
+import { openManagement } from "./management.ts";
+import { openRetention } from "./retention.ts";
+import { openStores, type Stores } from "./stores.ts";
+import { openTurns } from "./turns.ts";
+import { version } from "../base/index.ts";
+
+/** A host without a socket. */
+export interface WiredHost {
+  /** Answers requests, wherever they come from. */
+  front: Front;
+  stores: Stores;
+  engine: TurnEngine;
+  /** Begins with what is done in the background. */
+  start(): void;
+  /** Finishes running requests, flushes, and closes everything. */
+  close(stopListening: () => Promise<void>): Promise<void>;
+}
+
+/** What a host is wired with besides its configuration. */
+export interface WireOptions extends Runtimes {
+  log: Log;
+  tools?: readonly ToolHandler[];
+  /** Whether the host says of itself that it is a demo. */
+  isDemo?: boolean;
+  /** The time of day by which it decides; that of the machine unless given. */
+  clock?: () => Date;
+}
+
+/** What is made before the wiring. */
+export interface HostParts {
+  database: Database;
+  metrics: Metrics;
+  tracing: Tracing | undefined;
+  openPool: Awaited<ReturnType<typeof loadMcpPool>>;
+  webhooks: readonly Webhook[];
+  /** Where the console is. Nothing is told of before that is known. */
+  consoleUrl(): string;
+}
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+/** The wiring of the whole host, from the database up to the front. */
+export async function wireHost(
+  config: Config,
+  {
+    log,
+    runtime,
+    runtimeOfVerifiedSenders = runtime,
+    tools = [],
+    isDemo = false,
+    clock = () => new Date(),
+  }: WireOptions,
+  { database, metrics, tracing, openPool, webhooks, consoleUrl }: HostParts,
+): Promise<WiredHost> {
+  const { openEscalations, unreadMessages } = config.limits;
+  const { expireHours, permitMinutes, refusalMinutes, approvals } = config.escalations;
+  const notices = createNotices({
+    webhooks,
+    consoleUrl,
+    clock,
+    onDropped(webhook, isFirst) {
+      metrics.webhookMessages("dropped");
+      if (isFirst) log.error({ webhook: webhook.shown }, "denials not told of, because too many wait for this webhook");
+    },
+  });
+  const stores = openStores(database, {
+    escalationMs: expireHours * hourMs,
+    permitMs: permitMinutes * minuteMs,
+    refusalMs: refusalMinutes * minuteMs,
+    approvals,
+    openEscalations,
+    unreadMessages,
+    ...notices,
+  });
+  const onAuditError = (error: unknown): void =>
+    log.error(errorFacts(error), "operator's change not kept on the trail");
+  const pool = openPool({ store: stores.mcpPins, pinFirst: recordFirstPins({ stores, log, onAuditError }) });
+  const access = createAccessGuard({ settings: stores.settings, clock });
+  const { kernel, readOnlyKernel, ownTools, toolNamespaces, resourceActions } = createHostKernel({
+    stores,
+    access,
+    metrics,
+    log,
+    tools,
+    providers: pool.providers,
+    resources: pool.resources,
+    isTraced: tracing !== undefined,
+    limits: config.tools,
+  });
+  const { api, engine } = await openTurns(config, {
+    runtime,
+    runtimeOfVerifiedSenders,
+    database,
+    stores,
+    kernel,
+    access,
+    isHidden: pool.isHidden,
+    metrics,
+    tracing,
+    log,
+    clock,
+  });
+  const rateLimit = createRateLimit({ perSecond: config.limits.requestsPerSecond, burst: config.limits.burst });
+  const onKeySetError = (error: unknown): void => log.error(errorFacts(error), "key set not read");
+  const callers = {
+    credentials: stores.credentials,
+    jwt: config.jwt && createJwtVerifier(config.jwt, { onKeySetError }),
+    isDeleted: stores.tenants.isDeleted,
+    rateLimit,
+    clock,
+  };
+  const resolveContext = createContextResolver({ ...callers, settings: stores.settings });
+  refuseHalfRotated(auditKeyFile(config));
+  const key = openSigningKey(auditKeyFile(config));
+  const checkpoints = createCheckpoints({
+    file: checkpointFile(config),
+    key,
+    audit: stores.audit,
+    database,
+    log,
+    clock,
+  });
+  const originOf = createOriginOf(config);
+  const retention = openRetention(config, { database, stores, checkpoints, key, log, clock });
+  const management = openManagement({
+    stores,
+    checkpoints,
+    database,
+    kernel,
+    readOnlyKernel,
+    toolNamespaces,
+    resourceActions,
+    mcp: pool.reviews,
+    isDemo,
+    clock,
+    removeDeletedTenants: retention.removeDeletedTenants,
+    wakeTurns: engine.nudge,
+    originOf,
+    rateLimit,
+    onAuditError,
+    api,
+    maxStreams: config.limits.eventStreams,
+    metrics,
+    log,
+  });
+  const pages = openPages({ checkReady: createReadiness(() => heartbeat(database)), log });
+  const authzen = {
+    kernel,
+    access: callers,
+    isLivingTenant: async (tenant: string) =>
+      (await stores.audit.isKnown(tenant)) && !(await stores.tenants.isDeleted(tenant)),
+    originOf,
+    clock,
+  };
+  // A further protocol is a room and a line here. The service is the last, because it owns every other path.
+  const front = createFront({
+    protocols: [
+      management.protocol,
+      consoleProtocol(),
+      serveProtocol(authzenProtocol(authzen)),
+      serveProtocol(
+        mcpProtocol({
+          api,
+          resolveContext,
+          known: { tools: ownTools, namespaces: pool.providers.flatMap(({ namespaces }) => namespaces) },
+          offers: pool.offers,
+          about: { originOf, issuer: config.jwt?.issuer },
+          version,
+        }),
+      ),
+      serveProtocol(serviceProtocol(api, resolveContext, pages, stores.turns)),
+    ],
+    log,
+    metrics,
+    tracing,
+  });
+  const outbox = openOutbox(database);
+  const sender = createSender({
+    webhooks,
+    outbox,
+    notices,
+    expire: stores.escalations.expire,
+    isShared: database.isShared,
+    clock,
+    log,
+    metrics,
+  });
+  watchQueues(metrics, stores, checkpoints, clock);
+  if (webhooks.length > 0) metrics.watchQueue("webhooks", outbox.count);
+  for (const { server, says } of serversAsOwnUser(config.mcp ?? { servers: {} })) log.warn({ server }, says);
+  return {
+    front,
+    stores,
+    engine,
+    start() {
+      retention.start();
+      checkpoints.start(config.audit.checkpointSeconds);
+      engine.start();
+      sender.start();
+    },
+    async close(stopListening) {
+      // At once: a stream that is open would hold up everything else.
+      const isQuiet = management.close();
+      await retention.close();
+      await Promise.all([stopListening(), engine.close(), sender.close(), isQuiet]);
+      await pool.close();
+      await stores.audit.flush();
+      await stores.replay.close();
+      await checkpoints.close();
+      await database.close();
+      await tracing?.close();
+    },
+  };
+}
+
+function watchQueues(
+  metrics: Metrics,
+  { audit, escalations, messages }: Stores,
+  checkpoints: Checkpoints,
+  clock: () => Date,
+): void {
+  metrics.watchQueue("audit", () => audit.waiting);
+  metrics.watchQueue("checkpoints", () => checkpoints.waiting);
+  metrics.watchQueue("escalations", () => escalations.countPending(clock().toISOString()));
+  metrics.watchQueue("messages", () => messages.countUnacknowledged());
+}

@@ -342,6 +342,35 @@ describe("what is kept, and when", () => {
     expect(await world.run()).toMatchObject({ status: "failed", error: { code: "audit_unavailable" } });
     expect(write.calls).toHaveLength(0);
   });
+
+  for (const { name, pause, ends } of [
+    {
+      name: "because its journal cannot be written fails",
+      pause: new TurnPause("The journal could not be written.", { cause: new Error("lost") }),
+      ends: { status: "failed", error: { code: "audit_unavailable" } },
+    },
+    {
+      name: "because the host stops is cancelled",
+      pause: new TurnPause("The host stops."),
+      ends: { status: "cancelled", error: { code: "turn_cancelled" } },
+    },
+  ])
+    test(`a turn with a caller that is stopped ${name}`, async () => {
+      const stopping = new AbortController();
+      const journal = memoryTurnJournal();
+      const through: TurnJournal = {
+        ...journal,
+        async begin(turn, call) {
+          const begun = await journal.begin(turn, call);
+          return begun.kind === "begun" ? { ...begun, pen: { ...begun.pen, stop: stopping.signal } } : begun;
+        },
+      };
+      const runtime = resumable(() => {
+        stopping.abort(pause);
+        return new Promise(() => {});
+      });
+      expect(await journalWorld(runtime, { journal, through }).run()).toMatchObject(ends);
+    });
 });
 
 describe("a turn that cannot go on", () => {

@@ -50,7 +50,7 @@ export async function runToEnd(executor: Executor, run: Run): Promise<RunEnd> {
     const pause = [reason, error].find((one) => one instanceof TurnPause);
     if (pause !== undefined) throwIfAsync(run, "it was stopped", pause);
     if (!aborted) executor.reportError(error, request.executionId);
-    ended = aborted ? endWith("cancelled", "turn_cancelled") : endWith("failed", "runtime_failed");
+    ended = aborted ? endOfStop(reason) : endWith("failed", "runtime_failed");
   }
   deadline.close(turnHasEnded);
   if (journal?.book.failure !== undefined) {
@@ -61,6 +61,12 @@ export async function runToEnd(executor: Executor, run: Run): Promise<RunEnd> {
   // A turn that is not admitted again has no scope, and did what it did all the same.
   const hadEffect = scope?.mayHaveTakenEffect ?? journal?.replay.earlier?.mayHaveTakenEffect;
   return { kind: "ended", ending: withTruthfulRetry(ended, hadEffect === true), scope };
+}
+
+/** A pause that something caused is a journal that could not be written: nobody has cancelled that turn. */
+function endOfStop(reason: unknown): Ending {
+  const isUnkept = reason instanceof TurnPause && reason.cause !== undefined;
+  return isUnkept ? breakOff("audit_unavailable") : endWith("cancelled", "turn_cancelled");
 }
 
 /**

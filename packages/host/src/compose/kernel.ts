@@ -35,6 +35,8 @@ export interface HostKernelOptions {
   metrics: Metrics;
   log: Log;
   tools: readonly ToolHandler[];
+  /** Makes the tools that every host offers; those of files and messages unless given. */
+  makeOwnTools?: ((services: FileServices, stores: Stores) => ToolHandler[]) | undefined;
   providers: readonly ToolProvider[];
   resources: readonly ResourceProvider[];
   /** Whether what happens is traced. Otherwise nothing stands between the kernel and its ports. */
@@ -52,8 +54,9 @@ export function createHostKernel(options: HostKernelOptions): {
   resourceActions: AdminServices["resourceActions"];
 } {
   const { stores, access, metrics, log, tools, providers, resources, isTraced, limits } = options;
+  const { makeOwnTools = fileAndMessageTools } = options;
   const fileServices: FileServices = { files: stores.files, covers: (act, request) => kernel.covers(act, request) };
-  const offered = [escalationTool(), ...fileTools(fileServices), ...messageTools(stores.messages), ...tools];
+  const offered = [escalationTool(), ...makeOwnTools(fileServices, stores), ...tools];
   const audit = countAuditEvents(stores.audit, metrics);
   const ledger = countDecisions(stores.decisions, metrics);
   const allResources = [fileProvider(fileServices), ...resources];
@@ -91,6 +94,10 @@ export function createHostKernel(options: HostKernelOptions): {
   const readOnlyKernel: AdminServices["readOnlyKernel"] = (grants) => createKernel({ ...looks, grants, audit: "none" });
   const toolNamespaces = [...new Set(namespaces)].toSorted();
   return { kernel, readOnlyKernel, ownTools, toolNamespaces, resourceActions: resourceActionsOf(offered, providers) };
+}
+
+function fileAndMessageTools(services: FileServices, { messages }: Stores): ToolHandler[] {
+  return [...fileTools(services), ...messageTools(messages)];
 }
 
 /** What the host's own tools need, and what is done with the tools, resources and prompts of MCP servers. */

@@ -11,7 +11,7 @@ import {
 } from "../audit/index.ts";
 import type { Config } from "./config.ts";
 import { type Database, heartbeat } from "../storage/index.ts";
-import { createHostKernel } from "./kernel.ts";
+import { createHostKernel, type HostKernelOptions } from "./kernel.ts";
 import type { Runtimes, TurnEngine } from "../turns/index.ts";
 import { errorFacts, type Log, type Metrics, type Tracing } from "../observe/index.ts";
 import { type loadMcpPool, serversAsOwnUser } from "../mcp-servers/index.ts";
@@ -44,6 +44,8 @@ export interface WiredHost {
 export interface WireOptions extends Runtimes {
   log: Log;
   tools?: readonly ToolHandler[];
+  /** Makes the tools that every host offers; those of files and messages unless given. */
+  makeOwnTools?: HostKernelOptions["makeOwnTools"];
   /** Whether the host says of itself that it is a demo. */
   isDemo?: boolean;
   /** The time of day by which it decides; that of the machine unless given. */
@@ -72,6 +74,7 @@ export async function wireHost(
     runtime,
     runtimeOfVerifiedSenders = runtime,
     tools = [],
+    makeOwnTools,
     isDemo = false,
     clock = () => new Date(),
   }: WireOptions,
@@ -107,6 +110,7 @@ export async function wireHost(
     metrics,
     log,
     tools,
+    makeOwnTools,
     providers: pool.providers,
     resources: pool.resources,
     isTraced: tracing !== undefined,

@@ -35,11 +35,15 @@ export function readConsoleFiles(folder: string): ReadonlyMap<string, ConsoleFil
   return new Map(names.map((name) => [name.split(sep).join("/"), readFile(join(folder, name))]));
 }
 
+/** Compressed when somebody first asks for it: a host starts sooner, and many hosts are never looked at in a browser. */
 function readFile(path: string): ConsoleFile {
   const bytes = Uint8Array.from(readFileSync(path));
+  let gzipped: ConsoleFile["gzipped"] | undefined;
   return {
     type: types[extname(path)] ?? "application/octet-stream",
     bytes,
-    gzipped: Uint8Array.from(gzipSync(bytes, { level: 9 })),
+    get gzipped() {
+      return (gzipped ??= Uint8Array.from(gzipSync(bytes, { level: 9 })));
+    },
   };
 }

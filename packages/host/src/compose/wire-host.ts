@@ -234,7 +234,7 @@ export async function wireHost(
       await Promise.all([stopListening(), engine.close(), sender.close(), isQuiet]);
       await pool.close();
       await stores.audit.flush();
-      await stores.replay.close();
+      await Promise.all([stores.replay.close(), stores.turns.close()]);
       await checkpoints.close();
       await database.close();
       await tracing?.close();

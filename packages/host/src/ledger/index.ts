@@ -15,3 +15,4 @@ export {
 export { permitPrefix, permitUse } from "./submission.ts";
 export type { Alternative, NewTurn, Notice, NoticesOf, TurnStopColumns } from "./submission.ts";
 export { openLedger, type Ledger } from "./ledger.ts";
+export { createUnkeptWrites } from "./unkept-writes.ts";

@@ -10,7 +10,7 @@ import {
 } from "turnpike/contracts";
 import type { CallOptions } from "turnpike/kernel";
 import { TurnPause, type KnownTurn, type TurnJournal, type TurnPen } from "turnpike/runtime";
-import { turnFingerprint, type Ledger } from "../../ledger/index.ts";
+import { createUnkeptWrites, turnFingerprint, type Ledger } from "../../ledger/index.ts";
 import type { Database, Schema } from "../../storage/index.ts";
 import { createTurnNews, followTurn } from "./follow.ts";
 import { findLiveTurns, listLiveTurns, type LiveTurnRow } from "./live-turns.ts";
@@ -58,6 +58,8 @@ export interface TurnJournalStore extends TurnJournal, TurnCounts {
   pauseAll(): void;
   /** Stops all runs of this process: a `TurnPause` says that the turns go on later. */
   stopAll(reason: Error): void;
+  /** Tries a last time to write what could not be written. */
+  close(): Promise<void>;
   /** The newest first; a page ends early when it has read very many events. */
   listAll(filter: OperatorTurnFilter): Promise<{ turns: OperatedTurn[]; next?: string }>;
   /** The turns of a tenant that run, that wait, or that ended after an instant; the newest of each. */
@@ -90,11 +92,16 @@ export function createTurnJournal(
   const news = createTurnNews();
   /** The runs of this process; undefined for one that is about to begin. */
   const pens = new Map<TurnId, JournalPen | undefined>();
+  /** Ends of turns that their callers were told of. */
+  const unkept = createUnkeptWrites();
   const listener: PenListener = {
     onKept: news.tell,
     onOver(pen) {
       if (pens.get(pen.id) === pen) pens.delete(pen.id);
       news.tell(pen.id);
+    },
+    onUnkept(pen, write) {
+      unkept.add(pen.id, { write: () => write().then(() => listener.onOver(pen)) });
     },
   };
   const pausing = new AbortController();
@@ -205,6 +212,7 @@ export function createTurnJournal(
       for (const id of ids) pens.get(id)?.halt(cancellation());
       return ids.filter((id) => pens.has(id));
     },
+    close: () => unkept.close(),
     pauseAll: () => pausing.abort(new TurnPause("The host stops.")),
     stopAll(reason) {
       for (const pen of pens.values()) pen?.halt(reason);

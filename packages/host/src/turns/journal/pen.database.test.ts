@@ -176,6 +176,22 @@ describe.each(databaseKinds)("the pen of a run on %s", (kind) => {
     expect((await keptOf(shared, tenant)).entries).toEqual(["event"]);
   });
 
+  for (const when of ["before", "after"] as const)
+    test(`an end that a caller was told of is tried again, whose commit failed ${when} it took effect`, async () => {
+      const shared = await open();
+      const tenant = newTenant();
+      const journal = openJournal(failingAt(shared, 2, when, { of: "commit" }));
+      const pen = await beginTurn(journal, turnToBegin(tenant, "turn", { isAsync: false }));
+      await expect(pen.write([...eventEntries(), endedEntry("turn")], progress)).rejects.toThrow("injected");
+      // Nobody takes it meanwhile, to end it as interrupted.
+      expect(await journal.unattended(999)).not.toContain(pen.id);
+      await journal.close();
+      expect(await journal.find(turnKey(tenant, "turn"))).toMatchObject({
+        result: { status: "succeeded", output: "done" },
+      });
+      expect((await keptOf(shared, tenant)).entries).toEqual(["event", "ended"]);
+    });
+
   test("keeps the id of a turn free that was denied before it was admitted, and of no other", async () => {
     const database = await open();
     const tenant = newTenant();

@@ -27,6 +27,8 @@ export interface PenListener {
   onKept(id: TurnId): void;
   /** Nothing is written with the pen any more. */
   onOver(pen: JournalPen): void;
+  /** The end of a turn could not be kept, and its caller learns it nevertheless. Writing it twice is as good as once. */
+  onUnkept(pen: JournalPen, write: () => Promise<unknown>): void;
 }
 
 /** The pen of one run of a turn, by which everything goes through the ledger. INVARIANT: after a write that failed, none is made. */
@@ -118,14 +120,18 @@ export class JournalPen implements TurnPen {
     const rows = entries.map((entry) => this.#rowOf(entry));
     const questions = stop?.status === "waiting" ? this.#questionsOf(entries) : undefined;
     const turn = { id: this.id, run: this.run, entries: rows, progress: this.#columns(), stop, questions };
+    const submission = { turn, alternatives: withEntries(alternatives, last ?? []) };
     try {
-      const kept = await this.#ledger.submit({ turn, alternatives: withEntries(alternatives, last ?? []) });
+      const kept = await this.#ledger.submit(submission);
       if (kept.kind !== "kept") throw new TurnPause("Another run has this turn by now.");
       if (stop !== undefined) this.#listener.onOver(this);
       if (entries.length > 0) this.#listener.onKept(this.id);
       return kept.alternative;
     } catch (error) {
-      this.#fail(error as Error);
+      const isAnswered = stop?.result != null && !this.turn.isAsync && !(error instanceof TurnPause);
+      // INVARIANT: the turn stays this run's meanwhile, so that nobody ends it in another way.
+      if (isAnswered) this.#listener.onUnkept(this, () => this.#ledger.submit(submission));
+      else this.#fail(error as Error);
       throw error;
     }
   }

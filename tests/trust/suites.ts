@@ -7,7 +7,19 @@ import { slow } from "./load/slow.ts";
 import { soak } from "./load/soak.ts";
 import { streams } from "./load/streams.ts";
 import { outagesSuite } from "./outages.ts";
+import { simulation } from "./simulation.ts";
 import type { Suite } from "./suite.ts";
 
 /** Everything that `npm run trust` runs, in this order. */
-export const suites: readonly Suite[] = [decisions, cedar, attacks, kills, outagesSuite, fullDisk, soak, streams, slow];
+export const suites: readonly Suite[] = [
+  decisions,
+  cedar,
+  simulation,
+  attacks,
+  kills,
+  outagesSuite,
+  fullDisk,
+  soak,
+  streams,
+  slow,
+];

@@ -1,0 +1,136 @@
+import { createRandom, type Random } from "../../../packages/turnpike/test/random.ts";
+import type { Faults } from "./database.ts";
+import type { PlannedCall, TurnPlan } from "./effects.ts";
+import { items, tenantsOf, type Item } from "./model.ts";
+
+/** Something that a client wants, under an id that it keeps when it asks again. */
+export type Action =
+  | { kind: "authorize"; item: Item }
+  | { kind: "tool"; id: number; call: PlannedCall }
+  | { kind: "append"; id: number }
+  | { kind: "message"; id: number }
+  | { kind: "turn"; id: number; isAsync: boolean; plan: TurnPlan }
+  | { kind: "cancel"; id: number }
+  | { kind: "list" };
+
+/** Something that an operator does. */
+export type OperatorAction =
+  | { kind: "issue" }
+  | { kind: "revoke"; item: Item }
+  | { kind: "revoke credential" }
+  | { kind: "answer"; isYes: boolean };
+
+/** What happens on hosts that are there already: a world of its own, because its tenants are. */
+export interface Episode {
+  /** Of the tenants that it has to itself. */
+  number: number;
+  faults: Faults;
+  clients: readonly { tenant: string; actions: readonly Action[] }[];
+  operators: readonly { tenant: string; actions: readonly OperatorAction[] }[];
+}
+
+/** Hosts, and one episode after the other on them. What is not in it follows from its seed. */
+export interface Plan {
+  seed: number;
+  /** Another number is another order of events. */
+  order: number;
+  /** Whether two hosts share the storage. */
+  isShared: boolean;
+  /** How far the clock of the second host is off. */
+  skewMs: number;
+  episodes: readonly Episode[];
+}
+
+/** How many episodes the hosts of a plan have: to open hosts takes longer than an episode. */
+export const episodesPerPlan = 16;
+
+const itemNames = Object.keys(items) as [Item, ...Item[]];
+const likely = ["free", "once", "twice", "twice", "passing", "passing", "fleeting", "asked", "asked", "later"] as const;
+
+/** The plan of a seed. */
+export function planOf(seed: number): Plan {
+  const random = createRandom(seed);
+  return {
+    seed,
+    order: 0,
+    isShared: random.chance(0.6),
+    skewMs: random.chance(0.3) ? random.below(8000) - 4000 : 0,
+    episodes: Array.from({ length: episodesPerPlan }, (_, number) => episodeOf(random, number)),
+  };
+}
+
+function episodeOf(random: Random, number: number): Episode {
+  const most = random.pick([0, 4, 10, 20]);
+  const rate = (): number => (random.chance(0.6) ? random.below(most + 1) : 0);
+  const tenant = (): string => random.pick(tenantsOf(number));
+  const some = <T>(count: number, make: () => T): T[] => Array.from({ length: 1 + random.below(count) }, make);
+  return {
+    number,
+    faults: {
+      refuses: rate(),
+      losesAnswer: rate(),
+      crashes: Math.ceil(rate() / 3),
+      isSlow: random.pick([0, 100, 300]),
+    },
+    clients: some(3, () => ({ tenant: tenant(), actions: some(3, () => actionOf(random)) })),
+    operators: some(2, () => ({ tenant: tenant(), actions: some(2, () => operatorActionOf(random)) })),
+  };
+}
+
+function actionOf(random: Random): Action {
+  // Few ids: what one client asks for, another has asked for before, or asks for at the same time.
+  const id = random.below(4);
+  switch (random.below(10)) {
+    case 0:
+      return { kind: "authorize", item: random.pick(itemNames) };
+    case 1:
+    case 2:
+    case 3:
+      return { kind: "tool", id, call: callOf(random, id) };
+    case 4:
+      return { kind: "append", id };
+    case 5:
+      return { kind: "message", id };
+    case 6:
+    case 7:
+    case 8:
+      return { kind: "turn", id, isAsync: random.chance(0.7), plan: turnOf(id) };
+    default:
+      return random.chance(0.5) ? { kind: "cancel", id } : { kind: "list" };
+  }
+}
+
+/** The same id is often the same call, so that asking again is a replay; and other ids ask for the same act. */
+function callOf(random: Random, id: number): PlannedCall {
+  const item = likely[(id * 2 + random.below(4)) % likely.length] ?? "free";
+  return { tool: random.chance(0.8) ? "effects.add" : "effects.put", item, tag: `t${id % 2}` };
+}
+
+/** The same id is always the same turn. */
+function turnOf(id: number): TurnPlan {
+  const call = (item: Item, tool = "effects.add"): PlannedCall => ({ tool, item, tag: `t${id}` });
+  const plans: readonly TurnPlan["steps"][] = [
+    [
+      { calls: [call("passing"), call("twice")] },
+      { calls: [call("free", "effects.put"), call("free", "effects.look")] },
+    ],
+    [{ calls: [call("free")] }, { asks: true }, { calls: [call("later"), call("fleeting")] }],
+    [{ calls: [call("asked"), call("twice")] }, { calls: [call("passing")] }],
+    [{ calls: [call("fleeting"), call("once")] }, { calls: [call("free")] }, { calls: [call("passing")] }],
+  ];
+  return { steps: plans[id % plans.length] ?? [] };
+}
+
+function operatorActionOf(random: Random): OperatorAction {
+  switch (random.below(6)) {
+    case 0:
+      return { kind: "issue" };
+    case 1:
+    case 2:
+      return { kind: "revoke", item: random.pick(["passing", "fleeting", "twice"]) };
+    case 3:
+      return { kind: "revoke credential" };
+    default:
+      return { kind: "answer", isYes: random.chance(0.7) };
+  }
+}

@@ -1,0 +1,139 @@
+import { Kysely, SqliteDialect } from "kysely";
+import SqliteDatabase from "libsql";
+import { migrate } from "../../../packages/host/src/storage/migrate.ts";
+import type { Schema } from "../../../packages/host/src/storage/schema.ts";
+import {
+  NothingChangedError,
+  type SqlValue,
+  type Step,
+  type StepResult,
+} from "../../../packages/host/src/storage/steps.ts";
+
+type File = InstanceType<typeof SqliteDatabase>;
+type Statement = ReturnType<File["prepare"]>;
+
+/** What PostgreSQL has and SQLite has not: transactions are one after the other here, and the storage knows which hosts live. */
+const advisoryLock = /pg_advisory_xact_lock|set_config\(/;
+const livingHosts = /\(select objid::bigint from pg_locks[^]*?classid = \?\)/g;
+
+/** One host has an SQLite file, and writes one strand of each trail. Several need the keys that PostgreSQL has for them. */
+const keysOfStrands = `
+  drop table audit_heads;
+  create table audit_heads (namespace_id text not null, strand integer not null, sequence bigint not null,
+    hash text not null, primary key (namespace_id, strand));
+  drop table audit;
+  create table audit (namespace_id text not null, strand integer not null, sequence bigint not null, id text not null,
+    type text not null, outcome text not null, at text not null, actor text not null, trace_id text not null,
+    content text not null, hash text not null, primary key (namespace_id, strand, sequence));
+  create index audit_by_trace on audit (namespace_id, trace_id, at, strand, sequence);`;
+
+/** The file that hosts of simulated worlds share: what was committed is kept, whatever becomes of the hosts. */
+export class Storage {
+  /** The ids of the hosts that live. */
+  readonly living = new Set<number>();
+  /** The strands of audit trails that living hosts write. */
+  readonly strands = new Set<number>();
+  readonly #writer: File;
+  readonly #reader: File;
+  readonly #statements = { writer: new Map<string, Statement>(), reader: new Map<string, Statement>() };
+  readonly #tables: readonly string[];
+  readonly #beginning: Step[] = [];
+
+  private constructor(writer: File, reader: File) {
+    [this.#writer, this.#reader] = [writer, reader];
+    const tables = writer
+      .prepare("select name from sqlite_master where type = 'table' and sql not like 'create virtual%'")
+      .all() as { name: string }[];
+    const kept = new Set(["kysely_migration", "revision"]);
+    this.#tables = tables.map(({ name }) => name).filter((name) => !kept.has(name) && !name.startsWith("words"));
+  }
+
+  static async open(path: string): Promise<Storage> {
+    const writer = new SqliteDatabase(path);
+    // What a power cut leaves of a file is not tried here, so nothing has to reach the disk.
+    for (const setting of ["journal_mode = wal", "synchronous = off", "foreign_keys = off"]) writer.pragma(setting);
+    const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: writer }) });
+    await migrate(db, "sqlite");
+    writer.exec(keysOfStrands);
+    const reader = new SqliteDatabase(path);
+    reader.pragma("query_only = on");
+    return new Storage(writer, reader);
+  }
+
+  /** Remembers what is there now, as that with which every world begins. */
+  remember(): void {
+    for (const table of this.#tables) {
+      const rows = this.rows<Record<string, SqlValue>>(`select * from ${table}`).map((row) => Object.values(row));
+      const places = rows[0]?.map(() => "?").join(", ");
+      if (places !== undefined) this.#beginning.push({ sql: `insert into ${table} values (${places})`, rows });
+    }
+  }
+
+  /** As it was before the first host of a world opened it. */
+  reset(): void {
+    this.rollback();
+    this.living.clear();
+    this.strands.clear();
+    const clearing = this.#tables.map((table) => `delete from ${table}`).join("; ");
+    this.#writer.exec(`begin; ${clearing}; delete from words; update revision set value = 0`);
+    this.write([...this.#beginning, { sql: "commit", rows: [[]] }]);
+  }
+
+  /** Runs steps on the connection that writes; what fails leaves its transaction open, as it is with every database. */
+  write(steps: readonly Step[]): StepResult[] {
+    return steps.map((step) => this.#run("writer", step));
+  }
+
+  /** Runs steps on the connection that reads what is committed. */
+  read(steps: readonly Step[]): StepResult[] {
+    return steps.map((step) => this.#run("reader", step));
+  }
+
+  /** What is committed, for whoever looks at it from outside. */
+  rows<Row>(sql: string, ...parameters: SqlValue[]): Row[] {
+    return this.#run("reader", { sql, rows: [parameters] }).rows as Row[];
+  }
+
+  rollback(): void {
+    if (this.#writer.inTransaction) this.#writer.exec("rollback");
+  }
+
+  close(): void {
+    this.#statements.writer.clear();
+    this.#statements.reader.clear();
+    this.#reader.close();
+    this.#writer.close();
+  }
+
+  #run(connection: "writer" | "reader", { sql, rows, mustChange = false }: Step): StepResult {
+    const result: StepResult = { rows: [], changes: [] };
+    if (advisoryLock.test(sql)) return result;
+    const statement = this.#prepare(connection, sql);
+    for (const parameters of rows) {
+      if (statement.reader) {
+        for (const row of statement.all(parameters) as Record<string, SqlValue>[]) result.rows.push(row);
+        result.changes.push(0);
+      } else {
+        const { changes, lastInsertRowid } = statement.run(parameters);
+        if (mustChange && changes === 0) throw new NothingChangedError("Nothing was there to change.");
+        result.changes.push(changes);
+        result.insertId = lastInsertRowid;
+      }
+    }
+    return result;
+  }
+
+  #prepare(connection: "writer" | "reader", sql: string): Statement {
+    const prepared = this.#statements[connection];
+    const known = prepared.get(sql);
+    if (known !== undefined) return known;
+    const file = connection === "writer" ? this.#writer : this.#reader;
+    const own = sql.replaceAll(
+      livingHosts,
+      `(select value from json_each('${JSON.stringify([...this.living])}') where 7443 = ?)`,
+    );
+    const statement = file.prepare(own);
+    if (own === sql) prepared.set(sql, statement);
+    return statement;
+  }
+}

@@ -1,0 +1,136 @@
+import { createRandom, type Random } from "../../../packages/turnpike/test/random.ts";
+import { noFaults, WriteLock, type FaultCounts, type SharedParts } from "./database.ts";
+import { effectTools, plannedRuntime } from "./effects.ts";
+import { GoneError, SimulatedHost, type Answer, type WireCall } from "./host.ts";
+import type { Premises } from "./premises.ts";
+import { anyTenant, Model } from "./model.ts";
+import type { Episode, Plan } from "./plan.ts";
+import type { Population } from "./population.ts";
+import { Scheduler } from "./scheduler.ts";
+import { simulateTime } from "./simulated-time.ts";
+import type { Storage } from "./storage.ts";
+
+/** More steps than any world that ends needs. */
+const maxSteps = 60_000;
+
+/** Hosts on one storage, those who ask them for things, and what they have been promised. */
+export class World {
+  readonly scheduler: Scheduler;
+  readonly model: Model;
+  readonly random: Random;
+  readonly storage: Storage;
+  readonly trace: string[] = [];
+  readonly faults: FaultCounts = { refused: 0, lost: 0, crashes: 0 };
+  readonly population: Population;
+  readonly #opening = new Map<number, Promise<void>>();
+  readonly #hosts: (SimulatedHost | undefined)[] = [];
+  readonly #premises: Premises;
+  readonly #plan: Plan;
+  readonly #parts: SharedParts & { lock: WriteLock; log(facts: object, message: string): void };
+  readonly #giveBackTime: () => void;
+
+  constructor(plan: Plan, premises: Premises) {
+    const { storage, population } = premises;
+    [this.#plan, this.storage, this.population, this.#premises] = [plan, storage, population, premises];
+    this.random = createRandom((plan.seed + Math.imul(plan.order, 0x9e3779b1)) ^ 0x5bd1e995);
+    this.scheduler = new Scheduler(this.random, (label) => void this.trace.push(label));
+    this.model = new Model(this.scheduler, storage);
+    this.#parts = {
+      scheduler: this.scheduler,
+      storage,
+      random: this.random,
+      faults: noFaults,
+      counts: this.faults,
+      isShared: plan.isShared,
+      lock: new WriteLock(),
+      log: (facts, message) => this.note(`log: ${message} ${JSON.stringify(facts)}`),
+    };
+    storage.reset();
+    this.#giveBackTime = simulateTime(this.scheduler, createRandom(plan.seed ^ 0x2545f491));
+  }
+
+  note(what: string): void {
+    this.trace.push(what);
+  }
+
+  /** Opens the hosts, while nothing fails. */
+  async begin(): Promise<void> {
+    await this.complete("the beginning", async () => {
+      for (let place = 0; place < (this.#plan.isShared ? 2 : 1); place += 1) await this.#open(place);
+    });
+  }
+
+  /** Runs something to its end. */
+  async complete(name: string, work: () => Promise<unknown>): Promise<void> {
+    let isOver = false;
+    let problem: unknown;
+    const end = (error?: unknown): void => void ([isOver, problem] = [true, error]);
+    work().then(() => end(), end);
+    if (!(await this.scheduler.runUntil(() => isOver || this.model.violations.length > 0, maxSteps)))
+      this.model.violated(`${name} does not come to its end`);
+    if (problem !== undefined) throw problem;
+  }
+
+  /** From here on storage does so much that nobody wants. */
+  suffer(faults: Episode["faults"]): void {
+    this.#parts.faults = faults;
+  }
+
+  async reopenAll(): Promise<void> {
+    for (const place of this.#hosts.keys()) while (this.#hosts[place] === undefined) await this.#open(place);
+  }
+
+  get hosts(): SimulatedHost[] {
+    return this.#hosts.filter((host) => host !== undefined);
+  }
+
+  /** Sends a request to a host, and looks at what every answer has to keep to. Undefined when none came. */
+  async send(tenant: string, call: WireCall): Promise<Answer | undefined> {
+    const place = this.random.below(this.#hosts.length);
+    if (this.#hosts[place] === undefined && this.random.chance(0.5)) await this.#open(place);
+    const host = this.#hosts[place];
+    if (host === undefined) return undefined;
+    try {
+      const answer = await host.send(call);
+      this.#look(tenant, call, answer);
+      return answer;
+    } catch (error) {
+      if (!(error instanceof GoneError)) throw error;
+      this.model.count("connections lost");
+      return undefined;
+    }
+  }
+
+  end(): void {
+    for (const host of this.hosts) host.crash();
+    this.#giveBackTime();
+  }
+
+  /** Opens a host at a place, where there is never more than one. */
+  #open(place: number): Promise<void> {
+    const opening = this.#opening.get(place) ?? this.#openNow(place).finally(() => this.#opening.delete(place));
+    this.#opening.set(place, opening);
+    return opening;
+  }
+
+  async #openNow(place: number): Promise<void> {
+    const { scheduler, random, model } = this;
+    const parts = { scheduler, random, model };
+    const skewMs = place === 0 ? 0 : this.#plan.skewMs;
+    const effects = {
+      tools: (isGone: () => boolean) => effectTools(parts, isGone),
+      runtime: (isGone: () => boolean) => plannedRuntime(parts, isGone),
+    };
+    const onCrash = (): void => void (this.#hosts[place] = undefined);
+    this.#hosts[place] = undefined;
+    const host = await SimulatedHost.open(this.#premises, this.#parts, effects, { skewMs, onCrash });
+    if (host?.isGone === false) this.#hosts[place] = host;
+  }
+
+  #look(tenant: string, { method, path }: WireCall, { status, text }: Answer): void {
+    const other = text.match(anyTenant)?.find((name) => name !== tenant);
+    if (other !== undefined) this.model.violated(`${method} ${path} told ${tenant} of ${other}: ${text.slice(0, 300)}`);
+    if (status >= 500 && status !== 503)
+      this.model.violated(`${method} ${path} answered ${status}: ${text.slice(0, 300)}`);
+  }
+}

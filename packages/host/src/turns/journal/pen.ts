@@ -128,7 +128,8 @@ export class JournalPen implements TurnPen {
       if (entries.length > 0) this.#listener.onKept(this.id);
       return kept.alternative;
     } catch (error) {
-      const isAnswered = stop?.result != null && !this.turn.isAsync && !(error instanceof TurnPause);
+      const isEnd = stop !== undefined && stop.result !== null;
+      const isAnswered = isEnd && !this.turn.isAsync && !(error instanceof TurnPause);
       // INVARIANT: the turn stays this run's meanwhile, so that nobody ends it in another way.
       if (isAnswered) this.#listener.onUnkept(this, () => this.#ledger.submit(submission));
       else this.#fail(error as Error);

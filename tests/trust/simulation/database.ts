@@ -22,15 +22,18 @@ export interface Faults {
   crashes: number;
   /** The answer comes later than others. */
   isSlow: number;
+  /** Others cannot see for some seconds that the host lives, where several share a storage. */
+  vanishes: number;
 }
 
-export const noFaults: Faults = { refuses: 0, losesAnswer: 0, crashes: 0, isSlow: 0 };
+export const noFaults: Faults = { refuses: 0, losesAnswer: 0, crashes: 0, isSlow: 0, vanishes: 0 };
 
 /** What happened to storage, counted. */
 export interface FaultCounts {
   refused: number;
   lost: number;
   crashes: number;
+  vanished: number;
 }
 
 /** What the hosts of a world have in common. */
@@ -100,6 +103,19 @@ export async function openSimulated(
     cut();
     onCrash();
   };
+  const returns: (() => void)[] = [];
+  const vanish = (): void => {
+    if (!storage.living.delete(hostId)) return;
+    counts.vanished += 1;
+    scheduler.setTimer(
+      () => {
+        if (isCut) return;
+        storage.living.add(hostId);
+        for (const listener of returns) listener();
+      },
+      2000 + random.below(8000),
+    );
+  };
   const happens = (fault: keyof Faults): boolean => parts.faults[fault] > 0 && random.below(1000) < parts.faults[fault];
 
   /** Runs steps once it is their turn; settles at most once, and never when the host is gone. */
@@ -119,6 +135,7 @@ export async function openSimulated(
           return;
         }
         const isRollback = steps[0]?.sql === "rollback";
+        if (isShared && happens("vanishes")) vanish();
         if (!isRollback && happens("refuses")) {
           counts.refused += 1;
           answer(() => reject(failure("SQLITE_IOERR")));
@@ -183,7 +200,7 @@ export async function openSimulated(
       await scheduler.pause("look at hosts");
       return storage.living.has(id);
     },
-    onReturn() {},
+    onReturn: (listener) => void returns.push(listener),
     isShared,
     close: () => Promise.resolve(),
   };

@@ -51,6 +51,8 @@ export function effectTools({ scheduler, random, model }: EffectParts, isGone: (
   const invoke: ToolHandler["invoke"] = async (context, { id: callId, tool, arguments: args, traceId }) => {
     const { item, tag, slot } = args as z.output<typeof input>;
     await scheduler.pause("tool");
+    // Longer than it takes until somebody goes on with the turns of a host that nobody sees.
+    if (random.chance(0.05)) await scheduler.wait(random.below(9000));
     if (isGone()) return forever;
     const { namespaceId: tenant, executionId } = context;
     if (tool !== "effects.look") model.effect({ tenant, item, tool, tag, traceId, executionId, callId, slot });

@@ -62,12 +62,19 @@ async function askAgain(world: World, asked: Asked): Promise<void> {
   if (model.effectsOf(key) !== before)
     model.violated(`${key} was acknowledged, and happened when it was asked for again`);
   if (action.kind === "turn") return checkTurn(world, asked, answer);
+  if (code === "replay_interrupted" && world.mayBeLost(idOf(asked))) return model.count("lost with their process");
   const isReplayed = answer.headers["idempotency-replayed"] === "true";
   const isSame = done.every(({ text }) => text === answer.text);
   if (!isReplayed || !isSame)
     model.violated(
       `${key} was acknowledged: ${done[0]?.text.slice(0, 200)}; and is now ${answer.status} ${answer.text.slice(0, 200)}`,
     );
+}
+
+/** The id by which its sender knows a request. */
+function idOf({ call }: Asked): string {
+  const { id, operationId } = call.body as { id?: string; operationId?: string };
+  return id ?? operationId ?? "";
 }
 
 /** A turn that somebody was told of is there, has ended or waits, ended as it was told, and has all its events in order. */
@@ -88,6 +95,7 @@ async function checkTurn(world: World, { key, done, tenant, call }: Asked, again
     const told = body.startedAt !== undefined && body.steps === undefined ? body : body.result;
     // One that could not be kept on the trail says so, and is no result that is kept either. What was denied leaves its id free.
     if (told?.error?.code === "audit_unavailable" || told?.status === "denied") continue;
+    if (result?.error?.code === "turn_interrupted" && world.mayBeLost(executionId)) continue;
     if (told !== undefined && JSON.stringify(told) !== JSON.stringify(result))
       model.violated(`${key} ended ${summaryOf(told)}, and now has ended ${summaryOf(result)}`);
   }
@@ -184,7 +192,12 @@ function checkRows({ storage, model }: World, tenant: string, ledger: Ledger): v
       if (times > 1 || (done.length > 0 && times === 0)) model.violated(`${key} is in the inbox ${times} times`);
     }
   }
-  const trail = storage.rows<{ content: string }>("select content from audit where namespace_id = ?", tenant);
+  const trail = storage.rows<{ id: string; content: string }>(
+    "select id, content from audit where namespace_id = ?",
+    tenant,
+  );
+  if (new Set(trail.map(({ id }) => id)).size < trail.length)
+    model.violated(`an event of ${tenant} is on the trail twice`);
   const stray = trail.find(({ content }) => content.match(anyTenant)?.some((name) => name !== tenant) !== false);
   if (stray !== undefined)
     model.violated(`the trail of ${tenant} tells of somebody else: ${stray.content.slice(0, 200)}`);

@@ -60,7 +60,7 @@ export function planOf(seed: number): Plan {
 }
 
 function episodeOf(random: Random, number: number): Episode {
-  const most = random.pick([0, 4, 10, 20]);
+  const most = random.pick([0, 10, 25, 50]);
   const rate = (): number => (random.chance(0.6) ? random.below(most + 1) : 0);
   const tenant = (): string => random.pick(tenantsOf(number));
   const some = <T>(count: number, make: () => T): T[] => Array.from({ length: 1 + random.below(count) }, make);
@@ -69,8 +69,9 @@ function episodeOf(random: Random, number: number): Episode {
     faults: {
       refuses: rate(),
       losesAnswer: rate(),
-      crashes: Math.ceil(rate() / 3),
+      crashes: Math.ceil(rate() / 5),
       isSlow: random.pick([0, 100, 300]),
+      vanishes: Math.ceil(rate() / 2),
     },
     clients: some(3, () => ({ tenant: tenant(), actions: some(3, () => actionOf(random)) })),
     operators: some(2, () => ({ tenant: tenant(), actions: some(2, () => operatorActionOf(random)) })),

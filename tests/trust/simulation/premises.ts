@@ -52,7 +52,7 @@ async function settle(storage: Storage): Promise<Population> {
   const scheduler = new Scheduler(random, () => {});
   const giveBackTime = simulateTime(scheduler, random);
   try {
-    const counts = { refused: 0, lost: 0, crashes: 0 };
+    const counts = { refused: 0, lost: 0, crashes: 0, vanished: 0 };
     const parts = { scheduler, storage, random, counts, faults: noFaults, isShared: false, lock: new WriteLock() };
     const moveIn = async (): Promise<Population> => {
       const { database } = await openSimulated(parts, () => {});

@@ -2,7 +2,6 @@ import { runClient, type Ledger } from "./clients.ts";
 import { finish } from "./final-checks.ts";
 import type { Premises } from "./premises.ts";
 import { runOperator } from "./operators.ts";
-import { noFaults } from "./database.ts";
 import type { Episode, Plan } from "./plan.ts";
 import { World } from "./world.ts";
 
@@ -29,13 +28,14 @@ export async function runWorld(plan: Plan, premises: Premises): Promise<WorldOut
   } finally {
     world.end();
   }
-  const { refused, lost, crashes } = world.faults;
+  const { refused, lost, crashes, vanished } = world.faults;
   const counts = {
     ...model.counts,
     steps: scheduler.steps,
     "statements refused": refused,
     "answers lost": lost,
     crashes,
+    "hosts not seen": vanished,
   };
   return { violations: model.violations, counts, trace: world.trace };
 }
@@ -49,6 +49,6 @@ async function runEpisode(world: World, episode: Episode): Promise<void> {
       ...episode.operators.map((operator) => runOperator(world, operator)),
     ]),
   );
-  world.suffer(noFaults);
+  world.calm();
   if (world.model.violations.length === 0) await finish(world, episode, ledger);
 }

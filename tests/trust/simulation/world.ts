@@ -20,8 +20,10 @@ export class World {
   readonly random: Random;
   readonly storage: Storage;
   readonly trace: string[] = [];
-  readonly faults: FaultCounts = { refused: 0, lost: 0, crashes: 0 };
+  readonly faults: FaultCounts = { refused: 0, lost: 0, crashes: 0, vanished: 0 };
   readonly population: Population;
+  /** Results that a host could not keep yet, and how many had crashed by then. */
+  readonly #unkept = new Map<string, number>();
   readonly #opening = new Map<number, Promise<void>>();
   readonly #hosts: (SimulatedHost | undefined)[] = [];
   readonly #premises: Premises;
@@ -43,7 +45,7 @@ export class World {
       counts: this.faults,
       isShared: plan.isShared,
       lock: new WriteLock(),
-      log: (facts, message) => this.note(`log: ${message} ${JSON.stringify(facts)}`),
+      log: (facts, message) => this.#log(facts as { id?: string; executionId?: string }, message),
     };
     storage.reset();
     this.#giveBackTime = simulateTime(this.scheduler, createRandom(plan.seed ^ 0x2545f491));
@@ -73,11 +75,18 @@ export class World {
 
   /** From here on storage does so much that nobody wants. */
   suffer(faults: Episode["faults"]): void {
+    this.#unkept.clear();
     this.#parts.faults = faults;
   }
 
+  calm(): void {
+    this.#parts.faults = noFaults;
+  }
+
+  /** Starts hosts again that are gone, and waits until each is seen. */
   async reopenAll(): Promise<void> {
     for (const place of this.#hosts.keys()) while (this.#hosts[place] === undefined) await this.#open(place);
+    while (this.hosts.some(({ id }) => !this.storage.living.has(id))) await this.scheduler.wait(500);
   }
 
   get hosts(): SimulatedHost[] {
@@ -104,6 +113,18 @@ export class World {
   end(): void {
     for (const host of this.hosts) host.crash();
     this.#giveBackTime();
+  }
+
+  #log(facts: { id?: string; executionId?: string }, message: string): void {
+    this.note(`log: ${message} ${JSON.stringify(facts)}`);
+    const unkept = message === "runtime failed" ? facts.executionId : facts.id;
+    if (unkept !== undefined && (message === "runtime failed" || message === "result not kept for replay yet"))
+      this.#unkept.set(unkept, this.faults.crashes);
+  }
+
+  /** Whether a result was given that could not be kept, and a process ended after that: it may have been the one that still tried. */
+  mayBeLost(id: string): boolean {
+    return this.faults.crashes > (this.#unkept.get(id) ?? Infinity);
   }
 
   /** Opens a host at a place, where there is never more than one. */

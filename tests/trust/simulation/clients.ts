@@ -83,7 +83,8 @@ function isDone({ model }: World, { action, done, key, tenant }: Asked, answer: 
   return true;
 }
 
-function askedBy(tenant: string, action: Action, nonce: number): Asked {
+/** The request by which a client asks for something. */
+export function askedBy(tenant: string, action: Action, nonce: number): Asked {
   const post = (path: string, traceId: string, body: unknown, headers = {}): Asked["call"] => ({
     method: "POST",
     path,

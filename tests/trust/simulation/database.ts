@@ -1,14 +1,13 @@
-import { Kysely } from "kysely";
 import type { Random } from "../../../packages/turnpike/test/random.ts";
 import type { Database } from "../../../packages/host/src/storage/database.ts";
 import { registerHost } from "../../../packages/host/src/storage/migrate.ts";
-import type { Schema } from "../../../packages/host/src/storage/schema.ts";
 import { threadDialect, type Threads } from "../../../packages/host/src/storage/sqlite/dialect.ts";
 import { gatherReads } from "../../../packages/host/src/storage/sqlite/gather.ts";
 import { createMutex } from "../../../packages/host/src/storage/sqlite/mutex.ts";
 import type { Thread } from "../../../packages/host/src/storage/sqlite/thread.ts";
 import { transact } from "../../../packages/host/src/storage/sqlite/transact.ts";
 import { UnansweredCommitError, type Step, type StepResult } from "../../../packages/host/src/storage/steps.ts";
+import { kyselyOver } from "../../../packages/host/test/in-process-kysely.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { Storage } from "./storage.ts";
 
@@ -168,7 +167,7 @@ export async function openSimulated(
     close: () => Promise.resolve(),
   });
   const threads: Threads = { writer: threadOf("writer"), reader: threadOf("reader"), writing: createMutex() };
-  const db = new Kysely<Schema>({ dialect: threadDialect(threads) });
+  const db = kyselyOver(threadDialect(threads));
   const readOne = gatherReads(threads.reader);
   hostId = await registerHost(db);
   storage.living.add(hostId);

@@ -1,7 +1,5 @@
-import { Kysely, SqliteDialect } from "kysely";
 import SqliteDatabase from "libsql";
-import { migrate } from "../../../packages/host/src/storage/migrate.ts";
-import type { Schema } from "../../../packages/host/src/storage/schema.ts";
+import { migrateOn } from "../../../packages/host/test/in-process-kysely.ts";
 import {
   NothingChangedError,
   type SqlValue,
@@ -52,8 +50,7 @@ export class Storage {
     const writer = new SqliteDatabase(path);
     // What a power cut leaves of a file is not tried here, so nothing has to reach the disk.
     for (const setting of ["journal_mode = wal", "synchronous = off", "foreign_keys = off"]) writer.pragma(setting);
-    const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: writer }) });
-    await migrate(db, "sqlite");
+    await migrateOn(writer);
     writer.exec(keysOfStrands);
     const reader = new SqliteDatabase(path);
     reader.pragma("query_only = on");

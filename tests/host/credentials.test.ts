@@ -45,6 +45,7 @@ for (const kind of databaseKinds) {
           "content-type": "application/json",
           "keep-alive": "timeout=65",
           "www-authenticate": 'Bearer realm="turnpike"',
+          "x-content-type-options": "nosniff",
           "x-request-id": requestId,
         },
         text: `{"error":{"code":"unauthenticated","message":"Send a valid credential: authorization: Bearer <token>.","requestId":"${requestId}"}}`,

@@ -10,13 +10,14 @@ import {
 } from "../../test/store-operations/index.ts";
 import { openOutbox } from "../notify/index.ts";
 
-/** Methods that ask the database nothing, and what is no store. */
+/** Methods that ask the database nothing but what was asked in vain before, and what is no store. */
 const withoutDatabase = new Set([
   "audit.flush",
   "audit.takeHeads",
   "files.limits",
   "files.scans",
   "replay.close",
+  "turns.close",
   "turns.pauseAll",
   "turns.stopAll",
 ]);

@@ -114,10 +114,13 @@ test("a stale click says who was first and what they said, and keeps what was ty
     place: `demo/questions/${id}`,
   });
   await page.getByLabel("Why not? The agent reads this").fill("Too much tea.");
-  // The page hears of nothing any more, so that it still shows the question as open.
-  await page.route(/\/admin\/v1\/(events|escalations\/demo)/, (route) => route.abort());
+  // The page hears of nothing any more until it has sent its own answer, so that it still shows the question as open.
+  let isAnswered = false;
+  page.on("request", (request) => (isAnswered ||= request.url().endsWith("/escalations/deny")));
+  await page.route(/\/admin\/v1\/(events|escalations\/demo)/, (route) =>
+    isAnswered ? route.continue() : route.abort(),
+  );
   await dora.operator.request("denyEscalation", { namespaceId: "demo", id, ask, reason: "No tea today." });
-  await page.unroute(/\/admin\/v1\/(events|escalations\/demo)/);
   await page.getByRole("button", { name: "Deny" }).click();
   const outcome = page.getByRole("alert").filter({ hasText: "Somebody was first" });
   await outcome.getByText(`The operator with credential ${dora.id} denied it`).waitFor();

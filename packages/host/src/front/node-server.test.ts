@@ -64,6 +64,7 @@ for (const row of [
     expect(refused).toMatchObject([{ ...invalid, status }]);
     expect(text).toContain(`"requestId":"${refused[0]?.requestId}"`);
     expect(text).toContain(`x-request-id: ${refused[0]?.requestId}\r\n`);
+    expect(text).toContain("x-content-type-options: nosniff\r\n");
   });
 }
 

@@ -5,9 +5,9 @@ const noticed = new Set(["Killed", "Timeout"]);
 
 /** What is wrong: files without a change, survivors without a reason, and reasons for what does not survive any more. */
 export function judge(report, files, reasons) {
-  const survivors = files.flatMap((file) => survivorsOf(report, file));
+  const survivors = files.flatMap((file) => changesOf(report, file, (status) => unnoticed.has(status)));
   const known = new Set(reasons.map(keyOf));
-  const alive = new Set(survivors.map(keyOf));
+  const alive = new Set(files.flatMap((file) => changesOf(report, file, (status) => !noticed.has(status))).map(keyOf));
   return [
     ...files.filter((file) => mutantsOf(report, file).length === 0).map((file) => `Nothing was changed in ${file}.`),
     ...survivors
@@ -23,21 +23,26 @@ export function judge(report, files, reasons) {
   ];
 }
 
-/** A row for each file: how many changes were made, and how many of them a test noticed. */
+/** A row for each file and one for all: how many changes were tried, and how many of them a test noticed. */
 export function summaryOf(report, files) {
-  const rows = files.map((file) => {
-    const statuses = mutantsOf(report, file).map(({ status }) => status);
-    const killed = statuses.filter((status) => noticed.has(status)).length;
-    const valid = killed + statuses.filter((status) => unnoticed.has(status)).length;
-    return `| ${file.split("/").slice(-2).join("/")} | ${killed} of ${valid} | ${((100 * killed) / valid).toFixed(1)}% |`;
-  });
-  return ["| File | Noticed | Share |", "| ---- | ------- | ----- |", ...rows].join("\n");
+  const mutants = files.map((file) => mutantsOf(report, file));
+  const rows = [
+    ...files.map((file, index) => rowOf(file.split("/").slice(-2).join("/"), mutants[index])),
+    rowOf("together", mutants.flat()),
+  ];
+  return ["| File | Noticed | Share |", "| ---- | ------- | ----- |", ...rows.filter(Boolean)].join("\n");
 }
 
-function survivorsOf(report, file) {
+function rowOf(name, mutants) {
+  const killed = mutants.filter(({ status }) => noticed.has(status)).length;
+  const tried = killed + mutants.filter(({ status }) => unnoticed.has(status)).length;
+  return tried > 0 && `| ${name} | ${killed} of ${tried} | ${((100 * killed) / tried).toFixed(1)}% |`;
+}
+
+function changesOf(report, file, isMeant) {
   const lines = (report.files[file]?.source ?? "").split("\n");
   return mutantsOf(report, file)
-    .filter(({ status }) => unnoticed.has(status))
+    .filter(({ status }) => isMeant(status))
     .map(({ location: { start, end }, replacement }) => ({
       file,
       line: start.line,

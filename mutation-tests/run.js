@@ -1,6 +1,7 @@
 // Changes the sources one place at a time and runs the tests that reach it:
 // npm run mutation -- kernel                     a whole room, for hours
 // npm run mutation -- kernel match.ts chain.ts   some of its files
+// npm run mutation -- kernel --share 10          a tenth of a room, drawn at random (--seed draws others)
 // npm run mutation -- kernel match.ts --tests packages/turnpike/src/kernel/match.test.ts
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
@@ -18,6 +19,9 @@ const {
   allowPositionals: true,
   options: {
     concurrency: { type: "string", default: "1" },
+    /** Percent of all changes. */
+    share: { type: "string" },
+    seed: { type: "string", default: "1" },
     /** Instead of all tests of the room, for a first look; a run without it tries again what these miss. */
     tests: { type: "string" },
   },
@@ -39,6 +43,8 @@ const { status } = spawnSync(
       MUTATION_ROOM: name,
       MUTATION_FILES: files.join(","),
       MUTATION_CONCURRENCY: values.concurrency,
+      MUTATION_SEED: values.seed,
+      ...(values.share && { MUTATION_SHARE: values.share }),
       ...(values.tests && { MUTATION_TESTS: values.tests }),
     },
   },
@@ -47,8 +53,10 @@ if (status !== 0) process.exit(status ?? 1);
 
 const report = JSON.parse(readFileSync(`.build/mutation/${name}.json`, "utf8"));
 const reasons = JSON.parse(readFileSync("mutation-tests/survivors.json", "utf8"));
-const problems = judge(report, files, reasons);
-console.log(summaryOf(report, files));
+// Of a whole room, files of types alone are not in the report.
+const seen = names.length > 0 ? files : files.filter((file) => file in report.files);
+const problems = judge(report, seen, reasons);
+console.log(summaryOf(report, seen));
 for (const problem of problems) console.error(problem);
 process.exitCode = problems.length > 0 ? 1 : 0;
 

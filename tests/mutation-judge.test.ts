@@ -37,6 +37,10 @@ test("a reason for what is noticed by now is a problem, unless its file was not 
   expect(judge(reportOf("Killed"), [], reasons)).toEqual([]);
 });
 
+test("a reason for what a sample did not draw is none", () => {
+  expect(judge(reportOf("CompileError"), [file], [{ ...survivor, reason: "equivalent" }])).toEqual([]);
+});
+
 test("a file that Stryker did not report is a problem, and so is one in which it changed nothing", () => {
   expect(judge({ files: {} }, [file], [])).toEqual([`Nothing was changed in ${file}.`]);
   expect(judge(reportOf(), [file], [])).toEqual([`Nothing was changed in ${file}.`]);
@@ -45,4 +49,5 @@ test("a file that Stryker did not report is a problem, and so is one in which it
 test("what runs without end counts as noticed, and what does not compile does not count", () => {
   const report = reportOf("Killed", "Timeout", "Survived", "NoCoverage", "CompileError");
   expect(summaryOf(report, [file])).toContain("| kernel/active.ts | 2 of 4 | 50.0% |");
+  expect(summaryOf(report, [file])).toContain("| together | 2 of 4 | 50.0% |");
 });

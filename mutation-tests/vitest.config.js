@@ -8,6 +8,7 @@ const needsPostgres = include.some((one) => one.includes("packages/host") && /\*
 /** The first failure ends a run, so what is quick comes first; vitest would begin with what takes longest. */
 class QuickFirst extends BaseSequencer {
   async sort(files) {
+    // oxlint-disable-next-line unicorn/no-array-sort -- not an array's
     return (await super.sort(files)).toReversed();
   }
 }

@@ -32,7 +32,7 @@ if (unknown.length > 0) {
 }
 
 const names = asked.length > 0 ? asked : Object.keys(benchmarks);
-run("npx", ["tsc", "-b"]);
+run("npm", ["run", "--silent", "build"]);
 const isAnyMissing = Object.entries(peers).some(
   ([name, peer]) => names.includes(name) && !existsSync(`bench/node_modules/${peer}`),
 );

@@ -25,7 +25,8 @@ export async function whereTimeGoes(
   ms: number,
 ): Promise<Section[]> {
   const profiles = join(folder, "profiles");
-  const host = await startHost({ folder, nodeFlags: ["--cpu-prof", `--cpu-prof-dir=${profiles}`] });
+  const nodeFlags = ["--cpu-prof", `--cpu-prof-dir=${profiles}`];
+  const host = await startHost({ folder, nodeFlags, isUnbundled: true });
   const token = await openWorld(host);
   const spans: Span[] = [];
   for (const row of cases) {

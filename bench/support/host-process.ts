@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { createAdminClient, type AdminClient } from "turnpike-host/management";
 
 /** A host that runs as a process of its own, as people run it. */
@@ -23,6 +24,8 @@ export interface HostOptions {
   readonly database?: string;
   /** Flags of node, such as `--cpu-prof`. */
   readonly nodeFlags?: readonly string[];
+  /** Runs the files that were compiled, not their bundle, which is one room to a profile. */
+  readonly isUnbundled?: boolean;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -39,7 +42,13 @@ const settings: Readonly<Record<string, string | number>> = {
   "runtime.kind": "scripted",
 };
 
-const command = join(process.cwd(), "packages/host/bin/turnpike.js");
+const command = [join(process.cwd(), "packages/host/bin/turnpike.js")];
+const unbundled = pathToFileURL(join(process.cwd(), "packages/host/dist/cli/cli.js")).href;
+const unbundledCommand = [
+  "--input-type=module",
+  `--eval=import { runCommand } from "${unbundled}"; process.exitCode = await runCommand(process.argv.slice(1));`,
+  "--",
+];
 
 /** Where a host in this folder has its SQLite file. */
 export function sqliteFile(folder: string): string {
@@ -47,13 +56,15 @@ export function sqliteFile(folder: string): string {
 }
 
 /** Starts `turnpike serve` on a free port, everything else as it comes. Its log goes to a file, as it would in a service. */
-export async function startHost({ folder, database, nodeFlags = [], env }: HostOptions): Promise<HostProcess> {
+export async function startHost(options: HostOptions): Promise<HostProcess> {
+  const { folder, database, nodeFlags = [], isUnbundled = false, env } = options;
   mkdirSync(folder, { recursive: true });
   const log = openSync(join(folder, "host.log"), "a");
   const flags = Object.entries(settings).flatMap(([key, value]) => ["--set", `${key}=${value}`]);
   const where = database === undefined ? [] : ["--database", database];
+  const program = [...nodeFlags, ...(isUnbundled ? unbundledCommand : command)];
   const { PATH = "" } = process.env;
-  const child = spawn(process.execPath, [...nodeFlags, command, "serve", "--port", "0", ...where, ...flags], {
+  const child = spawn(process.execPath, [...program, "serve", "--port", "0", ...where, ...flags], {
     cwd: folder,
     env: { PATH, ...env },
     stdio: ["ignore", "pipe", log],

@@ -194,6 +194,38 @@ describe("a yes", () => {
     expect(tool.calls).toEqual([]);
   });
 
+  const spoiled: { reason: string; grant?: Partial<Grant>; spoil: (world: ReturnType<typeof closable>) => unknown }[] = [
+    { reason: "host_policy_denied", spoil: ({ close }) => close() },
+    {
+      reason: "delegation_chain_invalid",
+      grant: { parentId: "parent" },
+      spoil: ({ grants }) => grants.revoke("demo", "parent", now),
+    },
+    {
+      reason: "grant_exhausted",
+      grant: { constraints: { maxUses: 1 } },
+      spoil: ({ usage }) => usage.consume("demo", "careful", 1),
+    },
+  ];
+  function closable(changes: Partial<Grant> = {}) {
+    let isClosed = false;
+    const parent = grantOf("parent", { subject: alice, issuer: bob, constraints: { delegationDepth: 1 } });
+    const policy = { narrow: () => (isClosed ? {} : undefined) };
+    return { ...office([parent, { ...afterAsking, ...changes }], { policy }), close: () => void (isClosed = true) };
+  }
+  for (const { reason, grant, spoil } of spoiled) {
+    test(`is worth nothing against ${reason}, and is still there`, async () => {
+      const world = closable(grant);
+      await world.read();
+      world.approve();
+      await spoil(world);
+      expect(said(await world.read())).toBe(reason);
+      expect(world.tool.calls).toEqual([]);
+      const { hash = "" } = world.permits.asked[0] ?? {};
+      expect(await world.permits.find("demo", hash, now)).toMatchObject({ kind: "permitted" });
+    });
+  }
+
   test("is for the grant that it was given under, not for another that covers the same", async () => {
     const { read, approve, tool, grants, permits } = office();
     await read();
@@ -254,6 +286,32 @@ describe("uses and other grants", () => {
     const { read, permits } = office([{ ...afterAsking, constraints: { maxUses: 1 } }], { usage });
     expect(said(await read())).toBe("usage_store_unavailable");
     expect(permits.asked).toEqual([]);
+  });
+
+  const permit = { id: "yes", grantId: "careful", approvedBy: [], expiresAt: later };
+  const permitted = () => Promise.resolve({ kind: "permitted", permit } as const);
+
+  test("no use is taken for a yes that somebody else used meanwhile, and nothing happens", async () => {
+    const permits = storeSaying({ find: permitted, use: () => Promise.resolve(false) });
+    const [tool, grants] = [noteTool(), [{ ...afterAsking, constraints: { maxUses: 1 } }]];
+    const { kernel, usage } = worldOf({ permits, grants, tools: [tool] });
+    expect(said(await kernel.invokeTool(contextOf(), callOf()))).toBe("approval_required");
+    expect(await usage.used("demo", "careful")).toBe(0);
+    expect(tool.calls).toEqual([]);
+  });
+
+  test("nobody is asked about a grant whose last use somebody else took meanwhile, but about the next", async () => {
+    const asked: string[] = [];
+    const ask: PermitStore["ask"] = (_context, { grantId }) => {
+      asked.push(grantId);
+      return Promise.resolve({ id: "question", expiresAt: later });
+    };
+    const usage = { used: () => Promise.resolve(0), consume: () => Promise.resolve(false) };
+    const bounded = { constraints: { maxUses: 1 } };
+    const grants = [{ ...afterAsking, ...bounded }, { ...afterAsking, ...bounded, id: "second" }];
+    const { kernel } = worldOf({ permits: storeSaying({ find: permitted, ask }), usage, grants, tools: [noteTool()] });
+    expect(said(await kernel.invokeTool(contextOf(), callOf()))).toBe("approval_required");
+    expect(asked).toEqual(["second"]);
   });
 
   test("a grant that needs no yes is tried first, also a bounded one", async () => {

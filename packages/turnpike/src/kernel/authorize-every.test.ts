@@ -197,6 +197,14 @@ for (const isLedger of [true, false]) {
       ]);
     });
 
+    test("a grant without limit needs no usage store, also when the host's policy has to keep it", async () => {
+      const usage = { used: fails, consume: fails };
+      const policy = { narrow: () => undefined };
+      const { read, portErrors } = office([over("a", ["one", "two"])], isLedger, { usage, policy });
+      expect(said(await read(["one", "two"]))).toBe("succeeded");
+      expect(portErrors).toEqual([]);
+    });
+
     test("the host's policy is asked once about each requirement, and may refuse one", async () => {
       const asked: string[] = [];
       const policy = {

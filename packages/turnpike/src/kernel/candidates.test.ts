@@ -54,6 +54,12 @@ describe("inside a turn the candidates for an act", () => {
       current: [grant({ constraints: { expiresAt: later } })],
       found: [],
     },
+    {
+      name: "are without the first of those admitted when it is gone, and with the others",
+      admitted: [grant({ id: "a" }), grant({ id: "b" })],
+      current: [grant({ id: "b" })],
+      found: ["b"],
+    },
   ];
   for (const { name, admitted, current, found } of rows) {
     test(`${name}`, () => {
@@ -75,6 +81,24 @@ describe("inside a turn the candidates for an act", () => {
     const set = compileAuthority(Object.freeze([grant({ id: "a" }), grant({ id: "b" })]));
     expect(candidates({ current: set, admitted: admittedWith(set) }, ask(), momentOf(context()))).toHaveLength(2);
   });
+});
+
+describe("inside a turn a grant has as many uses", () => {
+  const rows: { name: string; admitted?: number; current?: number; maxUses: number | undefined }[] = [
+    { name: "as it had at admission, if it has more now", admitted: 1, current: 3, maxUses: 1 },
+    { name: "as it has now, if it had more at admission", admitted: 3, current: 1, maxUses: 1 },
+    { name: "as it had at admission, if they are not counted any more", admitted: 2, maxUses: 2 },
+    { name: "as it has now, if they were not counted at admission", current: 2, maxUses: 2 },
+    { name: "as it always had", admitted: 2, current: 2, maxUses: 2 },
+  ];
+  const counted = (maxUses: number | undefined): Authority =>
+    compileAuthority([grant({ constraints: maxUses === undefined ? {} : { maxUses } })]);
+  for (const row of rows) {
+    test(`${row.name}`, () => {
+      const view = { current: counted(row.current), admitted: admittedWith(counted(row.admitted)) };
+      expect(candidates(view, ask(), momentOf(context())).map(({ maxUses }) => maxUses)).toEqual([row.maxUses]);
+    });
+  }
 });
 
 describe("a ceiling", () => {

@@ -47,7 +47,7 @@ function liveCovering(
   guarded: boolean,
 ): CompiledGrant[] {
   let positions = lookUp(index, request, moment.owner);
-  if (guarded && needApproval.size > 0) {
+  if (guarded) {
     const all = new Set([...positions, ...lookUp(needApproval, request, moment.owner)]);
     positions = [...all].toSorted((one, other) => one - other);
   }

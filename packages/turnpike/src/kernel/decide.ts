@@ -106,7 +106,7 @@ async function tryEach(input: DecisionInput, { covering, guarded }: Candidates):
   return denyAll(seen);
 }
 
-/** A decision that is made if the use of its grant, and its permit, are left. */
+/** A decision that is made if the use of its grant, and its permit, are left. Nobody asks an allowed one what was found. */
 export interface Choice {
   decision: Decision;
   use?: CompiledGrant;
@@ -131,7 +131,7 @@ export function choose(input: ChoiceInput): Choice[] | Promise<Choice[]> {
 }
 
 async function chooseEach(input: ChoiceInput, { covering, guarded }: Candidates): Promise<Choice[]> {
-  const { ports, look, signal } = input;
+  const { ports, view, look, signal } = input;
   const choices: Choice[] = [];
   const seen = openExamination(input);
   for (const grant of covering) {
@@ -140,7 +140,7 @@ async function chooseEach(input: ChoiceInput, { covering, guarded }: Candidates)
       finding.refusal = await look?.(ports, grant, signal);
     seen.findings.set(grant, finding);
     if (finding.refusal !== undefined) continue;
-    const decision = allow(input, grant, asOf(seen));
+    const decision: Decision = { kind: "allow", grant, view, findings: noFindings };
     if (grant.maxUses === undefined) return [...choices, { decision }];
     choices.push({ decision, use: grant });
     // What follows counts only if no use of this one is left.
@@ -150,9 +150,8 @@ async function chooseEach(input: ChoiceInput, { covering, guarded }: Candidates)
     const found = await lookForPermit(input, grant, seen, look ?? peek.look);
     if (found === undefined) continue;
     const { permit, chain } = found;
-    seen.findings.set(grant, { chain, refusal: undefined });
     const bounded = grant.maxUses === undefined ? {} : { use: grant };
-    choices.push({ decision: allow(input, grant, asOf(seen), permit), permit, ...bounded });
+    choices.push({ decision: { kind: "allow", grant, view, findings: noFindings, permit }, permit, ...bounded });
     // What follows counts only if somebody else has used the permit.
     seen.findings.set(grant, { chain, refusal: "approval_required" });
     seen.lacks ??= { grant };
@@ -213,11 +212,6 @@ function allow(
   permit?: Permit,
 ): Decision {
   return { kind: "allow", grant, view, findings, policy, ...(permit && { permit }) };
-}
-
-/** What was found until now, whatever is found later. */
-function asOf(seen: Examination): Examination {
-  return { ...seen, findings: new Map(seen.findings) };
 }
 
 /** The denial of an act that no grant carries. */

@@ -56,6 +56,11 @@ describe("a kernel whose uses and trail are one ledger", () => {
       ports: { policy: { narrow: () => ({ metadata: { quiet: true } }) } },
     },
     { name: "a policy that keeps", grants: [bounded("a", 2)], ports: { policy: { narrow: () => undefined } } },
+    {
+      name: "a policy that keeps, and a grant without limit",
+      grants: [grantOf("a")],
+      ports: { policy: { narrow: () => undefined } },
+    },
   ]) {
     test(`decides and tells the same as one with two ports: ${row.name}`, async () => {
       const { ledger, events: decided } = memoryLedger();

@@ -165,11 +165,14 @@ function admittedWith(held: readonly Grant[]): AdmittedAuthority {
 }
 
 /** What the trail would say of a denial over these grants. */
-async function metadataOf(view: AuthorityView): Promise<unknown> {
+async function metadataOf(
+  view: AuthorityView,
+  { usage = memoryUsage(), reason = "no_matching_grant" } = {},
+): Promise<unknown> {
   const question = { view, context: context(), request: ask(), moment: momentOf(context()) };
-  const ports = { grants: memoryGrants(), audit: "none" } as const;
+  const ports = { grants: memoryGrants(), usage, audit: "none" } as const;
   const decision = await decide({ ...question, ports, spend: peek, signal: new AbortController().signal });
-  expect(decision).toMatchObject({ kind: "deny", reason: "no_matching_grant" });
+  expect(decision).toMatchObject({ kind: "deny", reason });
   return denialMetadata(view, context(), ask(), decision);
 }
 
@@ -183,6 +186,14 @@ describe("inside a turn, the trail of a denial names the grant and that it", () 
     const before = grant({ capabilities: [capability({ path: ["other"] })] });
     const view = { current: compileAuthority([grant()]), admitted: admittedWith([before]) };
     expect(await metadataOf(view)).toEqual({ grants: [{ grantId: "grant-1", failed: expect.any(String) }] });
+  });
+
+  test("has no use left of those at admission, once, though it has more now", async () => {
+    const [usage, reason] = [memoryUsage(), "grant_exhausted"];
+    await usage.consume("tenant-1", "grant-1", 1);
+    const counted = (maxUses: number): Grant => grant({ constraints: { maxUses } });
+    const view = { current: compileAuthority([counted(5)]), admitted: admittedWith([counted(1)]) };
+    expect(await metadataOf(view, { usage, reason })).toEqual({ grants: [{ grantId: "grant-1", failed: reason }] });
   });
 
   test("was revoked since admission", async () => {

@@ -19,8 +19,11 @@ export function denialMetadata(
   request: AuthorizationRequest,
   decision: Decision,
 ): JsonObject {
-  const grants = new Set([...decision.findings.keys(), ...view.current.grants]);
-  const named = [...grants].slice(0, maxNamed).map((grant) => {
+  const tried = [...decision.findings.keys()];
+  // By id: inside a turn a grant is tried as it was admitted, which may be with fewer uses than it has now.
+  const ids = new Set(tried.map(({ grant }) => grant.id));
+  const grants = [...tried, ...view.current.grants.filter(({ grant }) => !ids.has(grant.id))];
+  const named = grants.slice(0, maxNamed).map((grant) => {
     const failed = failedCondition(grant, context, request, decision, view);
     const chain = decision.findings.get(grant)?.chain;
     return {
@@ -29,7 +32,7 @@ export function denialMetadata(
       ...(chain?.kind === "invalid" && { rule: chain.rule }),
     };
   });
-  return { grants: named, ...(grants.size > maxNamed && { omitted: grants.size - maxNamed }) };
+  return { grants: named, ...(grants.length > maxNamed && { omitted: grants.length - maxNamed }) };
 }
 
 /** The first condition the grant failed; undefined when it carried the act, or was never needed. */

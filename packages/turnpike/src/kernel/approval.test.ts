@@ -194,19 +194,20 @@ describe("a yes", () => {
     expect(tool.calls).toEqual([]);
   });
 
-  const spoiled: { reason: string; grant?: Partial<Grant>; spoil: (world: ReturnType<typeof closable>) => unknown }[] = [
-    { reason: "host_policy_denied", spoil: ({ close }) => close() },
-    {
-      reason: "delegation_chain_invalid",
-      grant: { parentId: "parent" },
-      spoil: ({ grants }) => grants.revoke("demo", "parent", now),
-    },
-    {
-      reason: "grant_exhausted",
-      grant: { constraints: { maxUses: 1 } },
-      spoil: ({ usage }) => usage.consume("demo", "careful", 1),
-    },
-  ];
+  const spoiled: { reason: string; grant?: Partial<Grant>; spoil: (world: ReturnType<typeof closable>) => unknown }[] =
+    [
+      { reason: "host_policy_denied", spoil: ({ close }) => close() },
+      {
+        reason: "delegation_chain_invalid",
+        grant: { parentId: "parent" },
+        spoil: ({ grants }) => grants.revoke("demo", "parent", now),
+      },
+      {
+        reason: "grant_exhausted",
+        grant: { constraints: { maxUses: 1 } },
+        spoil: ({ usage }) => usage.consume("demo", "careful", 1),
+      },
+    ];
   function closable(changes: Partial<Grant> = {}) {
     let isClosed = false;
     const parent = grantOf("parent", { subject: alice, issuer: bob, constraints: { delegationDepth: 1 } });
@@ -308,7 +309,10 @@ describe("uses and other grants", () => {
     };
     const usage = { used: () => Promise.resolve(0), consume: () => Promise.resolve(false) };
     const bounded = { constraints: { maxUses: 1 } };
-    const grants = [{ ...afterAsking, ...bounded }, { ...afterAsking, ...bounded, id: "second" }];
+    const grants = [
+      { ...afterAsking, ...bounded },
+      { ...afterAsking, ...bounded, id: "second" },
+    ];
     const { kernel } = worldOf({ permits: storeSaying({ find: permitted, ask }), usage, grants, tools: [noteTool()] });
     expect(said(await kernel.invokeTool(contextOf(), callOf()))).toBe("approval_required");
     expect(asked).toEqual(["second"]);

@@ -1,0 +1,206 @@
+import { describe, expect, test } from "vitest";
+import {
+  agent,
+  alice,
+  bob,
+  callOf,
+  capability,
+  contextOf,
+  fails,
+  grantOf,
+  later,
+  noteTool,
+  now,
+  runAgent,
+  said,
+  worldOf,
+  type World,
+} from "../../test/deployment.ts";
+import type { Grant } from "../contracts/index.ts";
+import type { KernelOptions } from "./ports.ts";
+import type { TurnScope } from "./turn-scope.ts";
+import type { EarlierRun, TurnRefusal } from "./turn-way.ts";
+
+const toRun = grantOf("run", { capabilities: [runAgent], constraints: { maxUses: 1 } });
+const toRead = grantOf("notes");
+const between = "2026-01-01T12:05:00Z";
+const { signal } = new AbortController();
+
+type Ports = Partial<Omit<KernelOptions, "grants">>;
+
+/** A turn that was admitted at noon, and what an earlier run of it left. */
+async function admittedAtNoon(grants: readonly Grant[], ports: Ports = {}): Promise<World & { earlier: EarlierRun }> {
+  const world = worldOf({ tools: [noteTool()], ...ports, grants });
+  const admitted = await world.kernel.admitTurn(contextOf(), { agent });
+  if (admitted.kind !== "admitted") throw new Error(`It was refused: ${admitted.reason}`);
+  const admission = admitted.scope.admission();
+  return { ...world, earlier: { admission, isAnswered: false, mayHaveTakenEffect: false } };
+}
+
+/** Goes on with the turn ten minutes later, in a context where more tools are on. */
+async function goOn({ kernel }: World, goesOn: EarlierRun): Promise<TurnScope | TurnRefusal> {
+  const context = contextOf({ now: later, enabledToolNamespaces: ["files", "mail"] });
+  const admission = await kernel.admitTurn(context, { agent, goesOn });
+  return admission.kind === "admitted" ? admission.scope : admission;
+}
+
+/** What reading a note comes to in a turn that goes on. */
+async function readIn(turn: TurnScope | TurnRefusal): Promise<string> {
+  return "reason" in turn ? turn.reason : said(await turn.invokeTool(callOf(), later, signal));
+}
+
+describe("a turn that goes on", () => {
+  test("goes on with what it was admitted with, since then, and takes no second use", async () => {
+    const world = await admittedAtNoon([toRun, toRead]);
+    const turn = await goOn(world, world.earlier);
+    expect(await readIn(turn)).toBe("succeeded");
+    expect(turn).not.toHaveProperty("reason");
+    expect((turn as TurnScope).admission()).toEqual({
+      at: now,
+      grantId: "run",
+      grants: ["notes"],
+      namespaces: ["files"],
+    });
+    expect(await world.usage.used("demo", "run")).toBe(1);
+    const started = world.events.filter(({ type }) => type === "turn.started");
+    expect(started.map(({ metadata }) => metadata)).toEqual([undefined, { goesOn: "interrupted" }]);
+  });
+
+  test("may have had the effects of its earlier run", async () => {
+    const world = await admittedAtNoon([toRun, toRead]);
+    expect(await goOn(world, world.earlier)).toMatchObject({ mayHaveTakenEffect: false });
+    expect(await goOn(world, { ...world.earlier, mayHaveTakenEffect: true })).toMatchObject({
+      mayHaveTakenEffect: true,
+    });
+  });
+
+  const mail = noteTool({ name: "mail.read" });
+
+  test("has no namespace that was switched on since", async () => {
+    const world = await admittedAtNoon([toRun, toRead], { tools: [noteTool(), mail] });
+    const turn = (await goOn(world, world.earlier)) as TurnScope;
+    expect(turn.tools.map(({ name }) => name)).toEqual(["files.read"]);
+  });
+
+  const unbounded = { ...toRun, constraints: {} };
+  const parent = grantOf("parent", {
+    subject: alice,
+    issuer: bob,
+    capabilities: [runAgent],
+    constraints: { delegationDepth: 1 },
+  });
+  const derived = { ...unbounded, parentId: "parent" };
+  const rows: { name: string; held?: Grant[]; meanwhile: (world: World) => void; said: string; metadata?: object }[] = [
+    {
+      name: "without what was issued since",
+      held: [toRun],
+      meanwhile: ({ grants }) => grants.issue(toRead),
+      said: "tool_unavailable",
+    },
+    {
+      name: "without what was revoked since",
+      meanwhile: ({ grants }) => grants.revoke("demo", "notes", between),
+      said: "tool_unavailable",
+    },
+    {
+      name: "not without the grant that admitted it",
+      meanwhile: ({ grants }) => grants.revoke("demo", "run", between),
+      said: "no_matching_grant",
+      metadata: { admission: { failed: "missing" } },
+    },
+    {
+      name: "not by another grant than the one that admitted it",
+      held: [unbounded, { ...unbounded, id: "other" }, toRead],
+      meanwhile: ({ grants }) => grants.revoke("demo", "run", between),
+      said: "no_matching_grant",
+      metadata: { admission: { failed: "missing" } },
+    },
+    {
+      name: "not by a chain that was broken since",
+      held: [derived, parent, toRead],
+      meanwhile: ({ grants }) => grants.revoke("demo", "parent", between),
+      said: "delegation_chain_invalid",
+      metadata: { admission: { grantId: "run", failed: "delegation_chain_invalid", rule: "parent_inactive" } },
+    },
+  ];
+  for (const row of rows) {
+    test(`goes on ${row.name}`, async () => {
+      const world = await admittedAtNoon(row.held ?? [toRun, toRead]);
+      row.meanwhile(world);
+      expect(await readIn(await goOn(world, world.earlier))).toBe(row.said);
+      const refusals = world.events.filter(
+        ({ type, outcome }) => `${type} ${outcome}` === "authorization.checked denied",
+      );
+      expect(refusals.map(({ reason, metadata }) => ({ reason, metadata }))).toEqual(
+        row.metadata ? [{ reason: row.said, metadata: row.metadata }] : [],
+      );
+    });
+  }
+
+  test("does not go on when its access is revoked, or nobody can say whether it stands, or grants cannot be read", async () => {
+    let answer = (): Promise<{ stands: boolean; enabledToolNamespaces: string[] }> =>
+      Promise.resolve({ stands: true, enabledToolNamespaces: ["files"] });
+    const world = await admittedAtNoon([toRun, toRead], { access: { check: () => answer() } });
+    expect(await readIn(await goOn(world, world.earlier))).toBe("succeeded");
+    answer = () => Promise.resolve({ stands: false, enabledToolNamespaces: ["files"] });
+    expect(await goOn(world, world.earlier)).toEqual({ kind: "refused", reason: "credential_revoked" });
+    answer = fails;
+    expect(await goOn(world, world.earlier)).toEqual({ kind: "refused", reason: "authority_unavailable" });
+    const unread = worldOf({ source: { load: fails } });
+    expect(await goOn(unread, world.earlier)).toEqual({ kind: "refused", reason: "authority_unavailable" });
+  });
+});
+
+describe("a turn whose question was answered", () => {
+  const answered = (earlier: EarlierRun): EarlierRun => ({ ...earlier, isAnswered: true });
+
+  test("may do what a new one might, and takes no use while its grant stands", async () => {
+    const world = await admittedAtNoon([toRun]);
+    world.grants.issue(toRead);
+    const turn = (await goOn(world, answered(world.earlier))) as TurnScope;
+    expect(await readIn(turn)).toBe("succeeded");
+    expect(turn.admission()).toMatchObject({ at: later, namespaces: ["files", "mail"] });
+    expect(await world.usage.used("demo", "run")).toBe(1);
+    expect(world.events.findLast(({ type }) => type === "turn.started")?.metadata).toEqual({ goesOn: "answered" });
+  });
+
+  test("is let in anew when that is gone, which takes a use", async () => {
+    const world = await admittedAtNoon([toRun, toRead]);
+    world.grants.revoke("demo", "run", between);
+    expect(await goOn(world, answered(world.earlier))).toEqual({ kind: "refused", reason: "no_matching_grant" });
+    world.grants.issue({ ...toRun, id: "again" });
+    expect(await readIn(await goOn(world, answered(world.earlier)))).toBe("succeeded");
+    expect(await world.usage.used("demo", "again")).toBe(1);
+  });
+});
+
+describe("a turn that ended in the middle of its admission", () => {
+  const began = { at: now, namespaces: ["files"] };
+  const cut: EarlierRun = { admission: undefined, began, isAnswered: false, mayHaveTakenEffect: false };
+  const issuedSince = (grant: Grant): Grant => ({ ...grant, issuedAt: between });
+
+  const rows: { name: string; held: Grant[]; said: string }[] = [
+    { name: "on what was there when it began", held: [toRun, toRead], said: "succeeded" },
+    { name: "on what was issued at that moment", held: [toRun, { ...toRead, issuedAt: now }], said: "succeeded" },
+    { name: "without what was issued since", held: [toRun, issuedSince(toRead)], said: "tool_unavailable" },
+    { name: "not by a grant that was issued since", held: [issuedSince(toRun), toRead], said: "no_matching_grant" },
+    {
+      name: "by the next grant when the chain of the first is broken",
+      held: [{ ...toRun, id: "broken", parentId: "gone" }, toRun, toRead],
+      said: "succeeded",
+    },
+  ];
+  for (const row of rows) {
+    test(`goes on ${row.name}, and takes no use`, async () => {
+      const world = worldOf({ tools: [noteTool()], grants: row.held });
+      expect(await readIn(await goOn(world, cut))).toBe(row.said);
+      expect(await world.usage.used("demo", "run")).toBe(0);
+    });
+  }
+
+  test("has no namespace that was switched on since it began", async () => {
+    const mail = { ...toRead, capabilities: [...toRead.capabilities, capability("mail", [], "read")] };
+    const world = worldOf({ tools: [noteTool(), noteTool({ name: "mail.read" })], grants: [toRun, mail] });
+    expect(((await goOn(world, cut)) as TurnScope).tools.map(({ name }) => name)).toEqual(["files.read"]);
+  });
+});

@@ -633,27 +633,38 @@ test("inside a turn each requirement is decided on what was admitted, at its own
   expect(tool.calls).toHaveLength(1);
 });
 
-test("a yes under one grant shows a running act nothing under another", async () => {
-  const shown: boolean[] = [];
-  const both = over("free", ["one"]);
-  const closed = { ...capability("files", ["notes", "private"], "read"), approval: "each" as const };
-  const grants = [{ ...both, capabilities: [...both.capabilities, closed] }, guarded("careful", ["two"])];
-  const permits = memoryPermits();
-  const tool = noteTool({
-    requirement: () => [needs("notes", "one"), needs("notes", "two")],
-    async invoke(_context, call) {
-      shown.push(
-        await kernel.covers(call, needs("notes", "private")),
-        await kernel.covers(call, needs("notes", "one")),
-      );
-      return { status: "succeeded", callId: call.id, tool: call.tool, completedAt: now, output: null };
-    },
+describe("a yes to a running act of several", () => {
+  /** Whether the act covers a note that none of its requirements names, and one that it does. */
+  async function shownUnder(grants: readonly Grant[]): Promise<boolean[]> {
+    const shown: boolean[] = [];
+    const permits = memoryPermits();
+    const tool = noteTool({
+      requirement: () => [needs("notes", "one"), needs("notes", "two")],
+      async invoke(_context, call) {
+        shown.push(
+          await kernel.covers(call, needs("notes", "private")),
+          await kernel.covers(call, needs("notes", "one")),
+        );
+        return { status: "succeeded", callId: call.id, tool: call.tool, completedAt: now, output: null };
+      },
+    });
+    const { kernel } = worldOf({ grants, tools: [tool], permits });
+    await kernel.invokeTool(contextOf(), callOf({ id: "1" }));
+    permits.approve(permits.asked[0]?.id ?? "", { by: "human:carol", at: now });
+    expect(said(await kernel.invokeTool(contextOf(), callOf({ id: "2" })))).toBe("succeeded");
+    return shown;
+  }
+
+  test("shows it nothing under another grant", async () => {
+    const both = over("free", ["one"]);
+    const closed = { ...capability("files", ["notes", "private"], "read"), approval: "each" as const };
+    const grants = [{ ...both, capabilities: [...both.capabilities, closed] }, guarded("careful", ["two"])];
+    expect(await shownUnder(grants)).toEqual([false, true]);
   });
-  const { kernel } = worldOf({ grants, tools: [tool], permits });
-  await kernel.invokeTool(contextOf(), callOf({ id: "1" }));
-  permits.approve(permits.asked[0]?.id ?? "", { by: "human:carol", at: now });
-  expect(said(await kernel.invokeTool(contextOf(), callOf({ id: "2" })))).toBe("succeeded");
-  expect(shown).toEqual([false, true]);
+
+  test("is one to what its grant covers", async () => {
+    expect(await shownUnder([guarded("careful", ["one", "two", "private"])])).toEqual([true, true]);
+  });
 });
 
 test("a call of several is allowed exactly when each of them is, and takes one use of every bounded grant that carries one", async () => {

@@ -169,6 +169,14 @@ for (const row of [
       },
     },
   },
+  {
+    name: "throws an error of ours that says nothing of the patch",
+    store: {
+      applyUpdate: (): never => {
+        throw new KernelError("authority_unavailable");
+      },
+    },
+  },
   { name: "answers nothing", store: storeAnswering(() => undefined) },
   { name: "answers null", store: storeAnswering(() => null) },
   { name: "answers a number", store: storeAnswering(() => 1) },

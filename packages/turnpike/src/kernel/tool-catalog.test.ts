@@ -54,6 +54,16 @@ for (const row of [
     fits: false,
   },
   { name: "a tool without a descriptor", tools: [untyped<ToolHandler>({ parse() {}, invoke() {} })], fits: false },
+  {
+    name: "a tool that cannot parse",
+    tools: [untyped<ToolHandler>({ descriptor: descriptorOf(), invoke() {} })],
+    fits: false,
+  },
+  {
+    name: "a tool that cannot be invoked",
+    tools: [untyped<ToolHandler>({ descriptor: descriptorOf(), parse() {} })],
+    fits: false,
+  },
   { name: "512 tools", tools: numbered(512), fits: true },
   { name: "513 tools", tools: numbered(513), fits: false },
 ]) {

@@ -24,7 +24,7 @@ import {
   worldOf,
   type World,
 } from "../../test/deployment.ts";
-import { ticks } from "../../test/turns.ts";
+import { never, ticks } from "../../test/turns.ts";
 import {
   EscalationSchema,
   ToolResultSchema,
@@ -35,7 +35,7 @@ import {
   type Grant,
   type ToolCall,
 } from "../contracts/index.ts";
-import type { GrantSource } from "./ports.ts";
+import type { GrantSource, KernelOptions } from "./ports.ts";
 import type { TurnToAdmit } from "./admit-turn.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
@@ -149,6 +149,14 @@ const refusals: {
     reason: "delegation_chain_unverified",
   },
   { name: "a chain that is broken", world: { grants: [derived] }, reason: "delegation_chain_invalid" },
+  {
+    name: "a tool of which nobody can say whether it is granted",
+    world: {
+      source: { load: () => Promise.resolve([run, grantOf("notes", { parentId: "parent" })]), find: fails },
+      tools: [noteTool()],
+    },
+    reason: "authority_unavailable",
+  },
   {
     name: "a sink that refuses the decision",
     world: { grants: [run], audit: refusingAudit(() => true) },
@@ -294,6 +302,28 @@ test("a list is used again at another moment and in another execution of the sam
   await admit(world, { tools }, { ...both, now: later, executionId: "turn-1" });
   expect(provider.asked).toBe(1);
 });
+
+for (const row of [
+  {
+    name: "whose last use was taken",
+    grant: { constraints: { maxUses: 1 } },
+    spoil: ({ usage }: World) => usage.consume("demo", "notes", 1),
+  },
+  {
+    name: "whose chain was broken",
+    grant: { parentId: "parent" },
+    spoil: ({ grants }: World) => Promise.resolve(grants.revoke("demo", "parent", now)),
+  },
+]) {
+  test(`a list that was made at the same moment offers nothing of a grant ${row.name} since`, async () => {
+    const parent = grantOf("parent", { subject: alice, issuer: bob, constraints: { delegationDepth: 1 } });
+    const world = worldOf({ grants: [run, parent, grantOf("notes", row.grant)], tools: [noteTool()] });
+    const tools = await world.kernel.listTools(contextOf());
+    expect((await admit(world, { tools })).tools).toBe(tools);
+    await row.spoil(world);
+    expect((await admit(world, { tools })).tools).toStrictEqual([]);
+  });
+}
 
 test("a provider that is down at admission takes only its own tools out of the turn", async () => {
   const world = worldOf({
@@ -758,6 +788,7 @@ for (const row of [
     const outcome = await scope.escalate({ reason: "May I?", requestedAuthority: row.ask }, later, signal);
     expect(outcome).toStrictEqual({ kind: "refused", reason: row.reason });
     expect(world.events.at(-1)).toMatchObject({ outcome: "denied", reason: row.reason });
+    expect(scope.mustEnd).toBeUndefined();
   });
 }
 
@@ -775,13 +806,43 @@ for (const row of [
   { name: "its decision", type: "authorization.checked" },
   { name: "the question", type: "escalation.requested" },
 ]) {
-  test(`an escalation is none when the sink refuses ${row.name}`, async () => {
+  test(`an escalation is none when the sink refuses ${row.name}, and the turn must end`, async () => {
     const audit = refusingAudit(({ type, at }) => type === row.type && at === later);
     const scope = await admit(worldOf({ grants: [run, toEscalate], audit }));
     expect(await scope.escalate({ reason: "May I?" }, later, signal)).toStrictEqual({
       kind: "refused",
       reason: "audit_unavailable",
     });
+    expect(scope.mustEnd).toBe("audit_unavailable");
+  });
+}
+
+const question = { id: "question-1", expiresAt: later };
+
+for (const row of [
+  { name: "keeps it", answer: () => Promise.resolve(), kept: {} },
+  { name: "keeps it and names its question", answer: () => Promise.resolve(question), kept: { question } },
+  { name: "keeps it and names half a question", answer: () => Promise.resolve({ id: "question-1" }), kept: {} },
+  { name: "keeps it and says something", answer: () => Promise.resolve("kept"), kept: {} },
+  { name: "has no room", answer: () => Promise.resolve("full"), reason: "too_many_escalations" },
+  { name: "fails", answer: fails, reason: "escalation_unavailable" },
+  { name: "does not answer", answer: never, reason: "escalation_unavailable", mayHave: true },
+]) {
+  test(`an escalation whose queue ${row.name} is ${row.reason ?? "pending"}`, async () => {
+    const escalations = untyped<KernelOptions["escalations"] & object>({ add: row.answer });
+    const world = worldOf({ grants: [run, toEscalate], escalations, toolTimeoutMs: row.mayHave ? 1 : 60_000 });
+    const scope = await admit(world);
+    const outcome = await scope.escalate({ reason: "May I?" }, later, signal);
+    const pending = { status: "pending", reason: "May I?", requestedAt: later, reviewer: alice };
+    expect(outcome).toStrictEqual(
+      row.kept ? { kind: "pending", escalation: pending, ...row.kept } : { kind: "refused", reason: row.reason },
+    );
+    const told = world.events.filter(({ type }) => type === "escalation.requested");
+    expect(told.map(({ outcome: one, reason }) => [one, reason])).toStrictEqual([
+      ["escalated", undefined],
+      ...(row.kept ? [] : [["failed", row.reason]]),
+    ]);
+    expect(scope.mayHaveTakenEffect).toBe(row.mayHave === true);
   });
 }
 

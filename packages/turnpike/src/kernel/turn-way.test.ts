@@ -183,6 +183,11 @@ describe("a turn that ended in the middle of its admission", () => {
     { name: "on what was there when it began", held: [toRun, toRead], said: "succeeded" },
     { name: "on what was issued at that moment", held: [toRun, { ...toRead, issuedAt: now }], said: "succeeded" },
     { name: "without what was issued since", held: [toRun, issuedSince(toRead)], said: "tool_unavailable" },
+    {
+      name: "without what has become valid since",
+      held: [toRun, { ...toRead, constraints: { notBefore: between } }],
+      said: "tool_unavailable",
+    },
     { name: "not by a grant that was issued since", held: [issuedSince(toRun), toRead], said: "no_matching_grant" },
     {
       name: "by the next grant when the chain of the first is broken",

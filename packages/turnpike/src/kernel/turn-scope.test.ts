@@ -879,7 +879,19 @@ for (const row of [
   });
 }
 
-test("a call whose decision cannot be recorded does not run, and the turn learns it by code", async () => {
+test("a call of which nobody knows what became of it is told as that, and may have had its effect", async () => {
+  const tool = noteTool();
+  const world = worldOf({ grants: [run, grantOf("grant-1")], tools: [tool] });
+  const scope = await admit(world);
+  const result = await scope.interruptTool(callOf(), later);
+  expect(result).toMatchObject({ status: "failed", callId: "call-1", tool: "files.read", completedAt: later });
+  expect(said(result)).toBe("tool_interrupted");
+  expect(world.events.at(-1)).toMatchObject({ type: "tool.invoked", outcome: "failed", reason: "tool_interrupted" });
+  expect(scope.mayHaveTakenEffect).toBe(true);
+  expect(tool.calls).toEqual([]);
+});
+
+test("a call whose decision cannot be recorded does not run, and the turn must end", async () => {
   const tool = noteTool();
   const audit = refusingAudit(({ at }) => at === later);
   const scope = await admit(worldOf({ grants: [run, grantOf("grant-1")], tools: [tool], audit }));
@@ -889,4 +901,5 @@ test("a call whose decision cannot be recorded does not run, and the turn learns
     error: { code: "audit_unavailable" },
   });
   expect(tool.calls).toHaveLength(1);
+  expect(scope.mustEnd).toBe("audit_unavailable");
 });

@@ -22,6 +22,15 @@ function trail(events: readonly AuditEvent[]): string[] {
   return events.map(({ type, outcome, reason }) => [type, outcome, ...(reason ? [reason] : [])].join(" "));
 }
 
+test("the end of a turn is on the trail at the moment of its end", async () => {
+  const world = turnWorldOf(() => {
+    world.time.now = later;
+    return Promise.resolve(completed());
+  });
+  await world.run();
+  expect(world.events.at(-1)).toMatchObject({ type: "turn.ended", at: later });
+});
+
 describe("the trail of a turn", () => {
   const start = ["authorization.checked allowed", "turn.started allowed"];
 

@@ -20,7 +20,7 @@ import {
   type TurnWorldOptions,
 } from "../../test/turns.ts";
 import type { Grant, JsonValue, TurnResult } from "../contracts/index.ts";
-import type { AccessGuard, GrantSource } from "../kernel/index.ts";
+import type { AccessGuard, AuditSink, GrantSource } from "../kernel/index.ts";
 import { escalationTool } from "./escalate.ts";
 import { memoryAccess, memoryTurnJournal, memoryUsage, type MemoryTurnJournal } from "../testing/index.ts";
 import { KnownTurnError, TurnPause, type JournalEntry, type TurnJournal, type TurnPen } from "./journal.ts";
@@ -301,11 +301,26 @@ describe("what is kept, and when", () => {
       },
     };
     const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("call-1")] }));
-    await journalWorld(runtime, { journal, through: claiming }).run();
+    const recorded: string[] = [];
+    const audit: AuditSink = {
+      record({ type }, call) {
+        const claimed = (call?.claim as JournalEntry[] | undefined)?.map(({ kind }) => kind) ?? ["unclaimed"];
+        recorded.push([type, ...claimed].join(" "));
+        return Promise.resolve();
+      },
+    };
+    await journalWorld(runtime, { journal, through: claiming, audit }).run();
     expect(joined).toEqual([
       ["admitting", "admitted", "event"],
       ["call", "result", "event"],
       ["event", "ended"],
+    ]);
+    expect(recorded).toEqual([
+      "authorization.checked admitting",
+      "turn.started admitting",
+      "authorization.checked call",
+      "tool.invoked call",
+      "turn.ended",
     ]);
   });
 
@@ -827,6 +842,26 @@ describe("asking a person", () => {
     }
   });
 
+  test("goes on later when the use of the grant that admits it after an answer cannot be counted now", async () => {
+    const { runtime } = asking();
+    const journal = memoryTurnJournal();
+    const again = { ...runGrant, id: "again", constraints: { maxUses: 1 } };
+    const [before, after] = [runGrant, again].map((one) => [one, toolGrant, escalationGrant]);
+    await journalWorld(runtime, { journal, escalations, grants: before ?? [] }).run({}, { isAsync: true });
+    journal.answer(key, "ask-1", approved);
+    const out = () => Promise.reject(new Error("out"));
+    const next = journalWorld(runtime, {
+      journal,
+      escalations,
+      grants: after ?? [],
+      usage: { used: out, consume: out },
+    });
+    await expect(next.goOn()).rejects.toBeInstanceOf(TurnPause);
+    expect(await journalWorld(runtime, { journal, escalations, grants: after ?? [] }).goOn()).toMatchObject({
+      status: "succeeded",
+    });
+  });
+
   test("a question that the gate denies is denied, as any other call", async () => {
     const { runtime } = drivenBy(
       () => ({ type: "tools", calls: [ask] }),
@@ -915,8 +950,14 @@ describe("asking a person", () => {
       () => ({ type: "tools", calls: [ask] }),
       (results) => ({ type: "complete", output: outputs(results) }),
     );
-    const full = journalWorld(runtime, { escalations: { add: () => Promise.resolve("full" as const) } });
-    expect(await full.run({}, { isAsync: true })).toMatchObject({ output: ["too_many_escalations"] });
+    for (const [add, code] of [
+      [() => Promise.resolve("full" as const), "too_many_escalations"],
+      [() => Promise.reject(new Error("out")), "escalation_unavailable"],
+    ] as const) {
+      const untaken = await journalWorld(runtime, { escalations: { add } }).run({}, { isAsync: true });
+      expect(untaken).toMatchObject({ output: [code] });
+      expect(dataOf(untaken, "tool.completed")).toMatchObject([{ status: "failed", code }]);
+    }
     const wrong = drivenBy(
       () => ({ type: "tools", calls: [{ ...ask, arguments: { reason: "" } }] }),
       (results) => ({ type: "complete", output: outputs(results) }),
@@ -989,6 +1030,19 @@ describe("a runtime without a driver", () => {
       await expectSound(journal);
     }
     expect(made).toBe(1);
+  });
+
+  test("may name parts in the value of a step that are not there, which are not kept", async () => {
+    const values = [{ a: undefined, b: null, c: [{ d: undefined, e: 1 }] }, null, "text"];
+    const runtime = resumable(async (_turn, host) => {
+      for (const [place, value] of values.entries()) await host.step(`step-${place}`, () => value as never);
+      return completed();
+    });
+    const atItsEnd = 5;
+    const { journal } = await interrupted(runtime, atItsEnd);
+    const kept = (await entriesOf(journal)).filter((entry) => entry.kind === "step");
+    expect(kept.map(({ value }) => value)).toStrictEqual([{ b: null, c: [{ e: 1 }] }, null, "text"]);
+    expect(await journalWorld(runtime, { journal }).goOn()).toMatchObject({ status: "succeeded" });
   });
 
   test("that says something else when it is run again has said both", async () => {

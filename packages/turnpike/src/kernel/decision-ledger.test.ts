@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { AuditEvent, Grant } from "../contracts/index.ts";
-import { memoryUsage } from "../testing/index.ts";
+import { memoryGrants, memoryUsage } from "../testing/index.ts";
 import { callOf, contextOf, fails, grantOf, noteTool, operationOf, said, worldOf } from "../../test/deployment.ts";
 import type { CallOptions, DecisionChoice, DecisionLedger, UsageStore } from "./ports.ts";
 
@@ -94,6 +94,19 @@ describe("a kernel whose uses and trail are one ledger", () => {
     ]);
     expect(asked[0]?.[2]).not.toHaveProperty("uses");
   });
+
+  for (const row of [
+    { name: "a request that does not fit", agentId: "../helper", source: memoryGrants(), reason: "invalid_request" },
+    { name: "grants that cannot be read", agentId: "helper", source: { load: fails }, reason: "authority_unavailable" },
+  ]) {
+    test(`keeps a denial for ${row.name}: ${row.reason}`, async () => {
+      const { ledger, events } = memoryLedger();
+      const { kernel } = worldOf({ source: row.source, ledger });
+      const turn = { agent: { kind: "agent", agentId: row.agentId } } as const;
+      expect(await kernel.admitTurn(contextOf(), turn)).toEqual({ kind: "refused", reason: row.reason });
+      expect(events).toMatchObject([{ outcome: "denied", reason: row.reason }]);
+    });
+  }
 
   test("asks only the usage store when nothing is carried out", async () => {
     const { ledger, asked } = memoryLedger();

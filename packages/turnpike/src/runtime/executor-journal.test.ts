@@ -526,6 +526,33 @@ describe("stopping", () => {
     await expectSound(journal);
   });
 
+  test("a run that is to pause while a call is being kept does not make it, and the next one does", async () => {
+    const pausing = new AbortController();
+    const read = toolOf("files.read");
+    const { runtime } = drivenBy(
+      () => ({ type: "tools", calls: [calling("call-1")] }),
+      (results) => ({ type: "complete", output: outputs(results) }),
+    );
+    const journal = memoryTurnJournal();
+    const pausable: TurnJournal = {
+      ...journal,
+      async begin(turn, call) {
+        const begun = await journal.begin(turn, call);
+        if (begun.kind === "known") return begun;
+        const write: TurnPen["write"] = async (entries, ...rest) => {
+          await begun.pen.write(entries, ...rest);
+          if (entries.some(({ kind }) => kind === "call")) pausing.abort(new TurnPause("The host stops."));
+        };
+        return { kind: "begun", pen: { ...begun.pen, write, pauses: pausing.signal } };
+      },
+    };
+    const first = journalWorld(runtime, { tools: [read], journal, through: pausable });
+    await expect(first.run({}, { isAsync: true })).rejects.toThrow("The host stops.");
+    expect(read.calls).toEqual([]);
+    expect(await journalWorld(runtime, { tools: [read], journal }).goOn()).toMatchObject({ output: ["succeeded"] });
+    expect(read.calls).toHaveLength(1);
+  });
+
   test("a turn with a caller does not pause, nor does one that could not go on afterwards", async () => {
     const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("call-1")] }));
     const { resumes: _none, ...forgetful } = runtime;

@@ -25,6 +25,7 @@ import { escalationTool } from "./escalate.ts";
 import { memoryAccess, memoryTurnJournal, memoryUsage, type MemoryTurnJournal } from "../testing/index.ts";
 import { KnownTurnError, TurnPause, type JournalEntry, type TurnJournal, type TurnPen } from "./journal.ts";
 import type { RuntimePlugin } from "./plugin.ts";
+import { standardRuntime, type TurnDriver } from "./standard.ts";
 
 /** Begins an asynchronous turn whose process ends with the n-th write. */
 async function interrupted(
@@ -285,6 +286,7 @@ describe("what is kept, and when", () => {
   test("a claim is made with each call and kept with what follows it, and with the admission and the end", async () => {
     const journal = memoryTurnJournal();
     const joined: string[][] = [];
+    const alone: string[] = [];
     const claiming: TurnJournal = {
       ...journal,
       async begin(turn, call) {
@@ -294,7 +296,9 @@ describe("what is kept, and when", () => {
         const claimFor = (entry?: JournalEntry) => [entry].filter((one) => one !== undefined);
         const write: TurnPen["write"] = (entries, progress, claims = []) => {
           const claimed = claims.flat() as JournalEntry[];
-          if (claims.length > 0) joined.push([...claimed, ...entries].map(({ kind }) => kind));
+          const kinds = [...claimed, ...entries].map(({ kind }) => kind);
+          if (claims.length > 0) joined.push(kinds);
+          else alone.push(...kinds);
           return pen.write([...claimed, ...entries], progress);
         };
         return { kind: "begun", pen: { ...pen, claimFor, write } };
@@ -315,6 +319,7 @@ describe("what is kept, and when", () => {
       ["call", "result", "event"],
       ["event", "ended"],
     ]);
+    expect(alone).not.toContain("call");
     expect(recorded).toEqual([
       "authorization.checked admitting",
       "turn.started admitting",
@@ -347,6 +352,11 @@ describe("what is kept, and when", () => {
     const world = turnWorldOf(drivenBy().runtime, { executor: { createId } });
     await expect(world.run()).rejects.toBe(broken);
     expect(world.turnErrors).toMatchObject([{ error: broken }]);
+
+    let ids = 0;
+    const secondTime = (): string => (ids++ === 0 ? createId() : `event-${ids}`);
+    const once = turnWorldOf(drivenBy().runtime, { executor: { createId: secondTime } });
+    expect(await once.run()).toMatchObject({ status: "failed", error: { code: "runtime_failed" } });
   });
 
   test("a turn with a caller that cannot be kept fails instead of doing what nobody would know of", async () => {
@@ -985,13 +995,15 @@ describe("asking a person", () => {
       expect(untaken).toMatchObject({ output: [code] });
       expect(dataOf(untaken, "tool.completed")).toMatchObject([{ status: "failed", code }]);
     }
-    const wrong = drivenBy(
-      () => ({ type: "tools", calls: [{ ...ask, arguments: { reason: "" } }] }),
-      (results) => ({ type: "complete", output: outputs(results) }),
-    );
-    expect(await journalWorld(wrong.runtime, { escalations }).run({}, { isAsync: true })).toMatchObject({
-      output: ["invalid_tool_arguments"],
-    });
+    for (const wrong of [{ reason: "" }, { reason: "May I?", requestedAuthority: null }]) {
+      const asked = drivenBy(
+        () => ({ type: "tools", calls: [{ ...ask, arguments: wrong }] }),
+        (results) => ({ type: "complete", output: outputs(results) }),
+      );
+      expect(await journalWorld(asked.runtime, { escalations }).run({}, { isAsync: true })).toMatchObject({
+        output: ["invalid_tool_arguments"],
+      });
+    }
     const access = memoryAccess();
     const asked = drivenBy(
       () => {
@@ -1005,6 +1017,19 @@ describe("asking a person", () => {
     const hidden = journalWorld(runtime, { escalations, grants: [runGrant] });
     expect(await hidden.run({}, { isAsync: true })).toMatchObject({ output: ["tool_unavailable"] });
   });
+});
+
+test("a session recalls no decision that it has just made", async () => {
+  const recalled: unknown[] = [];
+  const driver: TurnDriver = {
+    open: () =>
+      Promise.resolve({
+        next: () => Promise.resolve({ type: "complete", output: "done" }),
+        recall: (_input, memory) => void recalled.push(memory),
+      }),
+  };
+  expect(await journalWorld(standardRuntime(driver)).run()).toMatchObject({ status: "succeeded" });
+  expect(recalled).toEqual([]);
 });
 
 test("a decision that is as deep as JSON may be is kept, and is given again as it was", async () => {

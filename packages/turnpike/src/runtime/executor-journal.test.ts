@@ -364,15 +364,32 @@ describe("what is kept, and when", () => {
     const journal = memoryTurnJournal();
     const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("write-1", "files.write")] }));
     const world = journalWorld(runtime, { tools: [write], journal, through: endingAt(journal, 2) });
-    expect(await world.run()).toMatchObject({ status: "failed", error: { code: "audit_unavailable" } });
+    const error = { code: "audit_unavailable", retryable: false };
+    expect(await world.run()).toMatchObject({ status: "failed", error });
     expect(write.calls).toHaveLength(0);
   });
+
+  for (const [name, isOfTool] of [
+    ["admission", false],
+    ["first call", true],
+  ] as const)
+    test(`a turn with a caller whose ${name} cannot be recorded keeps its id, and says that it cannot be tried again`, async () => {
+      const journal = memoryTurnJournal();
+      const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("call-1")] }));
+      const audit = refusingAudit(
+        ({ type, tool }) => type === "authorization.checked" && (tool !== undefined) === isOfTool,
+      );
+      const world = journalWorld(runtime, { journal, audit });
+      const error = { code: "audit_unavailable", retryable: false };
+      expect(await world.run()).toMatchObject({ status: "failed", error });
+      expect(await journal.find(key)).toMatchObject({ result: { status: "failed", error } });
+    });
 
   for (const { name, pause, ends } of [
     {
       name: "because its journal cannot be written fails",
       pause: new TurnPause("The journal could not be written.", { cause: new Error("lost") }),
-      ends: { status: "failed", error: { code: "audit_unavailable" } },
+      ends: { status: "failed", error: { code: "audit_unavailable", retryable: false } },
     },
     {
       name: "because the host stops is cancelled",

@@ -40,7 +40,8 @@ export async function runToEnd(executor: Executor, run: Run): Promise<RunEnd> {
       const { reason } = admission;
       if (isPassing(reason, run.goesOn)) throwIfAsync(run, reason);
       const status = failing.has(reason) ? "failed" : "denied";
-      ended = { status, error: admission.error ?? errorObject(reason), ...admission.said };
+      const refused: Ending = { status, error: admission.error ?? errorObject(reason), ...admission.said };
+      ended = reason === "audit_unavailable" ? breakOff(run, reason) : refused;
     } else {
       scope = admission.scope;
       ended = await runAdmitted(executor, run, scope);
@@ -50,12 +51,12 @@ export async function runToEnd(executor: Executor, run: Run): Promise<RunEnd> {
     const pause = [reason, error].find((one) => one instanceof TurnPause);
     if (pause !== undefined) throwIfAsync(run, "it was stopped", pause);
     if (!aborted) executor.reportError(error, request.executionId);
-    ended = aborted ? endOfStop(reason) : endWith("failed", "runtime_failed");
+    ended = aborted ? endOfStop(run, reason) : endWith("failed", "runtime_failed");
   }
   deadline.close(turnHasEnded);
   if (journal?.book.failure !== undefined) {
     throwIfAsync(run, "audit_unavailable", journal.book.failure.error);
-    ended = breakOff("audit_unavailable");
+    ended = breakOff(run, "audit_unavailable");
   }
   if ("kind" in ended) return ended;
   // A turn that is not admitted again has no scope, and did what it did all the same.
@@ -64,9 +65,9 @@ export async function runToEnd(executor: Executor, run: Run): Promise<RunEnd> {
 }
 
 /** A pause that something caused is a journal that could not be written: nobody has cancelled that turn. */
-function endOfStop(reason: unknown): Ending {
+function endOfStop(run: Run, reason: unknown): Ending {
   const isUnkept = reason instanceof TurnPause && reason.cause !== undefined;
-  return isUnkept ? breakOff("audit_unavailable") : endWith("cancelled", "turn_cancelled");
+  return isUnkept ? breakOff(run, "audit_unavailable") : endWith("cancelled", "turn_cancelled");
 }
 
 /**
@@ -153,9 +154,13 @@ function contextMismatch({ agent, message }: TurnRequest, context: AccessContext
   return isOfContext ? undefined : "message_context_mismatch";
 }
 
-/** How a turn ends that has lost what it cannot go on without. */
-function breakOff(lost: TurnBreak): Ending {
-  return endWith(lost === "audit_unavailable" ? "failed" : "denied", lost);
+/**
+ * How a turn ends that has lost what it cannot go on without. One that was begun in a journal keeps its id: whoever asks for it
+ * again is told how it ended, or that it was interrupted, and nothing is tried again.
+ */
+function breakOff({ journal }: Run, lost: TurnBreak): Ending {
+  const ending = endWith(lost === "audit_unavailable" ? "failed" : "denied", lost);
+  return withTruthfulRetry(ending, journal !== undefined);
 }
 
 /** Runs the plugin inside the envelope. Rejects when the deadline or the caller comes first. */
@@ -197,8 +202,8 @@ async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Prom
     signal.throwIfAborted();
     thrown = { error };
   }
-  if (scope.mustEnd !== undefined) return breakOff(scope.mustEnd);
-  if (journal?.book.failure !== undefined) return breakOff("audit_unavailable");
+  if (scope.mustEnd !== undefined) return breakOff(run, scope.mustEnd);
+  if (journal?.book.failure !== undefined) return breakOff(run, "audit_unavailable");
   const [first] = asked;
   if (first !== undefined) return waitFor(run, first, asked);
   if (outcome === undefined && pauses?.aborted === true) await stopBetweenCalls(pauses, settled, signal);
@@ -212,7 +217,7 @@ async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Prom
   const escalated = await scope.escalate(input, clock(), signal);
   if (escalated.kind === "pending")
     return { status: "escalated", escalation: escalated.escalation, ...(metadata && { metadata }) };
-  if (escalated.reason === "credential_revoked") return breakOff(escalated.reason);
+  if (escalated.reason === "credential_revoked") return breakOff(run, escalated.reason);
   if (escalated.reason === "invalid_request") return endWith("failed", "invalid_runtime_outcome");
   const { reason } = escalated;
   const isOwn =

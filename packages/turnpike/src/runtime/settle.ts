@@ -100,7 +100,7 @@ function withoutIdentity(requested: unknown): unknown {
 }
 
 /** Whether the same turn may be tried again follows what may have happened, not what the plugin says. */
-export function withTruthfulRetry(ending: Ending, mayHaveTakenEffect: boolean): Ending {
-  if (!("error" in ending) || !mayHaveTakenEffect) return ending;
+export function withTruthfulRetry(ending: Ending, isSpent: boolean): Ending {
+  if (!("error" in ending) || !isSpent) return ending;
   return { ...ending, error: { ...ending.error, retryable: false } };
 }

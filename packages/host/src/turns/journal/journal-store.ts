@@ -14,7 +14,7 @@ import { createUnkeptWrites, turnFingerprint, type Ledger } from "../../ledger/i
 import type { Database, Schema } from "../../storage/index.ts";
 import { createTurnNews, followTurn } from "./follow.ts";
 import { findLiveTurns, listLiveTurns, type LiveTurnRow } from "./live-turns.ts";
-import { JournalPen, type PenListener, type RunStart } from "./pen.ts";
+import { JournalPen, turnTaken, type PenListener, type RunStart } from "./pen.ts";
 import { createTurnCounts, type TurnCounts } from "./count-turns.ts";
 import { createTurnReader } from "./read-turns.ts";
 import { createTurnTaking, isRunning } from "./take-turns.ts";
@@ -107,7 +107,7 @@ export function createTurnJournal(
   const pausing = new AbortController();
   const openPen = (start: Omit<RunStart, "pauses">): JournalPen => {
     // A run that lost its turn to another host and has not noticed it yet.
-    pens.get(start.id)?.halt(new TurnPause("Another run has this turn by now."));
+    pens.get(start.id)?.halt(turnTaken());
     const pen = new JournalPen(ledger, { ...start, pauses: pausing.signal }, listener);
     pens.set(pen.id, pen);
     return pen;

@@ -123,7 +123,7 @@ export class JournalPen implements TurnPen {
     const submission = { turn, alternatives: withEntries(alternatives, last ?? []) };
     try {
       const kept = await this.#ledger.submit(submission);
-      if (kept.kind !== "kept") throw new TurnPause("Another run has this turn by now.");
+      if (kept.kind !== "kept") throw turnTaken();
       if (stop !== undefined) this.#listener.onOver(this);
       if (entries.length > 0) this.#listener.onKept(this.id);
       return kept.alternative;
@@ -192,6 +192,11 @@ export class JournalPen implements TurnPen {
     const ended = { result: JSON.stringify(result), completed_at: result.completedAt };
     return { ...nothing, ...ended, status: result.status, is_refused: isRefused ? 1 : 0 };
   }
+}
+
+/** For a run that can write nothing more. It has a cause, or a caller who waits would be told that the turn was cancelled. */
+export function turnTaken(): TurnPause {
+  return new TurnPause("Another run has this turn by now.", { cause: new Error("The journal is another run's.") });
 }
 
 function codeOf(result: object): string {

@@ -93,6 +93,8 @@ describe.each(databaseKinds)("turns that nobody runs on %s", (kind) => {
     const got = taken.flatMap((each) => each ?? []);
     expect(got.map(({ run }) => run)).toEqual([2]);
     await expect(pen.write(eventEntries(), progress)).rejects.toBeInstanceOf(TurnPause);
+    // Without a cause its caller would be told that somebody had cancelled the turn.
+    expect(pen.stop.reason).toMatchObject({ cause: expect.any(Error) as Error });
     await got[0]?.write(eventEntries(), progress);
   });
 

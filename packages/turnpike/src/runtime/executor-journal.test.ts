@@ -369,6 +369,14 @@ describe("what is kept, and when", () => {
     expect(write.calls).toHaveLength(0);
   });
 
+  test("a turn with a caller whose question cannot be recorded says that it cannot be tried again", async () => {
+    const { runtime } = drivenBy(() => ({ type: "escalate", reason: "May it?" }));
+    const audit = refusingAudit(({ type }) => type === "escalation.requested");
+    const world = journalWorld(runtime, { audit });
+    const error = { code: "audit_unavailable", retryable: false };
+    expect(await world.run()).toMatchObject({ status: "failed", error });
+  });
+
   for (const [name, isOfTool] of [
     ["admission", false],
     ["first call", true],

@@ -217,11 +217,10 @@ async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Prom
   const escalated = await scope.escalate(input, clock(), signal);
   if (escalated.kind === "pending")
     return { status: "escalated", escalation: escalated.escalation, ...(metadata && { metadata }) };
-  if (escalated.reason === "credential_revoked") return breakOff(run, escalated.reason);
-  if (escalated.reason === "invalid_request") return endWith("failed", "invalid_runtime_outcome");
   const { reason } = escalated;
-  const isOwn =
-    reason === "audit_unavailable" || reason === "escalation_unavailable" || reason === "too_many_escalations";
+  if (reason === "credential_revoked" || reason === "audit_unavailable") return breakOff(run, reason);
+  if (reason === "invalid_request") return endWith("failed", "invalid_runtime_outcome");
+  const isOwn = reason === "escalation_unavailable" || reason === "too_many_escalations";
   return endWith("failed", isOwn ? reason : "tool_unavailable");
 }
 

@@ -10,6 +10,7 @@ import { UnansweredCommitError, type Step, type StepResult } from "../../../pack
 import { kyselyOver } from "../../../packages/host/test/in-process-kysely.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { Storage } from "./storage.ts";
+import type { TurnOwners } from "./turn-owners.ts";
 
 /** How often storage does what nobody wants, of a thousand times that it is asked something. */
 export interface Faults {
@@ -21,7 +22,7 @@ export interface Faults {
   crashes: number;
   /** The answer comes later than others. */
   isSlow: number;
-  /** Others cannot see for some seconds that the host lives, where several share a storage. */
+  /** Others cannot see for some seconds that the host lives, where several share a storage; it may be cut off itself. */
   vanishes: number;
 }
 
@@ -33,7 +34,11 @@ export interface FaultCounts {
   lost: number;
   crashes: number;
   vanished: number;
+  /** Hosts that were back when somebody had just taken turns in their absence. */
+  overtaken: number;
 }
+
+export const nothingHappened: FaultCounts = { refused: 0, lost: 0, crashes: 0, vanished: 0, overtaken: 0 };
 
 /** What the hosts of a world have in common. */
 export interface SharedParts {
@@ -43,6 +48,7 @@ export interface SharedParts {
   faults: Faults;
   counts: FaultCounts;
   isShared: boolean;
+  owners: TurnOwners;
 }
 
 /** A host's hold on the storage, and the way to take it away. */
@@ -85,7 +91,7 @@ export async function openSimulated(
   parts: SharedParts & { lock: WriteLock },
   onCrash: () => void,
 ): Promise<SimulatedDatabase> {
-  const { scheduler, storage, random, counts, isShared, lock } = parts;
+  const { scheduler, storage, random, counts, isShared, lock, owners } = parts;
   const self = {};
   let isCut = false;
   let [hostId, strand] = [-1, -1];
@@ -103,19 +109,50 @@ export async function openSimulated(
     onCrash();
   };
   const returns: (() => void)[] = [];
+  /** Whether nothing reaches the host, or comes from it, and what waits for that to end. */
+  let isCutOff = false;
+  const held: (() => void)[] = [];
+  const comeBack = (): void => {
+    isCutOff = false;
+    for (const goOn of held.splice(0)) scheduler.add("late answer", goOn);
+    if (isCut || storage.living.has(hostId)) return;
+    storage.living.add(hostId);
+    for (const listener of returns) listener();
+  };
   const vanish = (): void => {
     if (!storage.living.delete(hostId)) return;
     counts.vanished += 1;
-    scheduler.setTimer(
-      () => {
-        if (isCut) return;
-        storage.living.add(hostId);
-        for (const listener of returns) listener();
-      },
-      2000 + random.below(8000),
-    );
+    isCutOff = random.chance(0.5);
+    scheduler.setTimer(comeBack, 2000 + random.below(8000));
   };
+  /** One that is cut off keeps nobody from writing. */
+  const isHeld = (): boolean => isCutOff && !lock.holds(self);
+  owners.onTaken((by) => {
+    if (by === hostId || !isCutOff || isCut || random.chance(0.3)) return;
+    // There is no worse moment to be back.
+    counts.overtaken += 1;
+    comeBack();
+  });
   const happens = (fault: keyof Faults): boolean => parts.faults[fault] > 0 && random.below(1000) < parts.faults[fault];
+
+  const write = (steps: readonly Step[]): StepResult[] => {
+    const first = steps[0]?.sql;
+    if (first === "rollback") {
+      if (lock.holds(self)) storage.rollback();
+      lock.release(self);
+      return [];
+    }
+    if (first === "begin immediate") {
+      // A transaction that could not be ended must not swallow the next one.
+      storage.rollback();
+      lock.take(self);
+    }
+    owners.before(hostId, steps);
+    const results = storage.write(steps);
+    owners.after(hostId, steps);
+    if (steps.at(-1)?.sql === "commit") lock.release(self);
+    return results;
+  };
 
   /** Runs steps once it is their turn; settles at most once, and never when the host is gone. */
   const ask = (connection: "writer" | "reader", steps: readonly Step[]): Promise<StepResult[]> =>
@@ -124,11 +161,13 @@ export async function openSimulated(
         const settleIfThere = (): void => {
           if (!isCut) settle();
         };
-        if (happens("isSlow")) scheduler.add("late answer", settleIfThere);
+        if (isHeld()) held.push(settleIfThere);
+        else if (happens("isSlow")) scheduler.add("late answer", settleIfThere);
         else settleIfThere();
       };
       const attempt = (): void => {
         if (isCut) return;
+        if (isHeld()) return void held.push(attempt);
         if (connection === "writer" && !lock.isFree(self)) {
           lock.wait(self, () => scheduler.add("write", attempt));
           return;
@@ -143,7 +182,7 @@ export async function openSimulated(
         if (!isRollback && happens("crashes") && random.chance(0.5)) return crash();
         let results: StepResult[];
         try {
-          results = connection === "reader" ? storage.read(steps) : writeSteps(storage, lock, self, steps);
+          results = connection === "reader" ? storage.read(steps) : write(steps);
         } catch (error) {
           answer(() => reject(error as Error));
           return;
@@ -204,23 +243,6 @@ export async function openSimulated(
     close: () => Promise.resolve(),
   };
   return { database, cut };
-}
-
-function writeSteps(storage: Storage, lock: WriteLock, self: object, steps: readonly Step[]): StepResult[] {
-  const first = steps[0]?.sql;
-  if (first === "rollback") {
-    if (lock.holds(self)) storage.rollback();
-    lock.release(self);
-    return [];
-  }
-  if (first === "begin immediate") {
-    // A transaction that could not be ended must not swallow the next one.
-    storage.rollback();
-    lock.take(self);
-  }
-  const results = storage.write(steps);
-  if (steps.at(-1)?.sql === "commit") lock.release(self);
-  return results;
 }
 
 function failure(code: string): Error {

@@ -17,7 +17,8 @@ export async function finish(world: World, episode: Episode, ledger: Ledger): Pr
   await world.complete("starting again", () => world.reopenAll());
   await world.complete("the turns", async () => {
     await settleTurns(world, tenants);
-    for (const tenant of tenants) while (await answerOne(world, tenant, world.random.chance(0.5)));
+    for (const tenant of tenants)
+      while (isAsked(world, tenant) && (await answerOne(world, tenant, world.random.chance(0.5))));
     await settleTurns(world, tenants);
   });
   await world.complete("acts that were approved", () => rush(world, ledger));
@@ -38,6 +39,12 @@ async function rush(world: World, ledger: Ledger): Promise<void> {
     const again = [100, 200].map((id) => askedBy(tenant, { ...action, id: id + action.id }, 0));
     await Promise.all(again.map((asked) => ask(world, asked, 1)));
   }
+}
+
+/** Whether a question of a tenant is open. */
+function isAsked({ storage }: World, tenant: string): boolean {
+  const open = "select 1 from escalations where namespace_id = ? and status = 'pending' limit 1";
+  return storage.rows(open, tenant).length > 0;
 }
 
 /** Waits until no turn runs any more. */
@@ -104,7 +111,10 @@ async function checkTurn(world: World, { key, done, tenant, call }: Asked, again
     // What was told is a result, or a state with one in it once the turn had ended.
     const told = body.startedAt !== undefined && body.steps === undefined ? body : body.result;
     // One that could not be kept on the trail says so, and is no result that is kept either. What was denied leaves its id free.
-    if (told?.error?.code === "audit_unavailable" || told?.status === "denied") continue;
+    const isUnkept = told?.error?.code === "audit_unavailable";
+    if (isUnkept && told.error.retryable !== false)
+      model.violated(`${key} says that it can be tried again, and has ended ${summaryOf(result)}`);
+    if (isUnkept || told?.status === "denied") continue;
     if (result?.error?.code === "turn_interrupted" && world.mayBeLost(executionId)) continue;
     if (told !== undefined && JSON.stringify(told) !== JSON.stringify(result))
       model.violated(`${key} ended ${summaryOf(told)}, and now has ended ${summaryOf(result)}`);

@@ -42,7 +42,10 @@ export interface Plan {
 }
 
 /** How many episodes the hosts of a plan have: to open hosts takes longer than an episode. */
-export const episodesPerPlan = 16;
+export const episodesPerPlan = 20;
+
+/** So many plans are tried in every test run. */
+export const plansOfSlice = 100;
 
 const itemNames = Object.keys(items) as [Item, ...Item[]];
 const likely = ["free", "once", "twice", "twice", "passing", "passing", "fleeting", "asked", "asked", "later"] as const;
@@ -59,11 +62,29 @@ export function planOf(seed: number): Plan {
   };
 }
 
+/** How much happens at most in an episode. Little is soon over: more orders and faults are tried in the same time. */
+interface Size {
+  tenants: 1 | 2;
+  clients: number;
+  actions: number;
+  /** One of these is how many there are. */
+  operators: readonly number[];
+  operatorActions: number;
+}
+
+const little: Size = { tenants: 1, clients: 1, actions: 1, operators: [0, 0, 0, 1], operatorActions: 1 };
+const some: Size = { tenants: 1, clients: 1, actions: 3, operators: [0, 1], operatorActions: 1 };
+const crowded: Size = { tenants: 1, clients: 3, actions: 1, operators: [0, 1], operatorActions: 1 };
+const much: Size = { tenants: 2, clients: 3, actions: 3, operators: [1, 2], operatorActions: 2 };
+const times = (count: number, size: Size): Size[] => Array.from({ length: count }, () => size);
+const sizes = [...times(26, little), ...times(3, some), ...times(2, crowded), much];
+
 function episodeOf(random: Random, number: number): Episode {
+  const size = random.pickFrom(sizes) ?? little;
   const most = random.pick([0, 10, 25, 50]);
   const rate = (): number => (random.chance(0.6) ? random.below(most + 1) : 0);
-  const tenant = (): string => random.pick(tenantsOf(number));
-  const some = <T>(count: number, make: () => T): T[] => Array.from({ length: 1 + random.below(count) }, make);
+  const tenant = (): string => tenantsOf(number)[random.below(size.tenants)] ?? "";
+  const upTo = <T>(count: number, make: () => T): T[] => Array.from({ length: 1 + random.below(count) }, make);
   return {
     number,
     faults: {
@@ -71,10 +92,13 @@ function episodeOf(random: Random, number: number): Episode {
       losesAnswer: rate(),
       crashes: Math.ceil(rate() / 5),
       isSlow: random.pick([0, 100, 300]),
-      vanishes: Math.ceil(rate() / 2),
+      vanishes: 2 * rate(),
     },
-    clients: some(3, () => ({ tenant: tenant(), actions: some(3, () => actionOf(random)) })),
-    operators: some(2, () => ({ tenant: tenant(), actions: some(2, () => operatorActionOf(random)) })),
+    clients: upTo(size.clients, () => ({ tenant: tenant(), actions: upTo(size.actions, () => actionOf(random)) })),
+    operators: Array.from({ length: random.pickFrom(size.operators) ?? 0 }, () => ({
+      tenant: tenant(),
+      actions: upTo(size.operatorActions, () => operatorActionOf(random)),
+    })),
   };
 }
 
@@ -95,9 +119,9 @@ function actionOf(random: Random): Action {
     case 6:
     case 7:
     case 8:
-      return { kind: "turn", id, isAsync: random.chance(0.7), plan: turnOf(id) };
+      return turnActionOf(random, id);
     default:
-      return random.chance(0.5) ? { kind: "cancel", id } : { kind: "list" };
+      return random.chance(0.5) ? { kind: "cancel", id: turnActionOf(random, id).id } : { kind: "list" };
   }
 }
 
@@ -107,7 +131,13 @@ function callOf(random: Random, id: number): PlannedCall {
   return { tool: random.chance(0.8) ? "effects.add" : "effects.put", item, tag: `t${id % 2}` };
 }
 
-/** The same id is always the same turn. */
+function turnActionOf(random: Random, id: number): Action & { kind: "turn" } {
+  const isAsync = random.chance(0.7);
+  const place = random.chance(0.7) ? id + 4 : id;
+  return { kind: "turn", id: place, isAsync, plan: turnOf(place) };
+}
+
+/** The same id is always the same turn: of many calls, or of one. */
 function turnOf(id: number): TurnPlan {
   const call = (item: Item, tool = "effects.add"): PlannedCall => ({ tool, item, tag: `t${id}` });
   const plans: readonly TurnPlan["steps"][] = [
@@ -118,8 +148,12 @@ function turnOf(id: number): TurnPlan {
     [{ calls: [call("free")] }, { asks: true }, { calls: [call("later"), call("fleeting")] }],
     [{ calls: [call("asked"), call("twice")] }, { calls: [call("passing")] }],
     [{ calls: [call("fleeting"), call("once")] }, { calls: [call("free")] }, { calls: [call("passing")] }],
+    [{ calls: [call("free"), call("passing")] }],
+    [{ asks: true }, { calls: [call("later")] }],
+    [{ calls: [call("asked")] }],
+    [{ calls: [call("once")] }, { calls: [call("free", "effects.put")] }],
   ];
-  return { steps: plans[id % plans.length] ?? [] };
+  return { steps: plans[id] ?? [] };
 }
 
 function operatorActionOf(random: Random): OperatorAction {

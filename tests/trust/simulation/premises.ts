@@ -7,11 +7,12 @@ import { openSigningKey } from "../../../packages/host/src/audit/signing-key.ts"
 import { loadConfig, type Config } from "../../../packages/host/src/compose/config.ts";
 import { openStores } from "../../../packages/host/src/compose/stores.ts";
 import { createMetrics, type Metrics } from "../../../packages/host/src/observe/metrics.ts";
-import { noFaults, openSimulated, WriteLock } from "./database.ts";
+import { noFaults, nothingHappened, openSimulated, WriteLock } from "./database.ts";
 import { populate, type Population } from "./population.ts";
 import { Scheduler } from "./scheduler.ts";
 import { simulateTime } from "./simulated-time.ts";
 import { Storage } from "./storage.ts";
+import { TurnOwners } from "./turn-owners.ts";
 
 /** What all worlds have in common: a storage and who lives there, keys that nobody uses, metrics that nobody reads. */
 export interface Premises {
@@ -52,8 +53,16 @@ async function settle(storage: Storage): Promise<Population> {
   const scheduler = new Scheduler(random, () => {});
   const giveBackTime = simulateTime(scheduler, random);
   try {
-    const counts = { refused: 0, lost: 0, crashes: 0, vanished: 0 };
-    const parts = { scheduler, storage, random, counts, faults: noFaults, isShared: false, lock: new WriteLock() };
+    const parts = {
+      scheduler,
+      storage,
+      random,
+      faults: noFaults,
+      counts: { ...nothingHappened },
+      isShared: false,
+      lock: new WriteLock(),
+      owners: new TurnOwners(storage, () => {}),
+    };
     const moveIn = async (): Promise<Population> => {
       const { database } = await openSimulated(parts, () => {});
       return populate(openStores(database));

@@ -28,7 +28,7 @@ export async function runWorld(plan: Plan, premises: Premises): Promise<WorldOut
   } finally {
     world.end();
   }
-  const { refused, lost, crashes, vanished } = world.faults;
+  const { refused, lost, crashes, vanished, overtaken } = world.faults;
   const counts = {
     ...model.counts,
     steps: scheduler.steps,
@@ -36,6 +36,7 @@ export async function runWorld(plan: Plan, premises: Premises): Promise<WorldOut
     "answers lost": lost,
     crashes,
     "hosts not seen": vanished,
+    "hosts overtaken": overtaken,
   };
   return { violations: model.violations, counts, trace: world.trace };
 }

@@ -7,17 +7,21 @@ const orders = 4;
 /** So many smaller plans are tried at most. */
 const maxTries = 150;
 
-/** The smallest plan found in which something still does not hold: fewer episodes, clients, actions and faults. */
+/** The smallest plan found in which the same thing still does not hold: fewer episodes, clients, actions and faults. */
 export async function shrink(plan: Plan, premises: Premises): Promise<{ plan: Plan; violation: string }> {
   let tries = 0;
   let found = { plan, violation: "" };
+  let reason: string | undefined;
   const fails = async (smaller: Plan): Promise<boolean> => {
     for (let order = 0; order < orders && tries < maxTries; order += 1) {
       tries += 1;
       const tried = { ...smaller, order: (smaller.order + order) % 1000 };
-      const [violation] = (await runWorld(tried, premises)).violations;
-      if (violation === undefined) continue;
-      found = { plan: tried, violation };
+      const { violations, counts } = await runWorld(tried, premises);
+      const [violation] = violations;
+      if (violation === undefined || reasonOf(violation) !== (reason ?? reasonOf(violation))) continue;
+      reason = reasonOf(violation);
+      // Nothing was done of what comes behind it.
+      found = { plan: { ...tried, episodes: tried.episodes.slice(0, counts["worlds"]) }, violation };
       return true;
     }
     return false;
@@ -28,6 +32,12 @@ export async function shrink(plan: Plan, premises: Premises): Promise<{ plan: Pl
     for (const smaller of smallerThan(found.plan)) if ((isSmaller = await fails(smaller))) break;
   }
   return found;
+}
+
+/** What does not hold, whichever step, tenant and id it is about, and whatever was answered. */
+export function reasonOf(violation: string): string {
+  const [said = ""] = violation.split(/[{[]/, 1);
+  return said.replaceAll(/\S*\d\S*\s?/g, "").trim();
 }
 
 /** The plans that are a little smaller, those that are much smaller first. */

@@ -8,7 +8,11 @@ import {
 } from "../../../packages/host/src/storage/steps.ts";
 
 type File = InstanceType<typeof SqliteDatabase>;
-type Statement = ReturnType<File["prepare"]>;
+/** A statement, and whether it has rows: to ask it each time takes as long as some statements run. */
+interface Prepared {
+  statement: ReturnType<File["prepare"]>;
+  hasRows: boolean;
+}
 
 /** What PostgreSQL has and SQLite has not: transactions are one after the other here, and the storage knows which hosts live. */
 const advisoryLock = /pg_advisory_xact_lock|set_config\(/;
@@ -31,9 +35,11 @@ export class Storage {
   readonly living = new Set<number>();
   /** The strands of audit trails that living hosts write. */
   readonly strands = new Set<number>();
+  /** What hosts ask is changed by this first: a bug that is planted in all of them. */
+  plant: (step: Step) => Step = (step) => step;
   readonly #writer: File;
   readonly #reader: File;
-  readonly #statements = { writer: new Map<string, Statement>(), reader: new Map<string, Statement>() };
+  readonly #statements = { writer: new Map<string, Prepared>(), reader: new Map<string, Prepared>() };
   readonly #tables: readonly string[];
   readonly #beginning: Step[] = [];
 
@@ -78,12 +84,12 @@ export class Storage {
 
   /** Runs steps on the connection that writes; what fails leaves its transaction open, as it is with every database. */
   write(steps: readonly Step[]): StepResult[] {
-    return steps.map((step) => this.#run("writer", step));
+    return steps.map((step) => this.#run("writer", this.plant(step)));
   }
 
   /** Runs steps on the connection that reads what is committed. */
   read(steps: readonly Step[]): StepResult[] {
-    return steps.map((step) => this.#run("reader", step));
+    return steps.map((step) => this.#run("reader", this.plant(step)));
   }
 
   /** What is committed, for whoever looks at it from outside. */
@@ -105,9 +111,9 @@ export class Storage {
   #run(connection: "writer" | "reader", { sql, rows, mustChange = false }: Step): StepResult {
     const result: StepResult = { rows: [], changes: [] };
     if (advisoryLock.test(sql)) return result;
-    const statement = this.#prepare(connection, sql);
+    const { statement, hasRows } = this.#prepare(connection, sql);
     for (const parameters of rows) {
-      if (statement.reader) {
+      if (hasRows) {
         for (const row of statement.all(parameters) as Record<string, SqlValue>[]) result.rows.push(row);
         result.changes.push(0);
       } else {
@@ -120,7 +126,7 @@ export class Storage {
     return result;
   }
 
-  #prepare(connection: "writer" | "reader", sql: string): Statement {
+  #prepare(connection: "writer" | "reader", sql: string): Prepared {
     const prepared = this.#statements[connection];
     const known = prepared.get(sql);
     if (known !== undefined) return known;
@@ -130,7 +136,8 @@ export class Storage {
       `(select value from json_each('${JSON.stringify([...this.living])}') where 7443 = ?)`,
     );
     const statement = file.prepare(own);
-    if (own === sql) prepared.set(sql, statement);
-    return statement;
+    const made = { statement, hasRows: statement.reader };
+    if (own === sql) prepared.set(sql, made);
+    return made;
   }
 }

@@ -1,5 +1,5 @@
 import { createRandom, type Random } from "../../../packages/turnpike/test/random.ts";
-import { noFaults, WriteLock, type FaultCounts, type SharedParts } from "./database.ts";
+import { noFaults, nothingHappened, WriteLock, type FaultCounts, type SharedParts } from "./database.ts";
 import { effectTools, plannedRuntime } from "./effects.ts";
 import { GoneError, SimulatedHost, type Answer, type WireCall } from "./host.ts";
 import type { Premises } from "./premises.ts";
@@ -9,6 +9,7 @@ import type { Population } from "./population.ts";
 import { Scheduler } from "./scheduler.ts";
 import { simulateTime } from "./simulated-time.ts";
 import type { Storage } from "./storage.ts";
+import { TurnOwners } from "./turn-owners.ts";
 
 /** More steps than any world that ends needs. */
 const maxSteps = 60_000;
@@ -20,7 +21,7 @@ export class World {
   readonly random: Random;
   readonly storage: Storage;
   readonly trace: string[] = [];
-  readonly faults: FaultCounts = { refused: 0, lost: 0, crashes: 0, vanished: 0 };
+  readonly faults: FaultCounts = { ...nothingHappened };
   readonly population: Population;
   /** Results that a host could not keep yet, and how many had crashed by then. */
   readonly #unkept = new Map<string, number>();
@@ -44,6 +45,7 @@ export class World {
       faults: noFaults,
       counts: this.faults,
       isShared: plan.isShared,
+      owners: new TurnOwners(storage, (what) => this.model.violated(what)),
       lock: new WriteLock(),
       log: (facts, message) => this.#log(facts as { id?: string; executionId?: string }, message),
     };

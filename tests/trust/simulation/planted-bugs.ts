@@ -1,0 +1,123 @@
+import type { Step } from "../../../packages/host/src/storage/steps.ts";
+import type { Storage } from "./storage.ts";
+
+/** A bug that a host could have: what storage is asked in place of what the host asks now. */
+export interface PlantedBug {
+  name: string;
+  plant(step: Step): Step;
+  /** What is found of it. */
+  finds: RegExp;
+}
+
+/** Plants a bug in all hosts until the returned function is called, which says how often it was met. */
+export function plantIn(storage: Storage, { plant }: PlantedBug): () => number {
+  let met = 0;
+  const before = storage.plant;
+  storage.plant = (step) => {
+    const planted = plant(step);
+    if (planted !== step) met += 1;
+    return planted;
+  };
+  return () => {
+    storage.plant = before;
+    return met;
+  };
+}
+
+/** Bugs that worlds have to find, each by what the host writes or reads. */
+export const plantedBugs: readonly PlantedBug[] = [
+  {
+    name: "two hosts run one turn",
+    plant: (step) =>
+      replaced(step, [
+        ['and "run" = ?', "and ? > 0"],
+        [" and run = ? and host_id is not null", " and ? > 0"],
+        [" and run = ?13 and host_id is not null", " and ?13 > 0"],
+      ]),
+    finds: /host \d+ wrote the journal of \S+, which host \w+ has|did \S+ twice/,
+  },
+  {
+    name: "an id can be taken twice",
+    plant: (step) =>
+      isInto("replay", step)
+        ? replaced(step, [
+            ["do nothing", "do update set claim = excluded.claim, host_id = excluded.host_id, finished_at = null"],
+          ])
+        : step,
+    finds: /happened twice under the id|was acknowledged: .* and is now/,
+  },
+  {
+    name: "uses are not counted",
+    plant: (step) => (isInto("uses", step) ? replaced(step, [["set used = excluded.used", "set used = 0"]]) : step),
+    finds: /was used \d+ times of \d+|uses are counted/,
+  },
+  {
+    name: "an approval is worth any number of acts",
+    plant: (step) => (isInto("uses", step) ? withRows(step, ([, id]) => !String(id).startsWith("permit")) : step),
+    finds: /happened \d+ times after \d+ approvals/,
+  },
+  {
+    name: "what was revoked is remembered as it was",
+    plant: (step) => replaced(step, [["select value from revision", "select 0 as value from revision"]]),
+    finds: /after its revocation was acknowledged|revoked/,
+  },
+  {
+    name: "a revoked credential counts",
+    plant: (step) =>
+      replaced(step, [['select * from "credentials"', 'select *, null as revoked_at from "credentials"']]),
+    finds: /a revoked credential of \S+ was answered/,
+  },
+  {
+    name: "turns are found without their tenant",
+    plant: (step) =>
+      replaced(step, [
+        ["from turns where namespace_id = ?1", "from turns where ?1 = ?1"],
+        ['from "turns" where "namespace_id" = ?', 'from "turns" where ? is not null'],
+      ]),
+    finds: /told \S+ of \S+/,
+  },
+  {
+    name: "a journal loses the steps of its turn",
+    plant: (step) => (isInto("turn_entries", step) ? withRows(step, ([, , kind]) => kind !== "step") : step),
+    finds: /did \S+ twice/,
+  },
+  {
+    name: "nobody goes on with the turns of the dead",
+    plant: (step) => replaced(step, [['"host_id" != ?', '"host_id" != ? and 0']]),
+    finds: /neither ends nor waits/,
+  },
+  {
+    name: "decisions are not kept",
+    plant: (step) =>
+      isInto("audit", step) ? withRows(step, ([, , , , type]) => type !== "authorization.checked") : step,
+    finds: /before its decision was kept|is not on the trail|is broken/,
+  },
+  {
+    name: "a commit is acknowledged and undone",
+    plant: (step) => replaced(step, [["commit", "rollback"]]),
+    finds: /is broken at/,
+  },
+  {
+    name: "results are not kept",
+    plant: (step) => (step.sql.startsWith("update replay") ? { ...step, rows: [], mustChange: false } : step),
+    finds: /has no answer when all is well|was acknowledged: .* and is now/,
+  },
+  {
+    name: "two strands of a trail are written over each other",
+    plant: (step) => (step.sql.startsWith("update audit_heads") ? { ...step, mustChange: false } : step),
+    finds: /neither ends nor waits|is broken at|has no answer when all is well/,
+  },
+];
+
+function replaced(step: Step, replacements: readonly (readonly [string, string])[]): Step {
+  const sql = replacements.reduce((text, [from, to]) => text.replaceAll(from, to), step.sql);
+  return sql === step.sql ? step : { ...step, sql };
+}
+
+function isInto(table: string, { sql }: Step): boolean {
+  return sql.startsWith(`insert into ${table} `);
+}
+
+function withRows(step: Step, isKept: (row: readonly unknown[]) => boolean): Step {
+  return { ...step, rows: step.rows.filter(isKept) };
+}

@@ -24,6 +24,8 @@ const {
     seed: { type: "string", default: "1" },
     /** Instead of all tests of the room, for a first look; a run without it tries again what these miss. */
     tests: { type: "string" },
+    /** `sqlite` leaves out what needs a PostgreSQL where a test runs on both, in the same way. */
+    databases: { type: "string" },
   },
 });
 const room = rooms[name];
@@ -32,7 +34,7 @@ if (room === undefined) {
   process.exit(2);
 }
 
-const files = (names.length > 0 ? names : sourcesIn(room.sources)).map((file) => `${room.sources}/${file}`);
+const files = (names.length > 0 ? names : sourcesIn(room)).map((file) => `${room.sources}/${file}`);
 const { status } = spawnSync(
   process.execPath,
   ["mutation-tests/node_modules/@stryker-mutator/core/bin/stryker.js", "run", "mutation-tests/stryker.config.js"],
@@ -46,6 +48,7 @@ const { status } = spawnSync(
       MUTATION_SEED: values.seed,
       ...(values.share && { MUTATION_SHARE: values.share }),
       ...(values.tests && { MUTATION_TESTS: values.tests }),
+      ...(values.databases && { TEST_DATABASES: values.databases }),
     },
   },
 );
@@ -60,8 +63,9 @@ console.log(summaryOf(report, seen));
 for (const problem of problems) console.error(problem);
 process.exitCode = problems.length > 0 ? 1 : 0;
 
-function sourcesIn(folder) {
-  return readdirSync(folder, { recursive: true }).filter(
-    (file) => file.endsWith(".ts") && !file.endsWith(".test.ts") && !file.endsWith("index.ts"),
+function sourcesIn({ sources, isDescription }) {
+  return readdirSync(sources, { recursive: true }).filter(
+    (file) =>
+      file.endsWith(".ts") && !file.endsWith(".test.ts") && !file.endsWith("index.ts") && !isDescription?.(file),
   );
 }

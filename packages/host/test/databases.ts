@@ -9,8 +9,9 @@ import { openDatabase } from "../src/storage/open-database.ts";
 import type { Schema } from "../src/storage/schema.ts";
 import { testRoot } from "./test-root.ts";
 
-/** The databases every store has to work on. */
-export const databaseKinds: readonly Database["kind"][] = ["sqlite", "postgres"];
+/** The databases every store has to work on; with `TEST_DATABASES=sqlite` that one alone, for a first look. */
+export const databaseKinds: readonly Database["kind"][] =
+  process.env["TEST_DATABASES"] === "sqlite" ? ["sqlite"] : ["sqlite", "postgres"];
 
 /** A folder of the test that runs, gone when it ends. */
 export function temporaryFolder(): string {

@@ -4,8 +4,14 @@ import { identityProvider, noon, trusting } from "../../test/identity-provider.t
 import { access } from "../../test/records.ts";
 import { openStores } from "../compose/stores.ts";
 import { authenticate } from "./authenticate.ts";
+import { beginSession } from "./begin-session.ts";
 import type { ClientCertificate } from "./client-certificate.ts";
+import { presentedBy } from "./credential-store.ts";
 import { createJwtVerifier } from "./jwt.ts";
+import { createRateLimit } from "./rate-limit.ts";
+import { openRecord } from "./request-record.ts";
+import { requireOperator, type OperatorPorts } from "./require-operator.ts";
+import { freshId } from "./secrets.ts";
 
 let certificates = 0;
 
@@ -73,6 +79,18 @@ describe.each(databaseKinds)("a credential that names a client certificate, on %
     expect(await ask(sent(undefined, shown))).toBe(other.id);
   });
 
+  test("is nobody by the certificate alone where so many name it that not all are looked at", async () => {
+    const { credentials, shown, create, ask } = await world();
+    const expiresAt = noon.toISOString();
+    const expired: { id: string }[] = [];
+    while (expired.length < 99) expired.push(await create({ expiresAt }));
+    const { id, token } = await create();
+    await expect(ask(sent(undefined, shown))).rejects.toMatchObject(refused);
+    expect(await ask(sent(token, shown))).toBe(id);
+    await credentials.revoke(expired[0]?.id ?? "", expiresAt);
+    expect(await ask(sent(undefined, shown))).toBe(id);
+  });
+
   test("does not count where an authorization was sent that is somebody else's or nobody's", async () => {
     const { credentials, shown, create, ask } = await world();
     await create();
@@ -121,6 +139,54 @@ describe("a browser that shows a client certificate", () => {
     expect(await ask({ origin: "https://gate.example:8443", "sec-fetch-site": "same-origin" })).toBe(id);
     expect(await ask({ "sec-fetch-site": "none" })).toBe(id);
     expect(await ask({})).toBe(id);
+  });
+});
+
+describe("an operator whose credential names a client certificate", () => {
+  const open = sharedDatabase("sqlite");
+
+  /** Bob, and who he is over a connection that shows a certificate, or none. */
+  async function world() {
+    const stores = openStores(await open());
+    const shown = newCertificate();
+    const bob = await stores.credentials.create({
+      namespaceId: "operators",
+      access: { ...access, admin: true, certificate: shown.name },
+    });
+    const ports: OperatorPorts = {
+      ...stores,
+      clock: () => noon,
+      originOf: () => "https://gate.example",
+      rateLimit: createRateLimit({ perSecond: 100, burst: 100 }),
+      onAuditError: () => {},
+    };
+    const signIn = (by: { token: string } | { code: string }, certificate?: ClientCertificate) =>
+      beginSession(ports, by, sent(undefined, certificate), openRecord("request-1"));
+    const enter = (value: string, certificate?: ClientCertificate) => {
+      const headers = new Headers({ cookie: `__Host-turnpike=${value}` });
+      const request = { method: "GET", headers: { get: (name: string) => headers.get(name), certificate } };
+      return requireOperator(ports, request, openRecord("request-2"));
+    };
+    return { stores, bob, shown, signIn, enter };
+  }
+
+  test("begins a session by a token or a code over a connection that shows it, and over no other", async () => {
+    const { stores, bob, shown, signIn } = await world();
+    const presented = presentedBy(bob.token);
+    const { code } = await stores.sessions.createCode(freshId(), presented, noon);
+    for (const by of [{ token: bob.token }, { code }]) {
+      await expect(signIn(by)).rejects.toMatchObject(refused);
+      await expect(signIn(by, newCertificate())).rejects.toMatchObject(refused);
+      expect((await signIn(by, shown)).operator.id).toBe(bob.id);
+    }
+  });
+
+  test("goes on in a session over a connection that shows it, and over no other", async () => {
+    const { bob, shown, signIn, enter } = await world();
+    const { value } = await signIn({ token: bob.token }, shown);
+    expect((await enter(value, shown)).id).toBe(bob.id);
+    await expect(enter(value)).rejects.toMatchObject(refused);
+    await expect(enter(value, newCertificate())).rejects.toMatchObject(refused);
   });
 });
 

@@ -9,8 +9,8 @@ import { bearerOf, type RequestHeaders } from "./request-headers.ts";
 /** The sender of a request, known by the token that they sent. */
 export interface Caller {
   readonly credential: Credential;
-  /** Of a token that somebody else issued: until when it lasts, if it says so. */
-  readonly foreign?: { lastsUntil?: string } | undefined;
+  /** Of a token that somebody else issued: until when it lasts. */
+  readonly foreign?: { lastsUntil: string } | undefined;
   /** Of a caller who is known by a certificate alone: the credential as it is now. */
   readonly presented?: PresentedCredential | undefined;
   /** Whether the token is still valid at a later moment. Throws when that cannot be established. */
@@ -136,8 +136,11 @@ async function callerByJwt(
   };
 }
 
-/** Until when a token lasts, which was verified. */
-function foreignOf(token: string): { lastsUntil?: string } {
-  const { exp } = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()) as { exp?: number };
-  return exp === undefined ? {} : { lastsUntil: new Date(exp * 1000).toISOString() };
+/** The last moment that is written with four digits for the year, and so compares with others as text. */
+const lastMoment = Date.parse("9999-12-31T23:59:59.999Z");
+
+/** Until when a token lasts. It was verified, so it says so. */
+function foreignOf(token: string): { lastsUntil: string } {
+  const { exp } = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()) as { exp: number };
+  return { lastsUntil: new Date(Math.min(exp * 1000, lastMoment)).toISOString() };
 }

@@ -33,7 +33,7 @@ export function callAs(
 ): ServiceApiCallOptions {
   const { id, namespaceId } = credential;
   const isValid = async (now: Date): Promise<boolean> =>
-    foreign === undefined ? credentials.stands(id, now) : (foreign.lastsUntil ?? "9") > now.toISOString();
+    foreign === undefined ? credentials.stands(id, now) : foreign.lastsUntil > now.toISOString();
   const caller: Caller = {
     credential,
     stands: async (now) => (await isDeleted?.(namespaceId)) !== true && isValid(now),

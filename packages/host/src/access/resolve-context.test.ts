@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { DiscoveryContextSchema, type DiscoveryContext } from "turnpike/contracts";
 import { ServiceHttpError } from "turnpike/http";
 import { newTenant, sharedDatabase } from "../../test/databases.ts";
-import { identityProvider, noon, trusting } from "../../test/identity-provider.ts";
+import { identityProvider, inAnHour, noon, trusting } from "../../test/identity-provider.ts";
 import { access, alice, assistant, context, neverAborted } from "../../test/records.ts";
 import { createRateLimit } from "./rate-limit.ts";
 import { openRecord, type RequestRecord } from "./request-record.ts";
@@ -123,6 +123,17 @@ describe("a good credential", () => {
     const { context: resolved } = await resolve(bearer(await provider.sign()));
     expect(resolved).toMatchObject({ actor: alice, owner: alice, namespaceId: "tenant-1", purpose: "support" });
   });
+
+  for (const row of [
+    { exp: inAnHour, lastsUntil: "2026-01-01T13:00:00.000Z" },
+    { exp: 1e15, lastsUntil: "9999-12-31T23:59:59.999Z" },
+  ])
+    test(`of an identity provider lasts until ${row.lastsUntil}, which is known without the token`, async () => {
+      const provider = await identityProvider();
+      const { resolve } = await world({ jwt: createJwtVerifier(trusting(provider)) });
+      const { caller } = await resolve(bearer(await provider.sign({ exp: row.exp })));
+      expect(caller?.foreign).toEqual({ lastsUntil: row.lastsUntil });
+    });
 });
 
 describe("a tenant that was deleted", () => {

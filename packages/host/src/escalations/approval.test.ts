@@ -1,0 +1,156 @@
+import { describe, expect, test } from "vitest";
+import { alice, assistant, grant } from "../../test/records.ts";
+import type { EscalationRecord } from "../management/records.ts";
+import { approve, type Approval, type ApprovalTerms } from "./approval.ts";
+
+const at = "2026-01-01T12:00:00.000Z";
+const later = "2026-01-01T12:10:00.000Z";
+const bob = { kind: "human", userId: "bob" } as const;
+const carol = { kind: "human", userId: "carol" } as const;
+
+const pending: EscalationRecord = {
+  id: "q1",
+  namespaceId: "tenant-1",
+  status: "pending",
+  ask: "0".repeat(64),
+  requester: assistant,
+  reviewer: alice,
+  authority: alice,
+  purpose: "support",
+  reason: "May I?",
+  traceId: "trace-1",
+  requestedAt: at,
+  expiresAt: "2026-01-02T12:00:00.000Z",
+};
+
+/** A request for authority. */
+const asked: EscalationRecord = {
+  ...pending,
+  requestedAuthority: {
+    id: "request-1",
+    namespaceId: "tenant-1",
+    owner: alice,
+    requester: assistant,
+    purpose: "support",
+    requestedAt: at,
+    capabilities: [{ resource: { namespace: "files", path: ["diary"] }, actions: ["read"], scope: "exact" }],
+  },
+};
+
+/** A question about one act. */
+const act: EscalationRecord = {
+  ...pending,
+  approval: {
+    act: { kind: "tool", tool: "bank.pay", arguments: {} },
+    request: { action: "pay", resource: { namespace: "bank", path: [] } },
+    grantId: "grant-1",
+  },
+};
+
+/** What the yes of bob and then that of carol come to, where both are needed. */
+function bothSay(record: EscalationRecord, first: ApprovalTerms, second: ApprovalTerms): [Approval, Approval] {
+  const rules = { approvals: 2, permitMs: 900_000 };
+  const one = approve(record, { person: bob, at, terms: first }, rules, undefined);
+  if (one.kind !== "done") throw new Error(`The first yes is ${one.kind}.`);
+  return [one, approve(one.record, { person: carol, at: later, terms: second }, rules, undefined)];
+}
+
+describe("a grant that two people have to approve", () => {
+  test("is issued with the second yes, and the first one is a note on the record", () => {
+    const [first, second] = bothSay(asked, { maxUses: 3 }, {});
+    const given = { by: bob, at, maxUses: 3 };
+    expect(first).toEqual({ kind: "done", record: { ...asked, approvals: [given] } });
+    expect(second).toMatchObject({
+      kind: "done",
+      record: { status: "approved", grantId: "approved-q1", approvals: [given, { by: carol, at: later }] },
+      grant: { id: "approved-q1", issuedAt: later },
+    });
+  });
+
+  const usual = "2026-01-01T13:10:00.000Z";
+  const soon = "2026-01-01T12:30:00.000Z";
+  const rows: { name: string; first: ApprovalTerms; second: ApprovalTerms; constraints: object }[] = [
+    { name: "for an hour from the second yes", first: {}, second: {}, constraints: { expiresAt: usual } },
+    {
+      name: "until the end that one of them named",
+      first: { expiresAt: soon },
+      second: {},
+      constraints: { expiresAt: soon },
+    },
+    {
+      name: "not for longer than an hour if one of them alone says so",
+      first: { expiresAt: "2026-01-02T00:00:00.000Z" },
+      second: {},
+      constraints: { expiresAt: usual },
+    },
+    {
+      name: "for the fewer uses, of which the first spoke",
+      first: { maxUses: 2 },
+      second: { maxUses: 5 },
+      constraints: { expiresAt: usual, maxUses: 2 },
+    },
+    {
+      name: "for the fewer uses, of which the second spoke",
+      first: { maxUses: 5 },
+      second: { maxUses: 2 },
+      constraints: { expiresAt: usual, maxUses: 2 },
+    },
+    {
+      name: "for the uses of which one of them spoke",
+      first: { maxUses: 4 },
+      second: {},
+      constraints: { expiresAt: usual, maxUses: 4 },
+    },
+  ];
+  for (const { name, first, second, constraints } of rows) {
+    test(`is ${name}`, () => {
+      const [, approved] = bothSay(asked, first, second);
+      expect(approved).toHaveProperty("grant.constraints", { purposes: ["support"], ...constraints });
+    });
+  }
+
+  test("is not noted as approved by somebody whose terms no grant can have", () => {
+    const rules = { approvals: 2, permitMs: 900_000 };
+    expect(approve(asked, { person: bob, at, terms: { expiresAt: at } }, rules, undefined)).toEqual({
+      kind: "invalid",
+      problem: "it would have expired already",
+    });
+  });
+});
+
+describe("a yes to one act", () => {
+  const rules = { approvals: 1, permitMs: 900_000 };
+
+  test("issues no grant, and ends with the grant that carries the act", () => {
+    const carrier = grant("grant-1", { constraints: { expiresAt: "2026-01-01T12:01:00Z" } });
+    expect(approve(act, { person: bob, at, terms: {} }, rules, carrier)).toEqual({
+      kind: "done",
+      record: {
+        ...act,
+        status: "approved",
+        approvals: [{ by: bob, at }],
+        permitExpiresAt: "2026-01-01T12:01:00.000Z",
+      },
+    });
+  });
+
+  for (const terms of [{ maxUses: 1 }, { maxUses: 2 }]) {
+    test(`names no number of uses, not even ${terms.maxUses}`, () => {
+      expect(approve(act, { person: bob, at, terms }, rules, undefined)).toMatchObject({ kind: "invalid" });
+    });
+  }
+
+  test("is nothing when its permit would end at once", () => {
+    expect(approve(act, { person: bob, at, terms: { expiresAt: at } }, rules, undefined)).toMatchObject({
+      kind: "invalid",
+    });
+  });
+});
+
+for (const record of [asked, act]) {
+  test(`nobody approves what they asked for themselves, be it ${record.approval === undefined ? "authority" : "an act"}`, () => {
+    const rules = { approvals: 1, permitMs: 900_000 };
+    const yes = { person: assistant, at, terms: {} };
+    expect(approve(record, yes, rules, undefined)).toEqual({ kind: "own-request" });
+  });
+}

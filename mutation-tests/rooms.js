@@ -10,12 +10,20 @@ export const rooms = {
     // Texts and examples of the API description, which a test holds against a file: they decide nothing.
     isDescription: (file) => file.startsWith("openapi"),
   },
-  access: room(host, "access", [`${host}/src/protocols/**/*.test.ts`, `${host}/src/front/*.test.ts`]),
+  access: room(host, "access", [
+    `${host}/src/protocols/admin/admin-handler.test.ts`,
+    adminTests("operator-access", "session-*", "credential-*", "trial-*", "reach-*", "apply-*", "tenant-*"),
+  ]),
   ledger: room(host, "ledger", [`${host}/src/compose/*.test.ts`]),
   turns: room(host, "turns", []),
   audit: room(host, "audit", []),
-  escalations: room(host, "escalations", [`${host}/src/protocols/**/*.test.ts`]),
+  escalations: room(host, "escalations", [adminTests("escalation-*", "act-approvals")]),
 };
+
+/** Those of the operators' interface that are about a room: all of them take minutes for each change that nobody notices. */
+function adminTests(...subjects) {
+  return `${host}/src/protocols/admin/{${subjects.join(",")}}.database.test.ts`;
+}
 
 function room(workspace, name, furtherTests) {
   const sources = `${workspace}/src/${name}`;

@@ -125,11 +125,12 @@ test("closing the stream leaves the turn alone, and ends the reading", async () 
   let leaves: unknown;
   const journal = spied((signal) => signal.addEventListener("abort", () => (leaves = signal.reason)));
   const world = await startedWorld({ journal: journal.of(() => world.journal) });
-  const { reader, read } = await followed(world);
+  const request = requestFor(events, { headers: { accept } });
+  const { reader, read } = await followed(world, request);
   await world.played("turn-1").emit(1);
   await read();
   await reader.cancel("enough");
-  expect(leaves).toBe("enough");
+  expect([leaves, listenersOf(request.signal)]).toEqual(["enough", 0]);
   expect(world.played("turn-1").pen.stop.aborted).toBe(false);
   await world.played("turn-1").end();
   expect(await world.journal.find(keyOf("turn-1"))).toMatchObject({ status: "succeeded" });
@@ -202,8 +203,10 @@ test("a journal that breaks in the middle breaks the stream, and the host is tol
     ).of(() => world.journal),
   });
   await world.played("turn-1").emit(1);
-  const { read } = await followed(world);
+  const request = requestFor(events, { headers: { accept } });
+  const { read } = await followed(world, request);
   await expect(read()).rejects.toBe(broken);
+  expect(listenersOf(request.signal)).toBe(0);
   expect(world.told.map(({ error }) => error)).toEqual([broken]);
 });
 

@@ -24,9 +24,9 @@ export function createRouter<Row extends RouteRow>(rows: readonly Row[]): Router
     if (verbs.has(row.method)) throw new TypeError(`Two routes are at ${row.method} ${row.path}.`);
     table.set(row.path, verbs.set(row.method, row));
   }
-  const all = [...patterns.keys()];
+  const all = [...patterns];
   const verbsAt = (path: string): Map<string, Row> | undefined =>
-    exact.get(path) ?? patterns.get(patternOf(all, path) ?? "");
+    exact.get(path) ?? all.find(([pattern]) => fits(pattern, path))?.[1];
   return {
     find: (method, path) => verbsAt(path)?.get(method),
     refusal(path) {
@@ -40,7 +40,11 @@ export function createRouter<Row extends RouteRow>(rows: readonly Row[]): Router
 
 /** The first of these paths with braces that a path fits; undefined when it fits none. */
 export function patternOf(patterns: readonly string[], path: string): string | undefined {
-  return patterns.find((pattern) => pathParameters(pattern, path) !== undefined);
+  return patterns.find((pattern) => fits(pattern, path));
+}
+
+function fits(pattern: string, path: string): boolean {
+  return pathParameters(pattern, path) !== undefined;
 }
 
 /** The decoded values of a path's segments in braces, by name; undefined when the path does not fit, or is encoded badly. */

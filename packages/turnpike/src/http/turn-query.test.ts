@@ -15,6 +15,13 @@ test("every id that a URL can name is found at its path, byte for byte as a URL 
   );
 });
 
+test("what stands in a path is no query, and neither is what stands behind a #", () => {
+  const headers = { get: () => null };
+  expect(readCursor("/v1/turns/a&after=7&b/events", headers)).toBe(-1);
+  expect(readCursor("/v1/turns/a/events#?after=7", headers)).toBe(-1);
+  expect(readTurnFilter("/v1/turns/&limit=7&")).toMatchObject({ limit: 50 });
+});
+
 test("whatever a query or a header says, it is read or refused with 400, and never repeated", () => {
   const secret = "s3cret";
   const value = fc.oneof(fc.string(), fc.constantFrom("-1", "0", "1", "200", "running,waiting", "%", "+"));

@@ -370,4 +370,8 @@ describe("an outage of the journal", () => {
       expect(world.told).toHaveLength(1);
     });
   }
+
+  test("does not concern what can be the id of no turn: the journal is not asked for it", async () => {
+    expect(await answered(httpWorldOf({ journal }), "GET", "/v1/turns/%20")).toEqual(notFound);
+  });
 });

@@ -117,6 +117,14 @@ describe("without a token file", () => {
     const token = await shownAt(ensureAdminToken(stores, config, { isNewWanted: true }));
     expect(await stores.credentials.verify(before, new Date())).toBeUndefined();
     expect(await stores.credentials.verify(token, new Date())).toMatchObject({ access: { admin: true } });
+    const done = (await stores.audit.list("operators", { limit: 10 })).filter(
+      ({ event }) => event.outcome === "succeeded",
+    );
+    expect(done.map(({ event }) => event.action)).toEqual([
+      "credential.revoke",
+      "credential.create",
+      "credential.create",
+    ]);
   });
 
   test("a start after the last operator's credential was revoked makes and shows one", async () => {

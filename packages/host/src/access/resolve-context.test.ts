@@ -183,6 +183,7 @@ describe("401 unauthenticated is the answer to", () => {
     { name: "no header", headers: () => ({}) },
     { name: "an empty header", headers: () => ({ authorization: "" }) },
     { name: "another scheme", headers: (token) => ({ authorization: `Basic ${token}` }) },
+    { name: "a scheme that ends like the right one", headers: (token) => ({ authorization: `X-Bearer ${token}` }) },
     { name: "no scheme", headers: (token) => ({ authorization: token }) },
     { name: "two tokens", headers: (token) => ({ authorization: `Bearer ${token} ${token}` }) },
     { name: "an unknown token", headers: () => bearer(`tp_${"0".repeat(16)}_${"0".repeat(64)}`) },

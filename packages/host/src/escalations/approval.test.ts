@@ -136,7 +136,10 @@ describe("a yes to one act", () => {
 
   for (const terms of [{ maxUses: 1 }, { maxUses: 2 }]) {
     test(`names no number of uses, not even ${terms.maxUses}`, () => {
-      expect(approve(act, { person: bob, at, terms }, rules, undefined)).toMatchObject({ kind: "invalid" });
+      expect(approve(act, { person: bob, at, terms }, rules, undefined)).toEqual({
+        kind: "invalid",
+        problem: "a yes to one act is for one use, so leave the number of uses out",
+      });
     });
   }
 

@@ -404,6 +404,41 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       expect(await own.escalations.countPending(lastMoment)).toBe(2);
       expect(await own.escalations.countPending(end)).toBe(0);
     });
+
+    test("and is counted with those of its tenant while it does", async () => {
+      const own = await stores();
+      const [one, other, none] = [newTenant(), newTenant(), newTenant()];
+      await askIn(own, one);
+      const denied = await askIn(own, other);
+      await own.escalations.add(context({ namespaceId: other }), inWords("What now?"));
+      const counts = async (now: string) => [...(await own.escalations.countPendingOf([one, other, none], now))];
+      expect(await counts(officeTime)).toEqual([
+        [one, 1],
+        [other, 2],
+        [none, 0],
+      ]);
+      await own.escalations.deny(answerTo(denied), "No.");
+      expect(await counts(lastMoment)).toEqual([
+        [one, 1],
+        [other, 1],
+        [none, 0],
+      ]);
+      expect(await counts(end)).toEqual([
+        [one, 0],
+        [other, 0],
+        [none, 0],
+      ]);
+    });
+  });
+
+  test("a page ends with the escalation that has it exceed four megabytes", async () => {
+    const own = await stores();
+    const namespaceId = newTenant();
+    for (const name of ["a", "b", "c", "d", "e"])
+      await own.escalations.add(context({ namespaceId }), inWords(name.repeat(1_100_000)));
+    const fourth = (await all(own, namespaceId))[3]?.id;
+    const findEnd = (limit: number) => own.escalations.findSizeEnd(namespaceId, { limit, now: officeTime });
+    expect([await findEnd(5), await findEnd(4), await findEnd(3)]).toEqual([fourth, fourth, undefined]);
   });
 
   describe("an answer", () => {
@@ -432,6 +467,19 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       expect(answered).toMatchObject({ kind: "done", record: { status: "denied", answer: "No.\0 \ud800" } });
       expect(await own.escalations.find(namespaceId, record.id, officeTime)).toMatchObject({ answer: "No.\0 \ud800" });
       expect(await own.grants.list(namespaceId, { limit: 9 })).toEqual([]);
+    });
+
+    test("that is only looked at is what it would be, and changes nothing", async () => {
+      const own = await stores();
+      const namespaceId = newTenant();
+      const record = await askIn(own, namespaceId);
+      const given = answerTo(record);
+      expect(await own.escalations.previewDenial(given)).toEqual({ kind: "done", record });
+      const looked = await own.escalations.previewApproval(given, { maxUses: 1 });
+      expect(looked).toMatchObject({ kind: "done", grant: { constraints: { maxUses: 1 } } });
+      expect(await all(own, namespaceId)).toEqual([record]);
+      expect(await own.grants.list(namespaceId, { limit: 9 })).toEqual([]);
+      expect(await own.escalations.approve(given, { maxUses: 1 })).toMatchObject(looked);
     });
 
     const wrong: { name: string; change(given: Answer): Answer; kind: string }[] = [

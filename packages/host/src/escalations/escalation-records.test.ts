@@ -7,7 +7,6 @@ import { actEscalation, authorityEscalation, freshId, isUnchanged } from "./esca
 const mine = context();
 const hourMs = 3_600_000;
 
-const content = { content: [{ type: "text" as const, text: "Hello." }] };
 const acts: { act: Act; reason: string }[] = [
   { act: { kind: "tool", tool: "bank.pay", arguments: {} }, reason: "Approval is needed to call bank.pay." },
   {
@@ -15,11 +14,11 @@ const acts: { act: Act; reason: string }[] = [
     reason: "Approval is needed to read files/a/b.",
   },
   {
-    act: { kind: "message", receiver: alice, ...content },
+    act: { kind: "message", receiver: alice, payload: "Hello." },
     reason: "Approval is needed to send a message to human:alice.",
   },
   {
-    act: { kind: "turn", agent: { kind: "agent", agentId: "helper" }, sender: alice, ...content },
+    act: { kind: "turn", agent: { kind: "agent", agentId: "helper" }, sender: alice, payload: "Hello." },
     reason: "Approval is needed to start a turn of agent:helper.",
   },
 ];

@@ -165,7 +165,8 @@ describe("an operator whose credential names a client certificate", () => {
     const enter = (value: string, certificate?: ClientCertificate) => {
       const headers = new Headers({ cookie: `__Host-turnpike=${value}` });
       const request = { method: "GET", headers: { get: (name: string) => headers.get(name), certificate } };
-      return requireOperator(ports, request, openRecord("request-2"));
+      const record = openRecord("request-2");
+      return requireOperator(ports, request, record).then((operator) => ({ ...operator, caller: record.caller }));
     };
     return { stores, bob, shown, signIn, enter };
   }
@@ -187,6 +188,15 @@ describe("an operator whose credential names a client certificate", () => {
     expect((await enter(value, shown)).id).toBe(bob.id);
     await expect(enter(value)).rejects.toMatchObject(refused);
     await expect(enter(value, newCertificate())).rejects.toMatchObject(refused);
+  });
+
+  test("is known to what handles a request until the session ends", async () => {
+    const { stores, bob, shown, signIn, enter } = await world();
+    const { value } = await signIn({ token: bob.token }, shown);
+    const { caller, session } = await enter(value, shown);
+    expect([caller?.credential.id, await caller?.stands(noon)]).toEqual([bob.id, true]);
+    await stores.sessions.end(session?.id ?? "");
+    expect(await caller?.stands(noon)).toBe(false);
   });
 });
 

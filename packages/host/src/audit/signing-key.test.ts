@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { chmodSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { isMainThread } from "node:worker_threads";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { temporaryFolder } from "../../test/databases.ts";
 import { openSigningKey, parseVerifyingKey, readVerifyingKey } from "./signing-key.ts";
@@ -9,7 +10,8 @@ function newFile(): string {
   return join(temporaryFolder(), "data", "audit-key.pem");
 }
 
-test("a key is made where there is none, for its owner alone, whatever the umask", () => {
+// A thread cannot set the umask of its process.
+test.runIf(isMainThread)("a key is made where there is none, for its owner alone, whatever the umask", () => {
   const umask = process.umask(0);
   onTestFinished(() => void process.umask(umask));
   const file = newFile();

@@ -8,6 +8,7 @@ import { failingAt } from "../../test/watched-database.ts";
 import { auditEvent, context } from "../../test/records.ts";
 import type { Database } from "../storage/database.ts";
 import { entryOf } from "./chain.ts";
+import { openLedger, type Ledger } from "./ledger.ts";
 import { createReplayStore } from "./replay-store.ts";
 import { protectFromReplay } from "./replay-api.ts";
 
@@ -33,6 +34,7 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
       status: 503,
       code: "replay_unavailable",
       message: "The replay store did not answer; nothing ran.",
+      cause: expect.objectContaining({ message: expect.stringContaining("injected") as string }) as unknown,
     });
     expect(effects).toEqual([]);
     expect(await broken.sendMessage(who, envelope)).toMatchObject({ status: "accepted" });
@@ -96,6 +98,20 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
     });
   }
 
+  test("keeps the last event of a call once, when its end was kept unanswered and others are still running", async () => {
+    const database = await open();
+    const store = createReplayStore(failingAt(database, 3, "after", { of: "commit" }));
+    const namespaceId = newTenant();
+    const key = { namespaceId, actor: "agent:a", kind: "tool", scope: "", id: "id-1" } as const;
+    await store.begin(key, "one");
+    await store.begin({ ...key, id: "id-2" }, "one");
+    const outcome = entryOf(auditEvent("outcome", { namespaceId }));
+    await expect(store.finish(key, { status: "succeeded" }, "write", [outcome])).rejects.toThrow("injected");
+    await store.close();
+    const events = database.db.selectFrom("audit").select("id").where("namespace_id", "=", namespaceId);
+    expect(await events.execute()).toEqual([{ id: "outcome" }]);
+  });
+
   test("frees an id later when that could not be written at once", async () => {
     // Later is when this test says so.
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
@@ -155,6 +171,37 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
     expect(await broken.sendMessage(who, envelope)).toMatchObject({ status: "accepted" });
     await expect(broken.sendMessage(who, envelope)).rejects.toMatchObject({ code: "replay_interrupted" });
     expect(effects).toHaveLength(1);
+  });
+
+  test("counts all results that wait together: the one that would be too much is interrupted", async () => {
+    const away = new Error("The database is away.");
+    let isAway = false;
+    const ledger = openLedger(await open());
+    const submit: Ledger["submit"] = (submission) => (isAway ? Promise.reject(away) : ledger.submit(submission));
+    const store = createReplayStore(await open(), { maxWaitingLength: 20 }, { ...ledger, submit });
+    const namespaceId = newTenant();
+    const keys = ["id-1", "id-2", "id-3"].map((id) => {
+      return { namespaceId, actor: "agent:a", kind: "tool", scope: "", id } as const;
+    });
+    for (const key of keys) await store.begin(key, "one");
+    isAway = true;
+    const results = ["twelve long", "twelve long", "short"];
+    for (const [place, key] of keys.entries()) await expect(store.finish(key, results[place])).rejects.toBe(away);
+    expect(await Promise.all(keys.map((key) => store.begin(key, "one")))).toEqual([
+      { kind: "finished", result: "twelve long" },
+      { kind: "interrupted" },
+      { kind: "finished", result: "short" },
+    ]);
+  });
+
+  test("interrupts an id whose result is too large, also when that could not be written at once", async () => {
+    const store = createReplayStore(failingAt(await open(), 2, "before", { of: "commit" }));
+    const key = { namespaceId: newTenant(), actor: "agent:a", kind: "tool", scope: "", id: "id-1" } as const;
+    await store.begin(key, "one");
+    await expect(store.finish(key, "x".repeat(262_144))).rejects.toThrow("injected");
+    expect(await store.begin(key, "one")).toEqual({ kind: "interrupted" });
+    await store.close();
+    expect(await store.begin(key, "one")).toEqual({ kind: "interrupted" });
   });
 
   test("an effect whose host died is interrupted, and is never run by itself", async () => {

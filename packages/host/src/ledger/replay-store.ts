@@ -270,8 +270,7 @@ export function createReplayStore(
 }
 
 function endingOf({ key, nonce }: Claim, outcome: Ending["outcome"], entries: readonly AuditEntry[]): Submission {
-  const ending = { key, nonce, outcome };
-  return entries.length === 0 ? { ending } : { alternatives: [{ entries }], ending };
+  return { alternatives: [{ entries }], ending: { key, nonce, outcome } };
 }
 
 function columnsOf({ namespaceId, actor, kind, scope, id }: ReplayKey): KeyColumns {

@@ -5,7 +5,7 @@ import { recordStatements } from "../../test/watched-database.ts";
 import type { Database } from "../storage/index.ts";
 import { entryOf } from "./chain.ts";
 import { openLedger, type Ledger } from "./ledger.ts";
-import type { NewTurn, Submission, TurnWrite } from "./submission.ts";
+import type { NewTurn, Submission, TurnStopColumns, TurnWrite } from "./submission.ts";
 
 function newTurn(tenant: string, id: string, changes: Partial<NewTurn> = {}): NewTurn {
   const key = { namespace_id: tenant, actor: "agent:a", execution_id: id };
@@ -27,6 +27,18 @@ function writeOf(tenant: string, id: string, run: number, position: number): Sub
     },
     alternatives: [{ entries: [entryOf(auditEvent(`${id} ${run} ${position}`, { namespaceId: tenant }))] }],
   };
+}
+
+const waiting = { status: "waiting", waiting: "{}", result: null, completed_at: null, is_refused: 0 } as const;
+const completed_at = "2026-01-01T12:00:02.000Z";
+const ended = { status: "denied", waiting: null, result: "{}", completed_at, is_refused: 1 } as const;
+
+/** The same for a run that stops; when it waits, with its question. */
+function stopOf(tenant: string, id: string, stop: TurnStopColumns): Submission & { turn: TurnWrite } {
+  const { turn, ...rest } = writeOf(tenant, id, 1, 0);
+  const name = { turn: turn.id, place: 0, namespace_id: tenant, question_id: `question of ${id}` };
+  const questions = [{ ...name, expires_at: "2026-01-02T12:00:00.000Z", content: "{}" }];
+  return { ...rest, turn: { ...turn, stop, ...(stop.status === "waiting" && { questions }) } };
 }
 
 async function entriesOf({ db }: Database, tenant: string, id: string): Promise<string[]> {
@@ -81,6 +93,39 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
         [],
       );
       expect(await trailOf(database, tenant)).toEqual(["mine 1 0", "mine 1 0"]);
+    });
+  }
+
+  for (const [path, isKnown] of [
+    ["in one go", true],
+    ["after a look", false],
+  ] as const) {
+    test(`stops a turn with its questions, unless it was cancelled, and lets no run write afterwards (${path})`, async () => {
+      const database = await open();
+      const tenant = newTenant();
+      const first = openLedger(database);
+      await begin(first, tenant, "waits", "cancelled", "ends");
+      await first.submit({ alternatives: writeOf(tenant, "waits", 1, 0).alternatives ?? [] });
+      const { db } = database;
+      await db.updateTable("turns").set({ is_cancelled: 1 }).where("id", "=", `${tenant} cancelled`).execute();
+      const ledger = isKnown ? first : openLedger(database);
+      const outcomes = await kindsOf([
+        ledger.submit(stopOf(tenant, "waits", waiting)),
+        ledger.submit(stopOf(tenant, "cancelled", waiting)),
+        ledger.submit(stopOf(tenant, "ends", ended)),
+      ]);
+      expect(outcomes).toEqual(["kept", "kept", "kept"]);
+      const columns = ["execution_id", "host_id", "status", "waiting", "result", "completed_at", "is_refused"] as const;
+      const rows = db.selectFrom("turns").select(columns).where("namespace_id", "=", tenant).orderBy("execution_id");
+      const nobodys = { host_id: null, result: null, completed_at: null, is_refused: 0 };
+      expect(await rows.execute()).toEqual([
+        { ...nobodys, execution_id: "cancelled", status: "running", waiting: null },
+        { ...ended, execution_id: "ends", host_id: null },
+        { ...nobodys, execution_id: "waits", status: "waiting", waiting: "{}" },
+      ]);
+      const questions = db.selectFrom("turn_questions").selectAll().where("namespace_id", "=", tenant);
+      expect(await questions.execute()).toEqual(stopOf(tenant, "waits", waiting).turn.questions);
+      expect(await ledger.submit(writeOf(tenant, "waits", 1, 1))).toEqual({ kind: "lost" });
     });
   }
 

@@ -1,0 +1,52 @@
+import { describe, expect, test } from "vitest";
+import { auditEvent } from "../../test/records.ts";
+import { entryOf } from "./chain.ts";
+import { decideBatch } from "./decide-batch.ts";
+import type { Found, Submission, TurnWrite } from "./submission.ts";
+
+const nothing: Found = { taken: new Map(), known: new Set(), lost: new Set(), used: new Map(), heads: new Map() };
+const question = { turn: "t", place: 0, namespace_id: "n", question_id: "q", expires_at: "z", content: "{}" };
+const stop = { status: "waiting", waiting: "{}", result: null, completed_at: null, is_refused: 0 } as const;
+
+function turnAt(position: number, changes: Partial<TurnWrite> = {}): TurnWrite {
+  const counts = { steps: position, tool_calls: 0, ran_ms: 0, entries: position + 1, events: 0 };
+  return {
+    id: "t",
+    run: 1,
+    entries: [{ turn: "t", position, kind: "step", sequence: null, content: "{}" }],
+    progress: { ...counts, updated_at: "2026-01-01T12:00:00.000Z" },
+    ...changes,
+  };
+}
+
+function turnsOf(...batch: Submission[]): TurnWrite[] {
+  return decideBatch(batch, nothing, 0).writes.turns;
+}
+
+describe("a decision that comes to a refusal", () => {
+  const entries = [entryOf(auditEvent("decision"))];
+  for (const [name, alternatives] of [
+    ["says so", [{ entries, isRefusal: true }]],
+    ["is that no use is left", [{ entries, uses: [{ namespaceId: "n", grantId: "g", maxUses: 0 }] }]],
+  ] as const)
+    test(`keeps no entry of its turn, and the rest of the turn nevertheless, when it ${name}`, () => {
+      expect(turnsOf({ turn: turnAt(0), alternatives })).toEqual([turnAt(0, { entries: [] })]);
+    });
+
+  test("leaves what the run keeps beside it alone", () => {
+    const refused: Submission = { turn: turnAt(1), alternatives: [{ entries, isRefusal: true }] };
+    expect(turnsOf({ turn: turnAt(0) }, refused)).toMatchObject([{ entries: turnAt(0).entries, progress: { steps: 1 } }]);
+  });
+});
+
+test("a turn stops with its questions, whichever submission of the batch says so", () => {
+  const [stopping, going] = [turnAt(0, { stop, questions: [question] }), turnAt(1)];
+  for (const batch of [
+    [stopping, going],
+    [going, stopping],
+  ]) {
+    const written = turnsOf(...batch.map((turn) => ({ turn })));
+    expect(written).toMatchObject([{ stop, questions: [question], progress: batch.at(-1)?.progress }]);
+    expect(written[0]?.entries).toEqual(batch.flatMap(({ entries }) => entries));
+  }
+});

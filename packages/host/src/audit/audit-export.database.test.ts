@@ -161,6 +161,7 @@ describe.each(databaseKinds)("an export on %s", (kind) => {
       times: ["01-01", "12-01", "01-02", "03-01"],
       exported: 3,
     },
+    { name: "ends before a row of this very moment", times: ["01-01", "06-01", "01-02"], exported: 1 },
     { name: "does not end with a time that has not come yet", times: ["01-01", "12-01", "12-02"], exported: 1 },
   ]) {
     test(`of what is older than an instant ${name}`, async () => {
@@ -172,6 +173,14 @@ describe.each(databaseKinds)("an export on %s", (kind) => {
       expect(await verifyExport(trail.file, trail.key)).toMatchObject({ rows: exported });
     });
   }
+
+  for (const before of [undefined, "2026-02-01T00:00:00.000Z"])
+    test(`of at most so many rows has no more${before ? " of what is old enough" : ""}`, async () => {
+      const trail = await openTrail(await open(), days(5));
+      const [head] = await trail.write({ maxRows: 2, ...(before && { before }) });
+      expect(head?.sequence).toBe(2);
+      expect(await verifyExport(trail.file, trail.key)).toMatchObject({ rows: 2 });
+    });
 
   test("signs no head that is not on the trail, whatever place it is asked to go on from", async () => {
     const trail = await openTrail(await open(), days(2));

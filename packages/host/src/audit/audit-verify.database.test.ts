@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { databaseKinds, newTenant, sharedDatabase } from "../../test/databases.ts";
-import { auditEvent } from "../../test/records.ts";
+import { auditEvent, grant } from "../../test/records.ts";
+import { openStores } from "../compose/stores.ts";
 import type { Database } from "../storage/database.ts";
 import type { Schema } from "../storage/schema.ts";
 import { createAuditStore } from "./audit-store.ts";
@@ -203,6 +204,58 @@ describe.each(databaseKinds)("verifying the audit trail on %s", (kind) => {
     };
     await Promise.all([others(), verify()]);
     expect(progress.turns).toBeGreaterThanOrEqual(10);
+  });
+
+  describe("against heads that were signed", () => {
+    const checkpoint = { sequence: 7, at: "2026-01-01T12:00:00.000Z" };
+    const fiveHeads = async (database: Database) => {
+      const namespaceId = await fiveEvents(database);
+      const heads = [2, 4, 5].map(async (sequence) => {
+        return { strand: 0, sequence, hash: (await rowAt(database, namespaceId, sequence)).hash, checkpoint };
+      });
+      return { namespaceId, heads: await Promise.all(heads), audit: createAuditStore(database) };
+    };
+
+    test("finds nothing on a trail that has them all", async () => {
+      const { namespaceId, heads, audit } = await fiveHeads(await open());
+      expect(await audit.findBreak(namespaceId, heads)).toBeUndefined();
+      expect(await audit.findBreak(namespaceId, [])).toBeUndefined();
+    });
+
+    test("finds a row that was changed, with its hash, and who signed another", async () => {
+      const { namespaceId, heads, audit } = await fiveHeads(await open());
+      const other = heads.map((head) => ({ ...head, hash: "f".repeat(64) }));
+      const why = "row 2 or one before it was changed: checkpoint 7 of 2026-01-01T12:00:00.000Z signed another";
+      expect(await audit.findBreak(namespaceId, other)).toEqual({ strand: 0, sequence: 2, why });
+    });
+
+    for (const { name, gone, sequence, why } of [
+      { name: "rows that were cut off at the end", gone: [4, 5], sequence: 4, why: "row 4 was removed" },
+      { name: "a row that is missing among others", gone: [4], sequence: 4, why: "row 4 was removed" },
+      { name: "a trail that is gone", gone: [1, 2, 3, 4, 5], sequence: 1, why: "row 1 was removed" },
+    ])
+      test(`finds ${name}`, async () => {
+        const database = await open();
+        const { namespaceId, heads, audit } = await fiveHeads(database);
+        for (const row of gone) await remove(database, namespaceId, row);
+        const unsigned = heads.map(({ strand, sequence: row, hash }) => ({ strand, sequence: row, hash }));
+        const last = gone.includes(2) ? 2 : 4;
+        expect(await audit.findBreak(namespaceId, unsigned)).toEqual({
+          strand: 0,
+          sequence,
+          why: `${why}: this host wrote row ${last}`,
+        });
+      });
+  });
+
+  test("knows tenants by their trail, their grants or their credentials, and no others", async () => {
+    const database = await open();
+    const audit = createAuditStore(database);
+    const [unknown, granted] = [newTenant(), newTenant()];
+    await openStores(database).grants.issue(grant("g", { namespaceId: granted }));
+    expect(await audit.isKnown(unknown)).toBe(false);
+    expect(await audit.isKnown(granted)).toBe(true);
+    expect(await audit.isKnown(await fiveEvents(database))).toBe(true);
   });
 
   test("a broken trail says nothing about another tenant's", async () => {

@@ -150,6 +150,7 @@ describe.each(databaseKinds)("checkpoints on %s", (kind) => {
     expect(host.logged.map(({ level, message }) => `${level}: ${message}`)).toEqual([
       "warn: cut a torn checkpoint off, which was never finished",
     ]);
+    expect(host.logged[0]?.facts).toMatchObject({ file: fileIn(folder), checkpoint: 1 });
   });
 
   test("say at the start that the database is behind them, or has other rows, and for which tenants", async () => {

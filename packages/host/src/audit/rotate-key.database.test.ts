@@ -126,3 +126,13 @@ test("a key that is given becomes the key; the one that signs already is refused
   expect((await rotateKey(database, { keyFile, file, at, given })).to).toBe(given.id);
   expect(openSigningKey(keyFile).id).toBe(given.id);
 });
+
+test("a rotation that was interrupted goes on with its own key, and with no other that is given", async () => {
+  const { database, keyFile, file, old } = await signedTrail();
+  const next = openSigningKey(`${keyFile}.next`);
+  const given = openSigningKey(join(temporaryFolder(), "given.pem"));
+  const before = readFileSync(file);
+  await expect(rotateKey(database, { keyFile, file, at, given })).rejects.toThrow("is another key, of a rotation");
+  expect([openSigningKey(keyFile).id, readFileSync(file)]).toEqual([old.id, before]);
+  expect((await rotateKey(database, { keyFile, file, at, given: next })).to).toBe(next.id);
+});

@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from "node:crypto";
+import { createHash, createPublicKey, generateKeyPairSync } from "node:crypto";
 import { chmodSync, lstatSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isMainThread } from "node:worker_threads";
@@ -88,6 +88,8 @@ test("what a key signed is known by its public half, and by no other key", async
   }
   expect(other.isSigned("text", signature)).toBe(false);
   expect(other.id).not.toBe(key.id);
+  const der = createPublicKey(key.pem).export({ type: "spki", format: "der" });
+  expect(key.id).toBe(createHash("sha256").update(der).digest("hex").slice(0, 32));
 });
 
 test("the public half does not hold the private one", () => {

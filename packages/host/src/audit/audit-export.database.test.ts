@@ -182,6 +182,14 @@ describe.each(databaseKinds)("an export on %s", (kind) => {
       expect(await verifyExport(trail.file, trail.key)).toMatchObject({ rows: 2 });
     });
 
+  test("of what is older than an instant has all of it, also when that is more than a page", async () => {
+    const trail = await openTrail(await open(), []);
+    await Promise.all(Array.from({ length: 201 }, (_, place) => trail.record(days(1)[0] ?? "", `event-${place}`)));
+    await trail.record("2026-03-01T00:00:00.000Z", "newer");
+    await trail.write({ before: "2026-02-01T00:00:00.000Z" });
+    expect(await verifyExport(trail.file, trail.key)).toMatchObject({ rows: 201 });
+  });
+
   test("signs no head that is not on the trail, whatever place it is asked to go on from", async () => {
     const trail = await openTrail(await open(), days(2));
     const { next } = await beginExport(trail.source, { now });

@@ -35,7 +35,9 @@ describe("a decision that comes to a refusal", () => {
 
   test("leaves what the run keeps beside it alone", () => {
     const refused: Submission = { turn: turnAt(1), alternatives: [{ entries, isRefusal: true }] };
-    expect(turnsOf({ turn: turnAt(0) }, refused)).toMatchObject([{ entries: turnAt(0).entries, progress: { steps: 1 } }]);
+    expect(turnsOf({ turn: turnAt(0) }, refused)).toMatchObject([
+      { entries: turnAt(0).entries, progress: { steps: 1 } },
+    ]);
   });
 });
 

@@ -186,7 +186,8 @@ export function postgresTables({ transact, hostId }: Pick<Database, "transact" |
       : [];
     const made = new Set(claimed?.rows.map(({ claim }) => claim));
     const refused = claimRows.filter(({ nonce }) => !made.has(nonce));
-    const [taken] = refused.length === 0 ? [] : await run([{ sql: takenSql, rows: [[JSON.stringify(refused)]] }]);
+    const taken =
+      refused.length === 0 ? undefined : (await run([{ sql: takenSql, rows: [[JSON.stringify(refused)]] }]))[0];
     const takenBy = new Map(
       ((taken?.rows ?? []) as unknown as (ReplayRow & { nonce: string })[]).map((row) => [row.nonce, row]),
     );

@@ -99,6 +99,20 @@ test("when the host stops nothing more is taken, runs may end, and those that do
   expect(taken(heard)).toBe(1);
 });
 
+test("when the host stops during a look, nothing that it found is taken any more, and no other look follows", async () => {
+  const { engine, heard, journal } = engineWith(["a", "b"], () => Promise.resolve());
+  let found = (_ids: string[]): void => {};
+  const look = vi.spyOn(journal, "unattended");
+  look.mockReturnValueOnce(new Promise((resolve) => void (found = resolve)));
+  engine.start();
+  await vi.advanceTimersByTimeAsync(10);
+  const closing = engine.close();
+  found(["a", "b"]);
+  await closing;
+  expect(heard).toEqual(["pause all"]);
+  expect([look.mock.calls.length, vi.getTimerCount()]).toEqual([1, 0]);
+});
+
 test("a look that fails is told, and made again", async () => {
   const { engine, heard, errors, journal } = engineWith(["a"], () => Promise.resolve());
   const out = new Error("out");

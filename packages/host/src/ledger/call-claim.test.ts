@@ -35,7 +35,7 @@ for (const { name, alternatives, place, kind } of [
     const states: ClaimState[] = [];
     const ledger = ledgerOf({ kind: "kept", alternative: place });
     const made = new CallClaim(ledger, claim, (state) => void states.push(state));
-    if (alternatives.length > 0) expect(await made.keep(alternatives)).toBe(place);
+    if (alternatives.length > 0) await made.keep(alternatives);
     expect(await made.make()).toEqual({ kind });
     expect(states).toEqual([{ kind }]);
     expect(ledger.submitted).toEqual([{ claim, alternatives }]);

@@ -6,20 +6,17 @@ const noticed = new Set(["Killed", "Timeout"]);
 /** What is wrong: files without a change, survivors without a reason, and reasons for what does not survive any more. */
 export function judge(report, files, reasons) {
   const survivors = files.flatMap((file) => changesOf(report, file, (status) => unnoticed.has(status)));
-  const known = new Set(reasons.map(keyOf));
-  const alive = new Set(files.flatMap((file) => changesOf(report, file, (status) => !noticed.has(status))).map(keyOf));
+  const alive = files.flatMap((file) => changesOf(report, file, (status) => !noticed.has(status)));
   return [
     ...files.filter((file) => mutantsOf(report, file).length === 0).map((file) => `Nothing was changed in ${file}.`),
     ...survivors
-      .filter((survivor) => !known.has(keyOf(survivor)))
+      .filter((survivor) => !reasons.some((reason) => isAbout(reason, survivor)))
       .map(
         ({ line, ...survivor }) => `Nobody noticed, and no reason is given (line ${line}): ${JSON.stringify(survivor)}`,
       ),
     ...reasons
-      .filter((reason) => files.includes(reason.file) && !alive.has(keyOf(reason)))
-      .map(({ file, code, change }) => {
-        return `A reason is given for what does not survive: ${JSON.stringify({ file, code, change })}`;
-      }),
+      .filter((reason) => files.includes(reason.file) && !alive.some((change) => isAbout(reason, change)))
+      .map(({ reason: _why, ...what }) => `A reason is given for what does not survive: ${JSON.stringify(what)}`),
   ];
 }
 
@@ -48,6 +45,7 @@ function changesOf(report, file, isMeant) {
       line: start.line,
       code: textBetween(lines, start, end),
       change: replacement,
+      onLine: lines[start.line - 1].trim(),
     }));
 }
 
@@ -55,9 +53,10 @@ function mutantsOf(report, file) {
   return report.files[file]?.mutants ?? [];
 }
 
-/** Known by what stands there and what it was changed to: lines move. */
-function keyOf({ file, code, change }) {
-  return JSON.stringify([file, code, change]);
+/** By what stands there and what it was changed to, because lines move; by the text of the line, too, if the reason has it. */
+function isAbout(reason, { file, code, change, onLine }) {
+  const isSame = reason.file === file && reason.code === code && reason.change === change;
+  return isSame && (reason.onLine === undefined || reason.onLine === onLine);
 }
 
 function textBetween(lines, start, end) {

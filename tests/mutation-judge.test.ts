@@ -10,7 +10,7 @@ const { judge, summaryOf } = (await import(new URL("../mutation-tests/judge.js",
 const file = "packages/turnpike/src/kernel/active.ts";
 const source = "function isLive(now, end) {\n  return now <\n    end;\n}\n";
 const place = { start: { line: 2, column: 10 }, end: { line: 3, column: 8 } };
-const survivor = { file, code: "now < end", change: "true" };
+const survivor = { file, code: "now < end", change: "true", onLine: "return now <" };
 
 function reportOf(...statuses: string[]): unknown {
   return {
@@ -28,6 +28,13 @@ for (const status of ["Survived", "NoCoverage"]) {
     expect(judge(reportOf(status), [file], [{ ...survivor, reason: "equivalent" }])).toEqual([]);
   });
 }
+
+test("a reason that names the text of its line is about no other", () => {
+  const reason = { ...survivor, reason: "equivalent" };
+  expect(judge(reportOf("Survived"), [file], [reason])).toEqual([]);
+  expect(judge(reportOf("Survived"), [file], [{ ...reason, onLine: "return end;" }])).toHaveLength(2);
+  expect(judge(reportOf("Survived"), [file], [{ file, code: "now < end", change: "true" }])).toEqual([]);
+});
 
 test("a reason for what is noticed by now is a problem, unless its file was not looked at", () => {
   const reasons = [{ ...survivor, reason: "equivalent" }];

@@ -101,6 +101,19 @@ describe.each(databaseKinds)("a turn that waits for an escalation on %s", (kind)
     expect(await stores.turns.unattended(9)).toEqual([]);
   });
 
+  test("that is gone when its answer comes is not missed", async () => {
+    const { database, stores, record } = await open();
+    const [id = ""] = await waitFor(stores, record, ["one"]);
+    const { namespaceId } = record;
+    const said = { namespaceId, id: record.id, status: "denied", now: officeTime } as const;
+    const woken = database.db.transaction().execute(async (transaction) => {
+      // As it looks when the turn is deleted between the reading of its question and the lock.
+      await transaction.deleteFrom("turns").where("id", "=", id).execute();
+      return stores.turns.wakeAnswered(transaction, said);
+    });
+    expect(await woken).toEqual([]);
+  });
+
   test("goes on when nobody answered in time, and not a moment before", async () => {
     const { stores, record } = await open();
     const [id = ""] = await waitFor(stores, record, ["one"]);

@@ -103,6 +103,8 @@ export function createTurnWaking({ db, reports, kind }: Database, onWoken: (id: 
       // In parts: a statement has so many parameters, and very many turns may wait for one answer.
       for (let from = 0; from < ids.length; from += atOnce) {
         const rows = await lock(transaction, ids.slice(from, from + atOnce));
+        // Their tenant may have been deleted since.
+        if (rows.length === 0) continue;
         const asked = await questionsOf(
           transaction,
           rows.map(({ id }) => id),

@@ -19,7 +19,7 @@ import {
   type TurnTool,
   type TurnWorldOptions,
 } from "../../test/turns.ts";
-import type { Grant, JsonValue, TurnResult } from "../contracts/index.ts";
+import type { Grant, JsonValue, TurnEvent, TurnResult } from "../contracts/index.ts";
 import type { AccessGuard, AuditSink, GrantSource } from "../kernel/index.ts";
 import { escalationTool } from "./escalate.ts";
 import { memoryAccess, memoryTurnJournal, memoryUsage, type MemoryTurnJournal } from "../testing/index.ts";
@@ -391,6 +391,44 @@ describe("what is kept, and when", () => {
       const error = { code: "audit_unavailable", retryable: false };
       expect(await world.run()).toMatchObject({ status: "failed", error });
       expect(await journal.find(key)).toMatchObject({ result: { status: "failed", error } });
+    });
+
+  for (const row of [
+    {
+      name: "is another run's when it ends is not told an end that nobody will find",
+      refusal: new TurnPause("Another run has this turn."),
+      told: { status: "failed", error: { code: "audit_unavailable", retryable: false } },
+      last: { type: "turn.failed", data: { code: "audit_unavailable" } },
+    },
+    {
+      name: "has an end that the journal goes on trying to keep is told it",
+      refusal: new Error("The disk is full."),
+      told: { status: "succeeded" },
+      last: { type: "turn.completed", data: {} },
+    },
+  ])
+    test(`the caller of a turn that ${row.name}`, async () => {
+      const journal = memoryTurnJournal();
+      const through: TurnJournal = {
+        ...journal,
+        async begin(turn, call) {
+          const begun = await journal.begin(turn, call);
+          if (begun.kind !== "begun") return begun;
+          const { pen } = begun;
+          const write: TurnPen["write"] = async (entries, ...more) => {
+            if (entries.some(({ kind }) => kind === "ended")) throw row.refusal;
+            return pen.write(entries, ...more);
+          };
+          return { ...begun, pen: { ...pen, write } };
+        },
+      };
+      const shown: TurnEvent[] = [];
+      const world = journalWorld(drivenBy().runtime, { journal, through });
+      const result = await world.run({}, { onEvent: (event) => shown.push(event) });
+      expect(result).toMatchObject(row.told);
+      expect(result.events.at(-1)).toMatchObject(row.last);
+      expect(result.events.map(({ sequence }) => sequence)).toEqual(result.events.map((_event, place) => place));
+      expect(shown.map(({ type }) => type)).not.toContain("turn.completed");
     });
 
   for (const { name, pause, ends } of [

@@ -13,9 +13,9 @@ import {
 } from "../contracts/index.ts";
 import { accept, check, currentTimestamp, markAccepted, originOf, quietly } from "../internal/index.ts";
 import type { Kernel } from "../kernel/index.ts";
-import { KnownTurnError, type TurnJournal, type TurnPen } from "./journal.ts";
+import { KnownTurnError, TurnPause, type TurnJournal, type TurnPen } from "./journal.ts";
 import type { RuntimePlugin } from "./plugin.ts";
-import { runToEnd, throwIfAsync, type RunEnd } from "./run-turn.ts";
+import { breakOff, runToEnd, throwIfAsync, type RunEnd } from "./run-turn.ts";
 import { terminalEvents, type Ending } from "./settle.ts";
 import { limitsOf, openRun, type Executor, type Run } from "./turn-run.ts";
 
@@ -149,8 +149,20 @@ async function conclude(executor: Executor, run: Run, end: RunEnd & { kind: "end
   } catch (error) {
     throwIfAsync(run, "its end is not kept", error);
     executor.reportError(error, run.request.executionId);
+    // Anything else the journal goes on trying to keep; this turn is another run's, which has ended it or will.
+    if (error instanceof TurnPause) return lostResult(executor, run);
   }
   return result;
+}
+
+/** What a caller is told whose turn another run ends: not the end of this one, which nobody will find. */
+function lostResult(executor: Executor, run: Run): TurnResult {
+  const lost = resultOf(executor, run, breakOff(run, "audit_unavailable"));
+  const events = lost.events.map((event, place, { length }): TurnEvent => {
+    if (place < length - 1) return event;
+    return { ...event, type: "turn.failed", data: { code: "audit_unavailable" } };
+  });
+  return { ...lost, events };
 }
 
 function resultOf({ manifest, tools }: Executor, run: Run, ending: Ending): TurnResult {

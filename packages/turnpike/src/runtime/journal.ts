@@ -96,7 +96,8 @@ export interface TurnPen {
   readonly pauses?: AbortSignal | undefined;
   /**
    * Keeps entries in their order, all or none, and resolves when they are durable. Rejects when they are not, or when nobody
-   * knows: then nothing is written any more, and nothing may happen because of them. One write comes after the other.
+   * knows: then nothing is written any more, and nothing may happen because of them. A `TurnPause` says that the turn is
+   * another run's. One write comes after the other.
    * With the entries it keeps what is left of `claims`.
    */
   write(entries: readonly JournalEntry[], progress: TurnProgress, claims?: readonly unknown[]): Promise<void>;

@@ -158,7 +158,7 @@ function contextMismatch({ agent, message }: TurnRequest, context: AccessContext
  * How a turn ends that has lost what it cannot go on without. One that was begun in a journal keeps its id: whoever asks for it
  * again is told how it ended, or that it was interrupted, and nothing is tried again.
  */
-function breakOff({ journal }: Run, lost: TurnBreak): Ending {
+export function breakOff({ journal }: Run, lost: TurnBreak): Ending {
   const ending = endWith(lost === "audit_unavailable" ? "failed" : "denied", lost);
   return withTruthfulRetry(ending, journal !== undefined);
 }

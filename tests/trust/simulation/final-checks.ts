@@ -10,6 +10,9 @@ import type { World } from "./world.ts";
 /** So long it takes at most until somebody goes on with the turns of a host that is gone. */
 const takeoverMs = 20_000;
 
+/** So long it takes at most until a result is kept that could not be. */
+const keepingMs = 15_000;
+
 /** Lets everything come to its end without faults, and holds what is there against what was promised. */
 export async function finish(world: World, episode: Episode, ledger: Ledger): Promise<void> {
   const used = new Set([...episode.clients, ...episode.operators].map(({ tenant }) => tenant));
@@ -63,13 +66,20 @@ async function settleTurns({ scheduler, storage, model }: World, tenants: readon
 
 /** Whatever was acknowledged is answered the same again, and nothing happens; whatever was not has an answer by now. */
 async function askAgain(world: World, asked: Asked): Promise<void> {
-  const { model } = world;
+  const { model, scheduler } = world;
   const { action, done, key, tenant } = asked;
   if (action.kind === "list" || action.kind === "cancel" || action.kind === "authorize") return;
   const [before, wasDone] = [model.effectsOf(key), done.length > 0];
   const token = agentOf(world.population, tenant).staying;
-  const answer = wasDone ? await world.send(tenant, { ...asked.call, token }) : await ask(world, asked, 3);
-  const code = answer?.body?.error?.code as string | undefined;
+  const again = () => (wasDone ? world.send(tenant, { ...asked.call, token }) : ask(world, asked, 3));
+  const codeOf = (answer: Answer | undefined) => answer?.body?.error?.code as string | undefined;
+  let answer = await again();
+  // A result that could not be kept at once is told by its own host alone until it is.
+  for (const end = scheduler.now + keepingMs; codeOf(answer) === "replay_pending" && scheduler.now < end;) {
+    await scheduler.wait(250);
+    answer = await again();
+  }
+  const code = codeOf(answer);
   if (answer === undefined || answer.status === 503 || code === "replay_pending") {
     model.violated(`${key} has no answer when all is well: ${answer?.text.slice(0, 200)}`);
     return;

@@ -33,6 +33,10 @@ if (room === undefined) {
   console.error(`Say which room: ${Object.keys(rooms).join(", ")}; then, if you like, which of its files.`);
   process.exit(2);
 }
+if (values.share !== undefined && !(Number(values.share) > 0 && Number(values.share) <= 100)) {
+  console.error(`--share takes percent, such as 10; found ${values.share}`);
+  process.exit(2);
+}
 
 const files = (names.length > 0 ? names : sourcesIn(room)).map((file) => `${room.sources}/${file}`);
 const { status } = spawnSync(

@@ -158,11 +158,8 @@ async function conclude(executor: Executor, run: Run, end: RunEnd & { kind: "end
 /** What a caller is told whose turn another run ends: not the end of this one, which nobody will find. */
 function lostResult(executor: Executor, run: Run): TurnResult {
   const lost = resultOf(executor, run, breakOff(run, "audit_unavailable"));
-  const events = lost.events.map((event, place, { length }): TurnEvent => {
-    if (place < length - 1) return event;
-    return { ...event, type: "turn.failed", data: { code: "audit_unavailable" } };
-  });
-  return { ...lost, events };
+  const end = { ...lost.events.at(-1), type: "turn.failed", data: { code: "audit_unavailable" } } as TurnEvent;
+  return { ...lost, events: [...lost.events.slice(0, -1), end] };
 }
 
 function resultOf({ manifest, tools }: Executor, run: Run, ending: Ending): TurnResult {

@@ -174,7 +174,6 @@ const calls: Row[] = [
     run: ({ escalations }) =>
       escalations.add(context(), { status: "pending", reason: "?", requestedAt: now, reviewer: alice }),
     plan: ["escalations_by_ask", "escalations_open", "escalations_waiting"],
-    onPostgres: ["escalations_by_ask", "escalations_by_end", "escalations_waiting"],
   },
   {
     name: "a question about an act",

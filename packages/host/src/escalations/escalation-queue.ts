@@ -31,31 +31,19 @@ export function createEscalationQueue({ db, kind }: Database, options: Omit<Queu
       const isOver = sql<boolean>`namespace_id = ${asked.namespace_id} and ask = ${asked.ask} and ${isPending}
         and expires_at <= ${escalation.requestedAt}`;
       await markExpired(transaction, isOver, escalation.requestedAt, options);
-      const open = await transaction
-        .selectFrom("escalations")
-        .select(["ask", "id", "expires_at as expiresAt"])
-        .where("namespace_id", "=", asked.namespace_id)
-        .where("requester", "=", asked.requester)
-        .where(isPending)
-        .where("expires_at", ">", escalation.requestedAt)
-        .execute();
       // The same request waits only once.
-      const same = open.find((other) => other.ask === asked.ask);
-      if (same !== undefined) return { id: same.id, expiresAt: same.expiresAt };
-      if (open.length >= maxOpen) return "full";
+      const same = await pendingWith(transaction, asked);
+      if (same !== undefined) return same;
+      if ((await countOpen(transaction, asked, escalation.requestedAt)) >= maxOpen) return "full";
       const record = { id: freshId(escalation.requestedAt, await lastId(transaction, asked)), ...escalation };
-      const { numInsertedOrUpdatedRows: inserted } = await transaction
-        .insertInto("escalations")
-        .values(rowOf(record))
-        .onConflict((conflict) => conflict.doNothing())
-        .executeTakeFirst();
-      if (inserted === 0n) return pendingWith(transaction, asked);
+      await transaction.insertInto("escalations").values(rowOf(record)).execute();
       await onOpened?.(transaction, record);
       return { id: record.id, expiresAt: record.expiresAt };
     });
 }
 
 type Request = Pick<EscalationRow, "namespace_id" | "ask">;
+type Requester = Pick<EscalationRow, "namespace_id" | "requester">;
 
 async function lastId(transaction: Transaction<Schema>, { namespace_id, ask }: Request): Promise<string | undefined> {
   const last = await transaction
@@ -70,21 +58,35 @@ async function lastId(transaction: Transaction<Schema>, { namespace_id, ask }: R
 }
 
 /** The escalation that waits with a request; one from before requesters were kept is found by its request alone. */
-async function pendingWith(transaction: Transaction<Schema>, { namespace_id, ask }: Request): Promise<Question> {
+function pendingWith(transaction: Transaction<Schema>, { namespace_id, ask }: Request): Promise<Question | undefined> {
   return transaction
     .selectFrom("escalations")
     .select(["id", "expires_at as expiresAt"])
     .where("namespace_id", "=", namespace_id)
     .where("ask", "=", ask)
     .where(isPending)
+    .executeTakeFirst();
+}
+
+/** How many wait of the actor that asks. They are counted where they are: there may be thousands. */
+async function countOpen(
+  transaction: Transaction<Schema>,
+  { namespace_id, requester }: Requester,
+  now: string,
+): Promise<number> {
+  const { count } = await transaction
+    .selectFrom("escalations")
+    .select(({ fn }) => fn.countAll<number | string>().as("count"))
+    .where("namespace_id", "=", namespace_id)
+    .where("requester", "=", requester)
+    .where(isPending)
+    .where("expires_at", ">", now)
     .executeTakeFirstOrThrow();
+  return Number(count);
 }
 
 /** Makes escalations of one actor come one after the other, so that each is counted. */
-async function lockActor(
-  transaction: Transaction<Schema>,
-  { namespace_id, requester }: Pick<EscalationRow, "namespace_id" | "requester">,
-): Promise<void> {
+async function lockActor(transaction: Transaction<Schema>, { namespace_id, requester }: Requester): Promise<void> {
   const actor = JSON.stringify([namespace_id, requester]);
   await sql`select pg_advisory_xact_lock(${actorLock}, hashtext(${actor}))`.execute(transaction);
 }

@@ -65,6 +65,43 @@ test("a turn that finds no slot is left, and tried again every second, which is 
   await engine.close();
 });
 
+test("thousands that nobody runs go on without a second between a few and the next few", async () => {
+  const ids = Array.from({ length: 1000 }, (_, place) => `turn-${place}`);
+  const { engine, heard } = engineWith(ids, () => Promise.resolve());
+  engine.start();
+  await vi.advanceTimersByTimeAsync(500);
+  expect(taken(heard)).toBe(1000);
+  await engine.close();
+});
+
+test("when one finds no slot, the others are not tried before a second has passed", async () => {
+  const ids = Array.from({ length: 1000 }, (_, place) => `turn-${place}`);
+  const full = new ServiceHttpError(503, "overloaded", "Full.");
+  let isBusy = true;
+  const { engine, heard } = engineWith(ids, () => (isBusy ? Promise.reject(full) : Promise.resolve()));
+  engine.start();
+  await vi.advanceTimersByTimeAsync(500);
+  expect(taken(heard)).toBe(32);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(taken(heard)).toBe(64);
+  isBusy = false;
+  await vi.advanceTimersByTimeAsync(2000);
+  // Those that found no slot were tried again.
+  expect(taken(heard)).toBe(1064);
+  await engine.close();
+});
+
+test("while others take what this host wants, it does not look again at once", async () => {
+  const ids = Array.from({ length: 32 }, (_, place) => `turn-${place}`);
+  const { engine, journal } = engineWith(ids, () => Promise.resolve());
+  const look = vi.spyOn(journal, "unattended");
+  vi.spyOn(journal, "take").mockResolvedValue(undefined);
+  engine.start();
+  await vi.advanceTimersByTimeAsync(2500);
+  expect(look).toHaveBeenCalledTimes(3);
+  await engine.close();
+});
+
 test("a turn that fails again and again is tried less and less often, and the host is told", async () => {
   const broken = new Error("broken");
   const { engine, heard, errors } = engineWith(["a"], () => Promise.reject(broken));

@@ -48,6 +48,8 @@ export function createTurnEngine(options: TurnEngineOptions): TurnEngine {
   let timer: NodeJS.Timeout | undefined;
   let looking: Promise<void> | undefined;
   let isWanted = false;
+  /** Whether a turn found no slot since the engine looked for turns by itself. */
+  let isFull = false;
   let isClosed = false;
   let looks = 0;
 
@@ -69,9 +71,11 @@ export function createTurnEngine(options: TurnEngineOptions): TurnEngine {
       await runs.executeTurn(await options.contextNow(context), request, { ...call, isAsync, pen });
       paused.delete(pen.id);
     } catch (error) {
+      const hadNoSlot = isOverloaded(error);
+      isFull ||= hadNoSlot;
       // A slot may be free at any time; whatever else is wrong may take longer.
-      pauseLonger(pen.id, isOverloaded(error) ? lookMs : undefined);
-      if (!isOverloaded(error) && !(error instanceof TurnPause)) onError(error, request.executionId);
+      pauseLonger(pen.id, hadNoSlot ? lookMs : undefined);
+      if (!hadNoSlot && !(error instanceof TurnPause)) onError(error, request.executionId);
       await journal.leave(pen).catch((cause: unknown) => onError(cause, request.executionId));
     }
   };
@@ -92,11 +96,16 @@ export function createTurnEngine(options: TurnEngineOptions): TurnEngine {
     const ids = await journal.unattended(atOnce + paused.size);
     for (const id of paused.keys()) if (!ids.includes(id)) paused.delete(id);
     const due = ids.filter((id) => (paused.get(id)?.until ?? 0) <= performance.now());
-    for (const id of due.slice(0, atOnce)) {
-      // Whatever is taken while the host stops would have to be left again.
-      const pen = isClosed ? undefined : await takeOrPause(id);
-      if (pen !== undefined) void track(goOn(pen));
-    }
+    const pens = await Promise.all(
+      due.slice(0, atOnce).map(async (id) => {
+        // Whatever is taken while the host stops would have to be left again.
+        const pen = isClosed ? undefined : await takeOrPause(id);
+        if (pen !== undefined) void track(goOn(pen));
+        return pen;
+      }),
+    );
+    // There may be thousands more, and as many seconds would be long.
+    isWanted ||= pens.length === atOnce && !pens.includes(undefined) && !isFull;
   };
   const lookAgain = async (): Promise<void> => {
     isWanted = false;
@@ -104,7 +113,11 @@ export function createTurnEngine(options: TurnEngineOptions): TurnEngine {
     looking = undefined;
     if (isClosed) return;
     if (isWanted) nudge();
-    else timer = setTimeout(nudge, lookMs).unref();
+    else timer = setTimeout(lookAfresh, lookMs).unref();
+  };
+  const lookAfresh = (): void => {
+    isFull = false;
+    nudge();
   };
   const nudge = (): void => {
     clearTimeout(timer);

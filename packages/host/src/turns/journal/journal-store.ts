@@ -12,12 +12,13 @@ import type { CallOptions } from "turnpike/kernel";
 import { TurnPause, type KnownTurn, type TurnJournal, type TurnPen } from "turnpike/runtime";
 import { createUnkeptWrites, turnFingerprint, type Ledger } from "../../ledger/index.ts";
 import type { Database, Schema } from "../../storage/index.ts";
-import { createTurnNews, followTurn } from "./follow.ts";
+import { followTurn } from "./follow.ts";
 import { findLiveTurns, listLiveTurns, type LiveTurnRow } from "./live-turns.ts";
 import { JournalPen, turnTaken, type PenListener, type RunStart } from "./pen.ts";
 import { createTurnCounts, type TurnCounts } from "./count-turns.ts";
 import { createTurnReader } from "./read-turns.ts";
 import { createTurnTaking, isRunning } from "./take-turns.ts";
+import { createTurnNews } from "./turn-news.ts";
 import { newTurnRow, operatedTurn, stateOf, type OperatedTurn, type TurnId, type TurnRow } from "./turn-rows.ts";
 import type { QuestionAnswer } from "./question-answer.ts";
 import { createTurnWaking } from "./wake-turns.ts";
@@ -89,9 +90,9 @@ export function createTurnJournal(
 ): TurnJournalStore {
   const { db, hostId } = database;
   const reader = createTurnReader(database);
-  const news = createTurnNews();
   /** The runs of this process; undefined for one that is about to begin. */
   const pens = new Map<TurnId, JournalPen | undefined>();
+  const news = createTurnNews(reader, (id) => pens.has(id));
   /** Ends of turns that their callers were told of. */
   const unkept = createUnkeptWrites();
   const listener: PenListener = {
@@ -172,8 +173,7 @@ export function createTurnJournal(
     },
     async *follow(key, after, signal): AsyncGenerator<TurnEvent> {
       const row = await reader.byKey(key);
-      if (row !== undefined)
-        yield* followTurn({ reader, news, isHere: (id) => pens.has(id), closes: pausing.signal }, row, after, signal);
+      if (row !== undefined) yield* followTurn({ reader, news, closes: pausing.signal }, row, after, signal);
     },
     async cancel(key) {
       const row = await reader.byKey(key);

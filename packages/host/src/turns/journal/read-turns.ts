@@ -125,6 +125,15 @@ export function createTurnReader({ read, reports }: Pick<Database, "read" | "rep
       const [row] = (await rows.execute()).toSorted(newestFirst);
       return row && { row, events: (await eventsOfAll([row])).get(row.id) ?? [] };
     },
+    /** What changes whenever there is something new to read of a turn; nothing for those that are gone. */
+    async progressOf(ids: readonly TurnId[]): Promise<ReadonlyMap<TurnId, string>> {
+      const rows = await reports
+        .selectFrom("turns")
+        .select(["id", "events", "completed_at"])
+        .where("id", "in", ids)
+        .execute();
+      return new Map(rows.map(({ id, events, completed_at }) => [id, `${events} ${completed_at}`]));
+    },
     eventsAfter,
     eventsOf,
     /** The events of a turn's result, if it has one. */

@@ -1,4 +1,4 @@
-import type { CredentialAccess } from "../src/management/records.ts";
+import type { CredentialAccess, EscalationRecord } from "../src/management/records.ts";
 import type { AccessContext, AgentRef, AuditEvent, Grant, PrincipalRef } from "turnpike/contracts";
 import type { GrantScope } from "turnpike/kernel";
 
@@ -19,6 +19,22 @@ export function grant(id: string, changes: Partial<Grant> = {}): Grant {
     ...changes,
   };
 }
+
+/** A question of the assistant to Alice that waits for her answer. */
+export const pendingEscalation: EscalationRecord = {
+  id: "q1",
+  namespaceId: "tenant-1",
+  status: "pending",
+  ask: "0".repeat(64),
+  requester: assistant,
+  reviewer: alice,
+  authority: alice,
+  purpose: "support",
+  reason: "May I?",
+  traceId: "trace-1",
+  requestedAt: "2026-01-01T12:00:00.000Z",
+  expiresAt: "2026-01-02T12:00:00.000Z",
+};
 
 /** What the assistant asks for on Alice's authority. */
 export const scope: GrantScope = {

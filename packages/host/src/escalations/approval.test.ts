@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { alice, assistant, grant } from "../../test/records.ts";
+import { alice, assistant, grant, pendingEscalation } from "../../test/records.ts";
 import type { EscalationRecord } from "../management/records.ts";
 import { approve, type Approval, type ApprovalTerms } from "./approval.ts";
 
@@ -8,24 +8,9 @@ const later = "2026-01-01T12:10:00.000Z";
 const bob = { kind: "human", userId: "bob" } as const;
 const carol = { kind: "human", userId: "carol" } as const;
 
-const pending: EscalationRecord = {
-  id: "q1",
-  namespaceId: "tenant-1",
-  status: "pending",
-  ask: "0".repeat(64),
-  requester: assistant,
-  reviewer: alice,
-  authority: alice,
-  purpose: "support",
-  reason: "May I?",
-  traceId: "trace-1",
-  requestedAt: at,
-  expiresAt: "2026-01-02T12:00:00.000Z",
-};
-
 /** A request for authority. */
 const asked: EscalationRecord = {
-  ...pending,
+  ...pendingEscalation,
   requestedAuthority: {
     id: "request-1",
     namespaceId: "tenant-1",
@@ -39,7 +24,7 @@ const asked: EscalationRecord = {
 
 /** A question about one act. */
 const act: EscalationRecord = {
-  ...pending,
+  ...pendingEscalation,
   approval: {
     act: { kind: "tool", tool: "bank.pay", arguments: {} },
     request: { action: "pay", resource: { namespace: "bank", path: [] } },

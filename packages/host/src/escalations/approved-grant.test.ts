@@ -1,7 +1,7 @@
 import type { EscalationRecord } from "../management/records.ts";
 import { describe, expect, test } from "vitest";
-import { GrantSchema, type AuthorityRequest, type Constraints } from "turnpike/contracts";
-import { alice, assistant } from "../../test/records.ts";
+import { GrantSchema, type AuthorityRequest, type Constraints, type PrincipalRef } from "turnpike/contracts";
+import { alice, assistant, pendingEscalation } from "../../test/records.ts";
 import { approvedGrant, type GrantTerms } from "./approved-grant.ts";
 
 const at = "2026-01-01T12:00:00.000Z";
@@ -24,21 +24,8 @@ function request(changes: Partial<AuthorityRequest> = {}): AuthorityRequest {
 }
 
 function record(requestedAuthority?: AuthorityRequest): EscalationRecord {
-  return {
-    id: "q1",
-    namespaceId: "tenant-1",
-    status: "pending",
-    ask: "0".repeat(64),
-    requester: assistant,
-    reviewer: alice,
-    authority: { kind: "service", serviceId: "house" },
-    purpose: "support",
-    reason: "May I?",
-    ...(requestedAuthority && { requestedAuthority }),
-    traceId: "trace-1",
-    requestedAt: at,
-    expiresAt: "2026-01-02T12:00:00.000Z",
-  };
+  const authority: PrincipalRef = { kind: "service", serviceId: "house" };
+  return { ...pendingEscalation, authority, ...(requestedAuthority && { requestedAuthority }) };
 }
 
 function asking(constraints?: Constraints): EscalationRecord {

@@ -39,7 +39,8 @@ export async function runToEnd(executor: Executor, run: Run): Promise<RunEnd> {
     if (admission.kind === "refused") {
       const { reason } = admission;
       if (isPassing(reason, run.goesOn)) throwIfAsync(run, reason);
-      const status = failing.has(reason) ? "failed" : "denied";
+      // Nobody said no to a turn that cannot go on.
+      const status = reason === "turn_interrupted" ? "failed" : "denied";
       const refused: Ending = { status, error: admission.error ?? errorObject(reason), ...admission.said };
       ended = reason === "audit_unavailable" ? breakOff(run, reason) : refused;
     } else {
@@ -87,9 +88,6 @@ export function throwIfAsync({ journal, deadline }: Run, why: string, cause?: un
   journal.pen.close?.(pause);
   throw pause;
 }
-
-/** Of an admission, the reasons that are no denial. */
-const failing: ReadonlySet<string> = new Set(["audit_unavailable", "turn_interrupted"]);
 
 type Admitted =
   | { kind: "admitted"; scope: TurnScope }

@@ -9,6 +9,7 @@ test("a short soak: every call is answered as it should be, and every socket is 
   const { counts, findings, picture } = await soak.run(cases(1, seed));
   expect(findings).toEqual([]);
   expect(counts["calls"]).toBe(500);
+  expect(counts["MiB of JavaScript at most"]).toBeGreaterThan(10);
   expect(picture).toContain("<polyline");
 });
 

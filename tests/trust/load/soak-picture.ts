@@ -1,8 +1,10 @@
 /** What was seen at one moment. */
 export interface Sample {
   readonly seconds: number;
-  /** MiB. */
+  /** MiB that the process has of the system. */
   readonly memory: number;
+  /** MiB of it that JavaScript has in use, garbage included. */
+  readonly heap: number;
   readonly handles: number;
   /** Milliseconds that all but the slowest hundredth of the calls before it took at most. */
   readonly p99: number;
@@ -12,6 +14,7 @@ const [width, height, left, top, gap] = [860, 130, 60, 46, 46];
 
 const rows = [
   { name: "memory, MiB", of: ({ memory }: Sample) => memory },
+  { name: "in use by JavaScript, MiB", of: ({ heap }: Sample) => heap },
   { name: "files and sockets", of: ({ handles }: Sample) => handles },
   { name: "99 of 100 calls, ms", of: ({ p99 }: Sample) => p99 },
 ];

@@ -143,6 +143,22 @@ describe.each(databaseKinds)("grants on %s", (kind) => {
     expect(await grants.load(scope, neverAborted)).not.toBe(first);
   });
 
+  test("a change leaves all other grants of a set as they were read before", async () => {
+    const { grants } = openStores(await openFresh(kind));
+    for (const id of ["grant-1", "grant-2"]) await grants.issue(grant(id));
+    const before = await grants.load(scope, neverAborted);
+    await grants.revoke(scope.namespaceId, "grant-1", later);
+    await grants.issue(grant("grant-3"));
+    const after = await grants.load(scope, neverAborted);
+    expect(after.map(({ id, revokedAt }) => [id, revokedAt !== undefined])).toEqual([
+      ["grant-1", true],
+      ["grant-2", false],
+      ["grant-3", false],
+    ]);
+    expect(after[1]).toBe(before[1]);
+    expect(Object.isFrozen(after)).toBe(true);
+  });
+
   test("a second load does not read the grants again", async () => {
     const { database, statements } = recordStatements(await openFresh(kind));
     const { grants } = openStores(database);

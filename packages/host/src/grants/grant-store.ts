@@ -60,10 +60,11 @@ interface GrantFilter {
 /** Reads are cached and frozen, so that the kernel compiles a set of grants once for each revision. */
 export function createGrantStore({ db, reports }: Database, cache: ReadCache, revisions: Revisions): GrantStore {
   return {
-    load({ namespaceId, actor, authority }) {
+    async load({ namespaceId, actor, authority }) {
       const subject = columnText(principalKey(actor));
       const issuer = authority && columnText(principalKey(authority));
-      return cache.get(`grants ${subject}\0${issuer ?? ""}\0${namespaceId}`, async () => {
+      const key = `grants ${subject}\0${issuer ?? ""}\0${namespaceId}`;
+      const { grants } = await cache.get<GrantSet>(key, async (before) => {
         const all = db
           .selectFrom("grants")
           .select("content")
@@ -72,8 +73,12 @@ export function createGrantStore({ db, reports }: Database, cache: ReadCache, re
           // Not by the column itself: to save sorting a few, SQLite would read all grants of the tenant in its order.
           .orderBy(sql`id || ''`);
         const rows = await (issuer === undefined ? all : all.where("issuer", "=", issuer)).execute();
-        return Object.freeze(await mapInSlices(rows, ({ content }) => prepared(parseForKernel(content))));
+        return grantSet(
+          rows.map(({ content }) => content),
+          before,
+        );
       });
+      return grants;
     },
     find: (namespaceId, grantId) =>
       cache.get(JSON.stringify(["grant", namespaceId, grantId]), () => findGrant(db, namespaceId, grantId)),
@@ -126,6 +131,22 @@ export function createGrantStore({ db, reports }: Database, cache: ReadCache, re
     revoke: (namespaceId, grantId, at) =>
       revisions.write((transaction) => revokeGrant(transaction, namespaceId, grantId, at)),
   };
+}
+
+/** Grants that were loaded together, also by what is kept of each. */
+interface GrantSet {
+  readonly grants: readonly Grant[];
+  readonly byContent: ReadonlyMap<string, Grant>;
+}
+
+/** Of thousands of grants, a change leaves all but one as they were: they need not be read again, nor compiled. */
+async function grantSet(contents: readonly string[], before: GrantSet | undefined): Promise<GrantSet> {
+  const grants = await mapInSlices(
+    contents,
+    (content) => before?.byContent.get(content) ?? prepared(parseForKernel(content)),
+  );
+  const byContent = new Map(contents.map((content, place) => [content, grants[place] as Grant]));
+  return { grants: Object.freeze(grants), byContent };
 }
 
 /** A grant that the kernel need not compile any more: for a set of thousands that would take long in one go. */

@@ -3,10 +3,10 @@ import { createReadCache } from "./read-cache.ts";
 import type { Revisions } from "./revisions.ts";
 
 /** Revisions that the test turns by hand. */
-function turning(): Revisions & { turn(): void; fail(error: Error): void } {
+function turning(): Revisions & { turn(by?: number): void; fail(error: Error): void } {
   let [revision, error] = [0, undefined as Error | undefined];
   return {
-    turn: () => void (revision += 1),
+    turn: (by = 1) => void (revision += by),
     fail: (cause) => void (error = cause),
     current: () => (error === undefined ? Promise.resolve(revision) : Promise.reject(error)),
     write: () => Promise.reject(new Error("not here")),
@@ -91,6 +91,51 @@ test("a value that was read under an older revision is not kept for whoever asks
   slow.answer("old");
   expect(await early).toBe("old");
   expect(await cache.get("key", () => Promise.resolve("new"))).toBe("new");
+});
+
+test("whoever asks for what is being read under the same revision waits for that read", async () => {
+  const revisions = turning();
+  const cache = createReadCache(revisions);
+  const slow = slowRead();
+  const asked = [cache.get("key", slow.read), cache.get("key", slow.read)];
+  await settle();
+  asked.push(cache.get("key", slow.read));
+  await settle();
+  expect(slow.calls()).toBe(1);
+  slow.answer("value");
+  expect(await Promise.all(asked)).toEqual(["value", "value", "value"]);
+});
+
+test("a read under a new revision is told what was found under an older one", async () => {
+  const revisions = turning();
+  const cache = createReadCache(revisions);
+  const told: unknown[] = [];
+  const read = (before: string | undefined): Promise<string> => {
+    told.push(before);
+    return Promise.resolve(`${before} and more`);
+  };
+  await cache.get("key", read);
+  revisions.turn();
+  await cache.get("other", read);
+  expect(await cache.get("key", read)).toBe("undefined and more and more");
+  expect(told).toEqual([undefined, undefined, "undefined and more"]);
+});
+
+test("when a database was put back to an older state, nothing stays of what it came to before", async () => {
+  const revisions = turning();
+  const cache = createReadCache(revisions);
+  const slow = slowRead();
+  revisions.turn();
+  await cache.get("key", () => Promise.resolve("before"));
+  const early = cache.get("slow", slow.read);
+  await settle();
+  revisions.turn(-1);
+  await cache.get("other", () => Promise.resolve("any"));
+  slow.answer("before");
+  await early;
+  revisions.turn();
+  expect(await cache.get("key", () => Promise.resolve("after"))).toBe("after");
+  expect(await cache.get("slow", () => Promise.resolve("after"))).toBe("after");
 });
 
 test("a read that fails is not kept, and neither is a value when the revision is unknown", async () => {

@@ -5,7 +5,7 @@ import { TurnEventSchema, type TurnEvent, type TurnResult } from "../contracts/i
 import type { TurnExecutionOptions } from "./executor.ts";
 import { openTurnEvents, type TurnEvents } from "./turn-events.ts";
 
-function opened(onEvent?: (event: TurnEvent) => unknown): TurnEvents {
+function opened(onEvent: (event: TurnEvent) => unknown = () => {}): TurnEvents {
   let ids = 0;
   const tools = { clock: () => `2026-01-01T12:00:0${ids}Z`, createId: () => `event-${(ids += 1)}` };
   return openTurnEvents(requestOf({ version: "1", executionId: "turn-9" }), "trace-1", tools, onEvent);

@@ -1,5 +1,4 @@
 import type { JsonValue, TurnEvent, TurnEventType, TurnRequest } from "../contracts/index.ts";
-import { quietly } from "../internal/index.ts";
 
 /** Where a turn writes down what happens. */
 export interface TurnEvents {
@@ -16,12 +15,12 @@ export interface TurnTools {
   createId: () => string;
 }
 
-/** Ordered events without gaps behind those that happened before, one writer. An observer that throws or rejects changes nothing. */
+/** Ordered events without gaps behind those that happened before, one writer. The observer must not throw. */
 export function openTurnEvents(
   { version, executionId }: TurnRequest,
   traceId: string,
   { clock, createId }: TurnTools,
-  onEvent: ((event: TurnEvent) => unknown) | undefined,
+  onEvent: (event: TurnEvent) => unknown,
   before: readonly TurnEvent[] = [],
 ): TurnEvents {
   const all: TurnEvent[] = [...before];
@@ -41,7 +40,7 @@ export function openTurnEvents(
     // What is said of an event has no parts that are not frozen already.
     if (typeof data === "object") Object.freeze(data);
     all.push(Object.freeze(event));
-    quietly(() => onEvent?.(event));
+    onEvent(event);
   };
   return {
     all,

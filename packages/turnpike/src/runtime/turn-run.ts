@@ -46,13 +46,14 @@ export function openRun(
   const breaking = new Promise<void>((resolve) => {
     onBreak = resolve;
   });
+  // An observer that throws or rejects changes nothing.
   const show = (event: TurnEvent): void => quietly(() => onEvent?.(event));
   const journal = pen && {
     pen,
     book: openTurnBook(pen, { clock: tools.clock, show, onFailure: onBreak }),
     replay: readReplay(pen.kept),
   };
-  const observe = journal ? (event: TurnEvent) => journal.book.add({ kind: "event", event }) : onEvent;
+  const observe = journal ? (event: TurnEvent) => journal.book.add({ kind: "event", event }) : show;
   const limits = pen?.turn.limits ?? limitsOf(request.options, defaults);
   const late = `The turn did not end within ${limits.timeoutMs} ms.`;
   const left = Math.max(1, limits.timeoutMs - (pen?.progress.ranMs ?? 0));

@@ -240,19 +240,22 @@ export function dataOf({ events }: { events: readonly TurnEvent[] }, type: TurnE
   return events.filter((event) => event.type === type).map(({ data }) => data);
 }
 
-/** A journal whose n-th write and everything behind it fails, as if the process had ended there. */
-export function endingAt(journal: TurnJournal, nth: number): TurnJournal {
-  let writes = 0;
-  const dying = (pen: TurnPen): TurnPen => ({
-    ...pen,
-    write: (...args) =>
-      (writes += 1) < nth ? pen.write(...args) : Promise.reject(new TurnPause("The process has ended.")),
-  });
+/** A journal whose turns begin with a pen that differs in parts. */
+export function withPen(journal: TurnJournal, change: (pen: TurnPen) => Partial<TurnPen>): TurnJournal {
   return {
     ...journal,
     async begin(turn, call) {
       const begun = await journal.begin(turn, call);
-      return begun.kind === "begun" ? { kind: "begun", pen: dying(begun.pen) } : begun;
+      return begun.kind === "begun" ? { kind: "begun", pen: { ...begun.pen, ...change(begun.pen) } } : begun;
     },
   };
+}
+
+/** A journal whose n-th write and everything behind it fails, as if the process had ended there. */
+export function endingAt(journal: TurnJournal, nth: number): TurnJournal {
+  let writes = 0;
+  return withPen(journal, (pen) => ({
+    write: (...args) =>
+      (writes += 1) < nth ? pen.write(...args) : Promise.reject(new TurnPause("The process has ended.")),
+  }));
 }

@@ -129,6 +129,7 @@ describe("a call that needs a person's yes", () => {
     expect([read.calls, tool.calls].map((calls) => calls.length)).toEqual([1, 0]);
     expect(dataOf(first, "tool.completed")).toEqual([{ callId: "read-1", tool: "files.read", status: "succeeded" }]);
     expect(await waitingOf(journal)).toEqual(["write-1", "write-2"]);
+    expect(journal.take(key).kept.at(-1)).toMatchObject({ kind: "waiting", approval: { tool: "files.write" } });
 
     said.yes.add("write-1");
     world.time.now = "2026-01-01T12:05:00Z";

@@ -16,6 +16,7 @@ import {
   toolsOf,
   turnWorldOf,
   typesOf,
+  withPen,
   type TurnTool,
   type TurnWorldOptions,
 } from "../../test/turns.ts";
@@ -238,7 +239,8 @@ describe("what is kept, and when", () => {
       };
       const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("call-1"), calling("call-2")] }));
       // A turn with its caller has a result all the same, which must not stand behind a gap.
-      await journalWorld(runtime, { journal, through: failingOnce }).run();
+      const result = await journalWorld(runtime, { journal, through: failingOnce }).run();
+      expect(result).toMatchObject({ status: "failed", error: { code: "audit_unavailable" } });
       expect(writes).toBe(nth);
     }
   });
@@ -269,6 +271,7 @@ describe("what is kept, and when", () => {
     await world.run();
     const again = await world.run().catch((error: unknown) => error);
     expect(again).toBeInstanceOf(KnownTurnError);
+    expect(again).toMatchObject({ name: "KnownTurnError", message: "The id of this turn is taken." });
     expect((again as KnownTurnError).known).toMatchObject({
       isSame: true,
       isAsync: false,
@@ -624,6 +627,18 @@ describe("stopping", () => {
     expect(read.calls).toEqual([]);
     expect(await journalWorld(runtime, { tools: [read], journal }).goOn()).toMatchObject({ output: ["succeeded"] });
     expect(read.calls).toHaveLength(1);
+  });
+
+  test("a run that is to pause and has its outcome ends with that", async () => {
+    const pausing = new AbortController();
+    const journal = memoryTurnJournal();
+    const through = withPen(journal, () => ({ pauses: pausing.signal }));
+    const runtime = resumable(() => {
+      pausing.abort(new TurnPause("The host stops."));
+      return Promise.resolve(completed());
+    });
+    const world = journalWorld(runtime, { journal, through });
+    expect(await world.run({}, { isAsync: true })).toMatchObject({ status: "succeeded" });
   });
 
   test("a turn with a caller does not pause, nor does one that could not go on afterwards", async () => {
@@ -990,10 +1005,10 @@ describe("asking a person", () => {
       );
       const nobody = { add: () => Promise.reject(new Error("It was asked.")) };
       const world = journalWorld(runtime, { escalations: nobody, audit });
-      expect(await world.run({}, { isAsync: true })).toMatchObject({
-        status: "failed",
-        error: { code: "audit_unavailable" },
-      });
+      const result = await world.run({}, { isAsync: true });
+      const code = "audit_unavailable";
+      expect(result).toMatchObject({ status: "failed", error: { code } });
+      expect(dataOf(result, "tool.completed")).toMatchObject([{ callId: "ask-1", status: "failed", code }]);
       expect(asked).toEqual([0]);
     });
 
@@ -1095,6 +1110,25 @@ test("a session recalls no decision that it has just made", async () => {
   expect(recalled).toEqual([]);
 });
 
+test("a session that remembers nothing goes on with the decisions that are kept", async () => {
+  let asked = 0;
+  const driver: TurnDriver = {
+    resumes: () => true,
+    open: () =>
+      Promise.resolve({
+        next(input) {
+          asked += 1;
+          if (input.type === "start") return Promise.resolve({ type: "tools", calls: [calling("call-1")] });
+          return Promise.resolve({ type: "complete", output: outputs(input.results) });
+        },
+      }),
+  };
+  const runtime = standardRuntime(driver);
+  const { journal } = await interrupted(runtime, 4);
+  expect(await journalWorld(runtime, { journal }).goOn()).toMatchObject({ output: ["succeeded"] });
+  expect(asked).toBe(2);
+});
+
 test("a decision that is as deep as JSON may be is kept, and is given again as it was", async () => {
   let deep: JsonValue = "end";
   for (let level = 0; level < 63; level += 1) deep = [deep];
@@ -1181,8 +1215,23 @@ describe("a runtime without a driver", () => {
     },
     { name: "no name", run: async (_turn, host) => completed(await host.step("", () => 1)), said: /needs a name/ },
     {
+      name: "a name that is no text",
+      run: async (_turn, host) => completed(await host.step(7 as never, () => 1)),
+      said: /needs a name/,
+    },
+    {
       name: "no JSON",
       run: async (_turn, host) => completed(await host.step("a", () => (() => 1) as never)),
+      said: /no JSON/,
+    },
+    {
+      name: "nothing",
+      run: async (_turn, host) => completed(await host.step("a", () => undefined as never)),
+      said: /no JSON/,
+    },
+    {
+      name: "an object that is not only its parts",
+      run: async (_turn, host) => completed(await host.step("a", () => new Date(0) as never)),
       said: /no JSON/,
     },
   ];

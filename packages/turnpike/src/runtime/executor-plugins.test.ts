@@ -12,7 +12,7 @@ import {
 } from "../../test/deployment.ts";
 import { calling, completed, keeping, ticks, toolOf, turnWorldOf, typesOf, saidOf } from "../../test/turns.ts";
 import type { JsonValue, PrincipalRef, TurnEvent } from "../contracts/index.ts";
-import type { RuntimeOutcome, RuntimePlugin, RuntimeTurn } from "./plugin.ts";
+import { DriverError, type RuntimeOutcome, type RuntimePlugin, type RuntimeTurn } from "./plugin.ts";
 import { standardRuntime, type TurnDriver } from "./standard.ts";
 
 describe("a plugin that misbehaves", () => {
@@ -87,6 +87,14 @@ describe("a plugin that misbehaves", () => {
       expect(world.turnErrors[0]?.error).toBe(broken);
     });
   }
+
+  test("a runtime of the host's own says by a DriverError that its driver failed", async () => {
+    const error = new DriverError(broken);
+    expect(error).toMatchObject({ name: "DriverError", message: "The driver failed.", cause: broken });
+    const world = turnWorldOf(() => Promise.reject(error));
+    expect(saidOf(await world.run())).toBe("driver_failed");
+    expect(world.turnErrors).toStrictEqual([{ error: broken, executionId: "turn-1" }]);
+  });
 
   const nonsense: { name: string; outcome: unknown }[] = [
     { name: "nothing", outcome: undefined },

@@ -289,6 +289,17 @@ describe("before a turn is admitted", () => {
     });
   }
 
+  test("an executor that is given no clock and no ids has its own", async () => {
+    const { kernel } = turnWorldOf(busy);
+    const turns = createTurnExecutor({ kernel, runtime: pluginOf(busy) });
+    const { events } = await turns.execute({ ...requestOf(), context: contextOf() });
+    expect(new Set(events.map(({ eventId }) => eventId)).size).toBe(5);
+    for (const { eventId, occurredAt } of events) {
+      expect(eventId).toMatch(/^[0-9a-f-]{36}$/);
+      expect(Date.parse(occurredAt)).toBeGreaterThan(Date.parse("2026-01-01T00:00:00Z"));
+    }
+  });
+
   test("defaults that do not fit the contract are refused when the executor is made", () => {
     const { kernel } = turnWorldOf(busy);
     const make = (defaults: TurnOptions) => createTurnExecutor({ kernel, runtime: pluginOf(busy), defaults });

@@ -259,17 +259,21 @@ describe("what is no call and no event", () => {
     });
   }
 
-  const notEvents: { name: string; event: unknown }[] = [
-    { name: "nothing", event: undefined },
+  const notEvents: { name: string; event: unknown; said?: RegExp }[] = [
+    { name: "nothing", event: undefined, said: /./ },
+    { name: "an event without a type", event: { data: 1 }, said: /An event needs a type\./ },
+    { name: "an event whose type is no text", event: { type: 7, data: 1 }, said: /An event needs a type\./ },
     { name: "an event without data", event: { type: "thought" } },
     { name: "data that is no number of JSON", event: { type: "thought", data: Number.NaN } },
     { name: "data with a function", event: { type: "thought", data: { go: () => 1 } } },
     { name: "data that is a date", event: { type: "thought", data: new Date(0) } },
   ];
-  for (const { name, event } of notEvents) {
+  for (const { name, event, said = /This is no event: / } of notEvents) {
     test(`emitting ${name} throws and adds nothing`, async () => {
       const world = turnWorldOf((_turn, host) => {
-        expect(() => host.emit(untyped<Parameters<RuntimeHost["emit"]>[0]>(event))).toThrow(TypeError);
+        const emit = (): void => host.emit(untyped<Parameters<RuntimeHost["emit"]>[0]>(event));
+        expect(emit).toThrow(TypeError);
+        expect(emit).toThrow(said);
         return Promise.resolve(completed());
       });
       expect(typesOf(await world.run())).toStrictEqual(["turn.started", "turn.completed"]);
@@ -332,10 +336,20 @@ describe("what a turn leaves behind is bounded", () => {
     expect(dataOf(result, "tool.completed")).toHaveLength(1_000);
   });
 
+  test("calls that are made are not counted among those that are refused", async () => {
+    const world = turnWorldOf(async (_turn, host) => {
+      for (let place = 0; place < 1_000; place += 1) await host.invokeTool(calling(`call-${place}`));
+      return completed(saidOf(await host.invokeTool(calling("one-more"))));
+    });
+    expect(await world.run({ options: { maxToolCalls: 1_001 } })).toMatchObject({ output: "succeeded" });
+  });
+
   test("after 20,000 events of a plugin the next one throws a RangeError and adds nothing", async () => {
     const world = turnWorldOf((_turn, host) => {
       for (let place = 0; place < 20_000; place += 1) host.emit({ type: "thought", data: place });
-      expect(() => host.emit({ type: "thought", data: "one too many" })).toThrow(RangeError);
+      expect(() => host.emit({ type: "thought", data: "one too many" })).toThrow(
+        new RangeError("A turn emits at most 20000 events."),
+      );
       return Promise.resolve(completed());
     });
     const result = await world.run();

@@ -239,11 +239,34 @@ describe("what is kept, and when", () => {
       };
       const { runtime } = drivenBy(() => ({ type: "tools", calls: [calling("call-1"), calling("call-2")] }));
       // A turn with its caller has a result all the same, which must not stand behind a gap.
-      const result = await journalWorld(runtime, { journal, through: failingOnce }).run();
-      expect(result).toMatchObject({ status: "failed", error: { code: "audit_unavailable" } });
+      const world = journalWorld(runtime, { journal, through: failingOnce });
+      expect(await world.run()).toMatchObject({ status: "failed", error: { code: "audit_unavailable" } });
       expect(writes).toBe(nth);
+      // The operator learns that the admission or the end is not kept; the runtime did nothing wrong.
+      expect(world.turnErrors).toHaveLength(nth === 1 ? 2 : 1);
     }
   });
+
+  for (const { name, kind, why } of [
+    { name: "what it was admitted with", kind: "admitted", why: "audit_unavailable" },
+    { name: "a decision", kind: "step", why: "audit_unavailable" },
+    { name: "its end", kind: "ended", why: "its end is not kept" },
+  ])
+    test(`an asynchronous turn of which ${name} cannot be kept goes on later, and its host is told why`, async () => {
+      const full = new Error("full");
+      const closed: unknown[] = [];
+      const journal = memoryTurnJournal();
+      const through = withPen(journal, (pen) => ({
+        write: (entries, ...more) =>
+          entries.some((entry) => entry.kind === kind) ? Promise.reject(full) : pen.write(entries, ...more),
+        close: (pause) => closed.push(pause),
+      }));
+      const world = journalWorld(drivenBy().runtime, { journal, through });
+      const pause = await world.run({}, { isAsync: true }).catch((error: unknown) => error);
+      expect(pause).toBeInstanceOf(TurnPause);
+      expect(pause).toMatchObject({ message: `The turn cannot go on now: ${why}.`, cause: full });
+      expect(closed).toEqual([pause]);
+    });
 
   test("an event is shown once it is kept, and none when it is not", async () => {
     const shown: string[] = [];
@@ -752,6 +775,26 @@ describe("going on is an admission that can only shrink", () => {
       });
       expect(result).toMatchObject({ output: ["tool_unavailable"] });
     }
+  });
+
+  test("it began when it began, and has the limits that it began with", async () => {
+    const { runtime } = reading();
+    const journal = memoryTurnJournal();
+    const executor = { defaults: { maxToolCalls: 1 } };
+    await journalWorld(runtime, { journal, executor, through: endingAt(journal, atFirstStep) })
+      .run({}, { isAsync: true })
+      .catch(() => {});
+    const two = drivenBy(
+      () => ({ type: "tools", calls: [calling("call-1"), calling("call-2")] }),
+      (results) => ({ type: "complete", output: outputs(results) }),
+    );
+    const next = journalWorld(two.runtime, { journal });
+    next.time.now = "2026-01-01T12:30:00Z";
+    expect(await next.goOn()).toMatchObject({
+      startedAt: "2026-01-01T12:00:00Z",
+      completedAt: "2026-01-01T12:30:00Z",
+      output: ["succeeded", "tool_call_limit_exceeded"],
+    });
   });
 
   test("the grant that admitted it has to stand", async () => {

@@ -38,7 +38,7 @@ export function openTurnEvents(
       occurredAt: clock(),
     };
     // What is said of an event has no parts that are not frozen already.
-    if (typeof data === "object") Object.freeze(data);
+    Object.freeze(data);
     all.push(Object.freeze(event));
     onEvent(event);
   };

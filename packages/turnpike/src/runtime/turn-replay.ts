@@ -53,9 +53,10 @@ export function readReplay(kept: readonly JournalEntry[]): TurnReplay {
     switch (entry.kind) {
       case "event":
         events.push(entry.event);
+        if (entry.event.type === "tool.requested" || entry.event.type === "tool.completed") {
+          count(`${entry.event.type} ${(entry.event.data as { callId: string }).callId}`, 1);
+        }
         if (entry.event.type === "runtime.event") emitted.push({ text: canonicalJson(entry.event.data), place });
-        // Of the turn itself, too, which nobody asks for.
-        else count(`${entry.event.type} ${(entry.event.data as { callId?: string }).callId}`, 1);
         break;
       case "admitting":
         isAdmitted = true;

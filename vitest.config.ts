@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { patience } from "./scripts/patience.js";
 
 // What a test needs is in its name: nothing (x.test.ts), minutes (x.fuzz.test.ts), a PostgreSQL (x.database.test.ts), or
 // processes (x.e2e.test.ts).
@@ -42,10 +43,7 @@ const globalSetup = [pathOf("packages/host/test/postgres-server.ts")];
 
 export default defineConfig({
   test: {
-    // Room for a busy machine: no test measures time, so a test that takes this long hangs.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
-    expect: { poll: { timeout: 60_000 } },
+    ...patience,
     // Two more than vitest would take: most tests wait for processes and databases.
     maxWorkers: availableParallelism() + 1,
     // Many files a process: loading the host anew takes longer than many of them. Not threads, because some tests measure the

@@ -83,7 +83,7 @@ export async function assistantCredential({ operator }) {
 
 /** The question that a turn waits with, as soon as it does. */
 export async function waitForQuestion({ operator }, executionId) {
-  for (const end = Date.now() + 20_000; Date.now() < end; await setTimeout(50)) {
+  for (const end = Date.now() + 60_000; Date.now() < end; await setTimeout(50)) {
     const { escalations } = await operator.request("listEscalations", { namespaceId: "demo", status: "pending" });
     const question = escalations.find((one) => one.executionId === executionId);
     if (question !== undefined) return question;

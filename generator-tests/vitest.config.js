@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { patience } from "../scripts/patience.js";
 
 export default defineConfig({
   test: {
@@ -7,8 +8,7 @@ export default defineConfig({
     globalSetup: ["./generate.js"],
     // One demo answers all of them, and each takes a moment.
     fileParallelism: false,
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    ...patience,
     reporters: ["default", "../scripts/closing-line.js"],
   },
 });

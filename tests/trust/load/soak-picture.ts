@@ -24,8 +24,9 @@ export function drawSoak(samples: readonly Sample[]): string {
   const end = Math.max(1, samples.at(-1)?.seconds ?? 1);
   const total = top + rows.length * (height + gap);
   const title = `A host under mixed load for ${Math.round(end / 6) / 10} minutes`;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${total}" width="${width}" height="${total}" role="img" aria-label="${title}">
-  <title>${title}</title>
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${total}" width="${width}" height="${total}" role="img" aria-labelledby="title desc">
+  <title id="title">${title}</title>
+  <desc id="desc">${describe(samples)}</desc>
   <style>
     text { font: 13px system-ui, sans-serif; fill: #59636e; }
     .title { font-size: 16px; font-weight: 600; fill: #1f2328; }
@@ -41,6 +42,15 @@ export function drawSoak(samples: readonly Sample[]): string {
 ${rows.map(({ name, of }, place) => drawRow(samples, { name, of, end, y: top + place * (height + gap) })).join("\n")}
 </svg>
 `;
+}
+
+/** The picture in words: where each row began, its highest point and where it ended. */
+function describe(samples: readonly Sample[]): string {
+  const words = rows.map(({ name, of }) => {
+    const values = samples.map((sample) => Math.round(of(sample)));
+    return `${name}: ${values[0] ?? 0} at first, ${Math.max(0, ...values)} at most, ${values.at(-1) ?? 0} at the end`;
+  });
+  return `Four rows over the same time. ${words.join(". ")}.`;
 }
 
 function drawRow(

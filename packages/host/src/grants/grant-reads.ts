@@ -1,11 +1,42 @@
-import type { Kysely, Transaction } from "kysely";
-import type { Grant } from "turnpike/contracts";
+import { sql, type Kysely, type Transaction } from "kysely";
+import { principalKey, type Grant, type PrincipalRef } from "turnpike/contracts";
 import { columnText } from "../base/index.ts";
 import type { Schema } from "../storage/index.ts";
 import { parseForKernel, parseGrant } from "./kept-grant.ts";
 
 /** How many ids one statement may hold on either database. */
 const idsAtOnce = 1000;
+
+/** How many grants that ended are read with those that have not: whoever is denied is told that a grant was revoked. */
+const endedAtMost = 50;
+
+/** Who holds grants, and by whose authority; whose it is does not matter when none is named. */
+export interface Holder {
+  namespaceId: string;
+  actor: PrincipalRef;
+  authority?: PrincipalRef;
+}
+
+/** What is kept of the grants that somebody holds, by id: those that had not ended at a moment, and the last that had. */
+export async function readHeld(db: Kysely<Schema>, holder: Holder, moment: number): Promise<string[]> {
+  const [tenant, subject] = [columnText(holder.namespaceId), columnText(principalKey(holder.actor))];
+  const ofHolder = sql`namespace_id = ${tenant} and subject = ${subject}`;
+  const at = new Date(moment).toISOString();
+  if (holder.authority === undefined) {
+    const { rows } = await sql<{ content: string }>`select content from grants where ${ofHolder} and ends_at > ${at}
+      ${inOrder}`.execute(db);
+    return rows.map(({ content }) => content);
+  }
+  const held = sql`${ofHolder} and issuer = ${columnText(principalKey(holder.authority))}`;
+  const { rows } = await sql<{ content: string }>`select content from (
+    select id, content from grants where ${held} and ends_at > ${at}
+    union all select id, content from (select id, content from grants where ${held} and ends_at <= ${at}
+      order by ends_at desc limit ${sql.lit(endedAtMost)}) as ended) as held ${inOrder}`.execute(db);
+  return rows.map(({ content }) => content);
+}
+
+/** Not by the column itself: to save sorting a few, SQLite would read all grants of the tenant in its order. */
+const inOrder = sql`order by id || ''`;
 
 /** A grant as the kernel sees it, as it is within a transaction. */
 export async function findGrant(

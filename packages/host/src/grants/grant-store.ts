@@ -1,9 +1,8 @@
-import { sql } from "kysely";
-import { principalKey, type Grant, type PrincipalRef } from "turnpike/contracts";
-import { prepareGrant, type GrantSource } from "turnpike/kernel";
+import { parseInstant, principalKey, type Grant, type PrincipalRef } from "turnpike/contracts";
+import { prepareGrant, type GrantScope, type GrantSource } from "turnpike/kernel";
 import { columnText, mapInSlices, sha256 } from "../base/index.ts";
 import type { Database, ReadCache, Revisions } from "../storage/index.ts";
-import { findGrant, readContent, readContents, readDescendants } from "./grant-reads.ts";
+import { findGrant, readContent, readContents, readDescendants, readHeld } from "./grant-reads.ts";
 import {
   changeGrants,
   type GrantChanges,
@@ -21,6 +20,8 @@ import { isMarkedRevoked, parseForKernel, parseGrant } from "./kept-grant.ts";
  * was issued, and operators see when it was revoked.
  */
 export interface GrantStore extends GrantSource {
+  /** Grants as `load` finds them, but as they were at the scope's moment: one that was revoked since then counts. */
+  loadKept(scope: GrantScope): Promise<readonly Grant[]>;
   find(namespaceId: string, grantId: string): Promise<Grant | undefined>;
   /** A grant as operators see it. */
   findKept(namespaceId: string, grantId: string): Promise<Grant | undefined>;
@@ -57,28 +58,27 @@ interface GrantFilter {
   limit: number;
 }
 
-/** Reads are cached and frozen, so that the kernel compiles a set of grants once for each revision. */
+/**
+ * Reads are cached and frozen, so that the kernel compiles a set of grants once for each revision. Of what an actor has ever
+ * held, it gets what has not ended, and the little of the rest that explanations name.
+ */
 export function createGrantStore({ db, reports }: Database, cache: ReadCache, revisions: Revisions): GrantStore {
+  const readSet = async (scope: GrantScope, moment: number, before: GrantSet | undefined): Promise<GrantSet> =>
+    grantSet(await readHeld(db, scope, moment), moment, before);
   return {
-    async load({ namespaceId, actor, authority }) {
+    async load(scope) {
+      const { namespaceId, actor, authority } = scope;
       const subject = columnText(principalKey(actor));
       const issuer = authority && columnText(principalKey(authority));
       const key = `grants ${subject}\0${issuer ?? ""}\0${namespaceId}`;
-      const { grants } = await cache.get<GrantSet>(key, async (before) => {
-        const all = db
-          .selectFrom("grants")
-          .select("content")
-          .where("namespace_id", "=", columnText(namespaceId))
-          .where("subject", "=", subject)
-          // Not by the column itself: to save sorting a few, SQLite would read all grants of the tenant in its order.
-          .orderBy(sql`id || ''`);
-        const rows = await (issuer === undefined ? all : all.where("issuer", "=", issuer)).execute();
-        return grantSet(
-          rows.map(({ content }) => content),
-          before,
-        );
-      });
-      return grants;
+      const moment = momentOf(scope);
+      // Never as of a moment to come: it would be of no use for the calls before it.
+      const set = await cache.get<GrantSet>(key, (before) => readSet(scope, Math.min(moment, Date.now()), before));
+      // What ended before the set was read had not ended yet for a clock that was put back.
+      return (moment < set.since ? await readSet(scope, moment, set) : set).grants;
+    },
+    async loadKept(scope) {
+      return mapInSlices(await readHeld(reports, scope, momentOf(scope)), parseGrant);
     },
     find: (namespaceId, grantId) =>
       cache.get(JSON.stringify(["grant", namespaceId, grantId]), () => findGrant(db, namespaceId, grantId)),
@@ -135,18 +135,24 @@ export function createGrantStore({ db, reports }: Database, cache: ReadCache, re
 
 /** Grants that were loaded together, also by what is kept of each. */
 interface GrantSet {
+  /** The moment as of which they were read: others may have counted before it. */
+  readonly since: number;
   readonly grants: readonly Grant[];
   readonly byContent: ReadonlyMap<string, Grant>;
 }
 
 /** Of thousands of grants, a change leaves all but one as they were: they need not be read again, nor compiled. */
-async function grantSet(contents: readonly string[], before: GrantSet | undefined): Promise<GrantSet> {
+async function grantSet(contents: readonly string[], since: number, before: GrantSet | undefined): Promise<GrantSet> {
   const grants = await mapInSlices(
     contents,
     (content) => before?.byContent.get(content) ?? prepared(parseForKernel(content)),
   );
   const byContent = new Map(contents.map((content, place) => [content, grants[place] as Grant]));
-  return { grants: Object.freeze(grants), byContent };
+  return { since, grants: Object.freeze(grants), byContent };
+}
+
+function momentOf({ now }: GrantScope): number {
+  return parseInstant(now) ?? 0;
 }
 
 /** A grant that the kernel need not compile any more: for a set of thousands that would take long in one go. */

@@ -3,7 +3,7 @@ import type { Grant } from "turnpike/contracts";
 import { columnText } from "../base/index.ts";
 import type { Revisions, Schema } from "../storage/index.ts";
 import { readContent, readContents } from "./grant-reads.ts";
-import { endOf, type GrantRow, keysOf, parseGrant, parseKept, revokedContent, rowOf } from "./kept-grant.ts";
+import { endOf, endText, type GrantRow, keysOf, parseGrant, parseKept, revokedContent, rowOf } from "./kept-grant.ts";
 
 /** How many rows one statement may hold on either database. */
 const rowsAtOnce = 100;
@@ -41,7 +41,7 @@ export async function revokeGrant(
   if (revoked === undefined) return false;
   await transaction
     .updateTable("grants")
-    .set({ content: revoked })
+    .set({ content: revoked, ends_at: endText(parseGrant(revoked)) })
     .where("namespace_id", "=", columnText(namespaceId))
     .where("id", "=", columnText(grantId))
     .execute();
@@ -71,13 +71,16 @@ export async function changeGrants(
   const revoked = contents.map((content): GrantRow => {
     const after = revokedContent(content, at);
     if (after === undefined) throw new Error("A grant to revoke is revoked already.");
-    return { ...keysOf(parseGrant(content)), content: after };
+    return { ...keysOf(parseGrant(after)), content: after };
   });
   for (const rows of chunksOf(revoked, rowsAtOnce)) {
     const insert = transaction.insertInto("grants").values(rows);
     await insert
       .onConflict((conflict) =>
-        conflict.columns(["namespace_id", "id"]).doUpdateSet(({ ref }) => ({ content: ref("excluded.content") })),
+        conflict.columns(["namespace_id", "id"]).doUpdateSet(({ ref }) => ({
+          content: ref("excluded.content"),
+          ends_at: ref("excluded.ends_at"),
+        })),
       )
       .execute();
   }

@@ -1,9 +1,10 @@
+import type { Insertable } from "kysely";
 import { describeIssues, GrantSchema, parseInstant, principalKey, type Grant } from "turnpike/contracts";
 import { columnText, deepFreeze } from "../base/index.ts";
 import type { Schema } from "../storage/index.ts";
 
 /** A grant as it is kept. */
-export type GrantRow = Schema["grants"];
+export type GrantRow = Insertable<Schema["grants"]>;
 
 /** Throws when the grant does not fit the contract. */
 export function rowOf(grant: Grant): GrantRow {
@@ -13,13 +14,15 @@ export function rowOf(grant: Grant): GrantRow {
   return { ...keysOf(checked.data), content: JSON.stringify(checked.data) };
 }
 
-export function keysOf({ namespaceId, id, subject, issuer, parentId }: Grant): Omit<GrantRow, "content"> {
+export function keysOf(grant: Grant): Omit<GrantRow, "content"> {
+  const { namespaceId, id, subject, issuer, parentId } = grant;
   return {
     namespace_id: columnText(namespaceId),
     id: columnText(id),
     subject: columnText(principalKey(subject)),
     issuer: columnText(principalKey(issuer)),
     parent_id: parentId === undefined ? null : columnText(parentId),
+    ends_at: endText(grant),
   };
 }
 
@@ -67,4 +70,10 @@ function isRevokedAt({ revokedAt }: Grant, at: string): boolean {
 export function endOf({ constraints, revokedAt }: Grant): number {
   const ends = [constraints.expiresAt, revokedAt].flatMap((time) => (time === undefined ? [] : parseInstant(time)));
   return Math.min(...ends.map((end) => end ?? Infinity), Infinity);
+}
+
+/** The same as its column has it. */
+export function endText(grant: Grant): string {
+  const end = endOf(grant);
+  return end < Date.UTC(10_000, 0) ? new Date(end).toISOString() : "never";
 }

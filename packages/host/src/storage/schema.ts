@@ -13,6 +13,8 @@ export interface Schema {
     issuer: string;
     /** The grant that it was derived from. */
     parent_id: string | null;
+    /** When it expires or is revoked; `never`, which comes behind every time, when neither is known. */
+    ends_at: Generated<string>;
     content: string;
   };
   uses: { namespace_id: string; grant_id: string; used: number };

@@ -16,6 +16,10 @@ export const grantOperations: Operations = {
     ({ grants }, { tenant }) =>
     async () =>
       grants.load({ ...scope, namespaceId: tenant }, neverAborted),
+  "grants.loadKept":
+    ({ grants }, { tenant }) =>
+    () =>
+      grants.loadKept({ ...scope, namespaceId: tenant }),
   "grants.find":
     ({ grants }, { tenant }) =>
     () =>

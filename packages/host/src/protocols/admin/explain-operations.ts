@@ -60,17 +60,8 @@ async function explainAct(
 }
 
 /** Grants as they were at a moment before now: one that was revoked since then counts. */
-function grantsOfThePast(grants: GrantStore): GrantSource {
-  return {
-    async load(scope, signal) {
-      const held = await grants.load(scope, signal);
-      const revoked = held.filter(({ revokedAt }) => revokedAt !== undefined);
-      const ids = revoked.map(({ id }) => id);
-      const kept = await grants.findAllKept(scope.namespaceId, ids);
-      return held.map((grant) => kept.get(grant.id) ?? grant);
-    },
-    find: grants.findKept,
-  };
+function grantsOfThePast({ loadKept, findKept }: GrantStore): GrantSource {
+  return { load: loadKept, find: findKept };
 }
 
 const RecordedGrantsSchema = z.object({

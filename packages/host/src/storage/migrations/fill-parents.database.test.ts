@@ -1,39 +1,19 @@
-import { Kysely, PostgresDialect, sql, SqliteDialect } from "kysely";
-import SqliteDatabase from "libsql";
-import pg from "pg";
+import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
 import { databaseKinds, newLocation, openHost } from "../../../test/databases.ts";
+import { writeBefore } from "../../../test/old-database.ts";
 import { grant } from "../../../test/records.ts";
 import { openStores } from "../../compose/stores.ts";
 import type { Database } from "../database.ts";
-import { migrate } from "../migrate.ts";
-import type { Schema } from "../schema.ts";
-import { postgresMigrations } from "./postgres.ts";
-import { sqliteMigrations } from "./sqlite.ts";
-
-const migrationsOf = { sqlite: sqliteMigrations, postgres: postgresMigrations };
 
 /** A database as it was before grants had a column for their parents, with these grants in it. */
 async function writeOld(kind: Database["kind"], location: string, grants: readonly object[]): Promise<void> {
-  const dialect =
-    kind === "sqlite"
-      ? new SqliteDialect({ database: new SqliteDatabase(location) })
-      : new PostgresDialect({ pool: new pg.Pool({ connectionString: location }) });
-  const db = new Kysely<Schema>({ dialect });
-  const all = migrationsOf[kind];
-  await migrate(
-    db,
-    kind,
-    all.slice(
-      0,
-      all.findIndex(({ name }) => name === "0010-read-indexes"),
-    ),
-  );
-  for (const one of grants as { id: string }[]) {
-    await sql`insert into grants (namespace_id, id, subject, issuer, content)
+  await writeBefore("0010-read-indexes", { kind, location }, async (db) => {
+    for (const one of grants as { id: string }[]) {
+      await sql`insert into grants (namespace_id, id, subject, issuer, content)
       values ('tenant-1', ${one.id}, 'agent:assistant', 'human:alice', ${JSON.stringify(one)})`.execute(db);
-  }
-  await db.destroy();
+    }
+  });
 }
 
 describe.each(databaseKinds)("on %s", (kind) => {

@@ -27,6 +27,7 @@ const frozen = {
     "0017-sessions 5f42f90e6bdd587f",
     "0018-credential-actors ab3109690e567c69",
     "0019-credential-certificates e63e3cf2db828ce8",
+    "0020-grant-ends 3a6a79b1cad24243",
   ],
   postgres: [
     "0001-kernel-stores ed0a4198b2c7b8da",
@@ -48,6 +49,7 @@ const frozen = {
     "0017-sessions 5f42f90e6bdd587f",
     "0018-credential-actors ab3109690e567c69",
     "0019-credential-certificates e63e3cf2db828ce8",
+    "0020-grant-ends 3a6a79b1cad24243",
   ],
 };
 
@@ -70,6 +72,7 @@ for (const { kind, migrations } of [
 test("migrations import nothing from the rooms of the host or from the library", () => {
   for (const file of [
     "fill-actors.ts",
+    "fill-ends.ts",
     "fill-parents.ts",
     "mark-revoked.ts",
     "migration.ts",

@@ -1,19 +1,14 @@
-import { Kysely, PostgresDialect, sql, SqliteDialect } from "kysely";
-import SqliteDatabase from "libsql";
-import pg from "pg";
+import { type Kysely, sql } from "kysely";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { databaseKinds, newLocation, openHost } from "../../../test/databases.ts";
+import { connectTo, migrationsOf } from "../../../test/old-database.ts";
 import { alice, neverAborted } from "../../../test/records.ts";
 import { createFileStore, type FileStore } from "../../files/file-store.ts";
 import type { Database } from "../database.ts";
 import { migrate } from "../migrate.ts";
 import type { Schema } from "../schema.ts";
-import { postgresMigrations } from "./postgres.ts";
-import { sqliteMigrations } from "./sqlite.ts";
 
 const mine = { namespaceId: "tenant-1", owner: alice };
-
-const migrationsOf = { sqlite: sqliteMigrations, postgres: postgresMigrations };
 
 /** A database as it was before files had a history, and a way to migrate it further. */
 interface OldDatabase {
@@ -24,11 +19,7 @@ interface OldDatabase {
 }
 
 async function openOld(kind: Database["kind"], location: string): Promise<OldDatabase> {
-  const dialect =
-    kind === "sqlite"
-      ? new SqliteDialect({ database: new SqliteDatabase(location) })
-      : new PostgresDialect({ pool: new pg.Pool({ connectionString: location }) });
-  const db = new Kysely<Schema>({ dialect });
+  const db = connectTo(kind, location);
   let isOpen = true;
   const close = async (): Promise<void> => {
     if (isOpen) await db.destroy();

@@ -1,20 +1,14 @@
-import { Kysely, PostgresDialect, sql, SqliteDialect } from "kysely";
-import SqliteDatabase from "libsql";
-import pg from "pg";
+import { sql } from "kysely";
 import { describe, expect, test } from "vitest";
 import { TurnStateSchema } from "turnpike/contracts";
 import { events, turn } from "../../../test/counting-api.ts";
 import { databaseKinds, newLocation, openHost } from "../../../test/databases.ts";
+import { writeBefore } from "../../../test/old-database.ts";
 import { assistant, context } from "../../../test/records.ts";
 import { openStores } from "../../compose/stores.ts";
 import { turnFingerprint } from "../../ledger/index.ts";
 import type { Database } from "../database.ts";
-import { migrate } from "../migrate.ts";
-import type { Schema } from "../schema.ts";
-import { postgresMigrations } from "./postgres.ts";
-import { sqliteMigrations } from "./sqlite.ts";
 
-const migrationsOf = { sqlite: sqliteMigrations, postgres: postgresMigrations };
 const times = { startedAt: "2026-01-01T12:00:00Z", completedAt: "2026-01-01T12:00:01Z" };
 
 function resultOf(executionId: string) {
@@ -28,23 +22,16 @@ async function writeOld(
   location: string,
   rows: readonly { id: string; actor?: string; result?: object; finishedAt?: string }[],
 ): Promise<void> {
-  const dialect =
-    kind === "sqlite"
-      ? new SqliteDialect({ database: new SqliteDatabase(location) })
-      : new PostgresDialect({ pool: new pg.Pool({ connectionString: location }) });
-  const db = new Kysely<Schema>({ dialect });
-  const all = migrationsOf[kind];
-  const end = all.findIndex(({ name }) => name === "0012-turns");
-  await migrate(db, kind, all.slice(0, end));
-  for (const { id, actor = "agent:assistant", result, finishedAt = null } of rows) {
-    const fingerprint = turnFingerprint(context(), { ...turn, executionId: id });
-    await sql`insert into replay (namespace_id, actor, kind, scope, id, fingerprint, host_id, claim, result, finished_at)
+  await writeBefore("0012-turns", { kind, location }, async (db) => {
+    for (const { id, actor = "agent:assistant", result, finishedAt = null } of rows) {
+      const fingerprint = turnFingerprint(context(), { ...turn, executionId: id });
+      await sql`insert into replay (namespace_id, actor, kind, scope, id, fingerprint, host_id, claim, result, finished_at)
       values ('tenant-1', ${actor}, 'turn', '', ${id}, ${fingerprint}, 1, 'claim',
         ${result === undefined ? null : JSON.stringify(result)}, ${finishedAt})`.execute(db);
-  }
-  await sql`insert into replay (namespace_id, actor, kind, scope, id, fingerprint, host_id, claim)
+    }
+    await sql`insert into replay (namespace_id, actor, kind, scope, id, fingerprint, host_id, claim)
     values ('tenant-1', 'agent:assistant', 'tool', 'trace-1', 'call', 'print', 1, 'claim')`.execute(db);
-  await db.destroy();
+  });
 }
 
 const keyOf = (executionId: string) => ({ namespaceId: "tenant-1", actor: assistant, executionId });

@@ -1,4 +1,5 @@
 import { fillActors } from "./fill-actors.ts";
+import { fillEnds } from "./fill-ends.ts";
 import { fillParents } from "./fill-parents.ts";
 import { markRevoked } from "./mark-revoked.ts";
 import type { Migration } from "./migration.ts";
@@ -269,6 +270,16 @@ export const postgresMigrations: readonly Migration[] = [
     statements: [
       "alter table credentials add column certificate text",
       "create index credentials_by_certificate on credentials (certificate)",
+    ],
+  },
+  {
+    name: "0020-grant-ends",
+    // Whatever an actor has held over the years, a call reads what has not ended.
+    statements: [
+      "alter table grants add column ends_at text not null default 'never'",
+      fillEnds,
+      "drop index grants_by_holder",
+      "create index grants_by_holder on grants (namespace_id, subject, issuer, ends_at)",
     ],
   },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.

@@ -34,10 +34,10 @@ export class TurnCallCompanion extends CallCompanion {
   }
 
   override async keep(alternatives: readonly Alternative[]): Promise<number> {
-    const [only] = alternatives;
-    if (only?.isRefusal === true && (only.uses ?? []).length === 0 && !this.#isOver) {
-      // Nothing happens because of it.
-      this.#waiting.push(...only.entries);
+    const [first] = alternatives;
+    if (first?.isRefusal === true && !this.#isOver) {
+      // Nothing happens because of it, and it takes nothing.
+      this.#waiting.push(...first.entries);
       return 0;
     }
     if (this.#first !== undefined) return this.#pen.submit([], undefined, alternatives);

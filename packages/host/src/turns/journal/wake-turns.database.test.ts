@@ -1,6 +1,8 @@
-import { describe, expect, test } from "vitest";
+import { sql } from "kysely";
+import { describe, expect, test, vi } from "vitest";
 import { ToolResultSchema } from "turnpike/contracts";
 import { databaseKinds, newTenant, openFresh, openPair } from "../../../test/databases.ts";
+import { patience } from "../../../test/host-calls.ts";
 import { askIn, escalation, officeTime, oona } from "../../../test/office.ts";
 import {
   beginTurn,
@@ -198,4 +200,24 @@ test("an answer on one host wakes a turn that another one began", async () => {
   await others.escalations.approve(answerTo(record), approval(record));
   expect(await others.turns.unattended(9)).toEqual([id]);
   expect(await answerOf(others, id)).toMatchObject({ answer: "approved" });
+});
+
+test("a turn that an answer on one host is waking is not woken once more by another host", async () => {
+  const [here, there] = await openPair();
+  const [stores, others] = [openStores(here), openStores(there)];
+  const record = await askIn(stores, "tenant-1");
+  const [id = ""] = await waitFor(stores, record, ["one"]);
+  const said = { namespaceId: record.namespaceId, id: record.id, status: "denied", now: officeTime } as const;
+  const isHeldUp = async (): Promise<boolean> => {
+    const held = sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    return (await held.execute(here.db)).rows.length > 0;
+  };
+  const expiring = await here.db.transaction().execute(async (transaction) => {
+    expect(await stores.turns.wakeAnswered(transaction, said)).toEqual([id]);
+    const woken = others.turns.wakeExpired(record.expiresAt, 9);
+    await vi.waitUntil(isHeldUp, patience);
+    return { woken };
+  });
+  expect(await expiring.woken).toEqual([]);
+  expect(await answerOf(others, id)).toBe("escalation_denied");
 });

@@ -69,6 +69,31 @@ test("nobody looks when nobody follows", async () => {
   stopAnother();
 });
 
+test("who stops to follow while a look is made makes nobody else look", async () => {
+  const { progressOf, follow, told } = newsOf(
+    new Map([
+      ["a", "1"],
+      ["b", "1"],
+    ]),
+  );
+  const stop = follow("a");
+  follow("b");
+  await vi.advanceTimersByTimeAsync(300);
+  expect(told).toEqual(["a", "b"]);
+  progressOf.mockImplementationOnce(() => {
+    stop();
+    return Promise.resolve(
+      new Map([
+        ["a", "2"],
+        ["b", "1"],
+      ]),
+    );
+  });
+  await vi.advanceTimersByTimeAsync(300);
+  expect(progressOf).toHaveBeenCalledTimes(2);
+  expect(told).toEqual(["a", "b"]);
+});
+
 test("when a look fails everybody is told, to find out for itself, and it is made again", async () => {
   const { progressOf, follow, told } = newsOf(new Map([["a", "1"]]));
   progressOf.mockRejectedValueOnce(new Error("away"));

@@ -163,6 +163,28 @@ describe.each(databaseKinds)("the pen of a run on %s", (kind) => {
     expect((await keptOf(database, tenant)).trail).toEqual(["allowed", "allowed", "before", "after"]);
   });
 
+  test("writes nothing behind the end of its turn, which is still being kept", async () => {
+    const database = await open();
+    const { pen, tenant } = await start(database);
+    const ending = pen.write([endedEntry("turn")], progress);
+    await expect(pen.write(eventEntries(), progress)).rejects.toEqual(paused);
+    await ending;
+    expect((await keptOf(database, tenant)).entries).toEqual(["ended"]);
+  });
+
+  test("commits nothing when its run leaves the turn and has nothing to record", async () => {
+    const { database, statements } = recordStatements(await open());
+    const { pen, journal, record } = await start(database);
+    const claim = pen.claimFor([callEntry], progress);
+    statements.length = 0;
+    await journal.leave(pen);
+    await journal.ledger.flush();
+    expect(statements).not.toContain("commit");
+    // Whatever comes later is kept by itself.
+    await record(claim);
+    expect(statements.filter((text) => text === "commit")).toHaveLength(1);
+  });
+
   test("writes nothing any more after a write that failed, and its turn is left for somebody to take", async () => {
     const shared = await open();
     const { pen, tenant, journal } = await start(failingAt(shared, 2, "before", { of: "commit" }));
@@ -191,39 +213,6 @@ describe.each(databaseKinds)("the pen of a run on %s", (kind) => {
       });
       expect((await keptOf(shared, tenant)).entries).toEqual(["event", "ended"]);
     });
-
-  test("keeps the id of a turn free that was denied before it was admitted, and of no other", async () => {
-    const database = await open();
-    const tenant = newTenant();
-    const journal = openJournal(database);
-    const denied = { status: "denied", output: undefined, error: { code: "no_matching_grant", message: "No." } };
-    const first = await beginTurn(journal, turnToBegin(tenant, "turn"));
-    await first.write([...eventEntries(), endedEntry("turn", denied)], progress);
-    const second = await beginTurn(journal, turnToBegin(tenant, "turn"));
-    expect((await keptOf(database, tenant)).entries).toEqual([]);
-    await second.write(
-      [{ kind: "admitted", admission: { at: now, grantId: "run", grants: [], namespaces: [] } }],
-      progress,
-    );
-    await second.write([endedEntry("turn", denied)], progress);
-    expect(await journal.begin(turnToBegin(tenant, "turn"), {})).toMatchObject({ kind: "known", isSame: true });
-    const gone = await database.db.selectFrom("turn_entries").select("turn").where("turn", "=", first.id).execute();
-    expect(gone).toEqual([]);
-  });
-
-  test("of forty that begin a turn again that was denied, one does", async () => {
-    const database = await open();
-    const tenant = newTenant();
-    const journals = [openJournal(database), openJournal(database)] as const;
-    const denied = { status: "denied", output: undefined, error: { code: "no_matching_grant", message: "No." } };
-    await (await beginTurn(journals[0], turnToBegin(tenant, "turn"))).write([endedEntry("turn", denied)], progress);
-    const begun = await Promise.all(
-      Array.from({ length: 40 }, (_, place) =>
-        journals[place % 2 === 0 ? 0 : 1].begin(turnToBegin(tenant, "turn"), {}),
-      ),
-    );
-    expect(begun.filter(({ kind: how }) => how === "begun")).toHaveLength(1);
-  });
 
   test("a plain event of a call is kept as ever beside the journal", async () => {
     const database = await open();

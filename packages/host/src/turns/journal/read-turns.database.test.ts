@@ -14,6 +14,7 @@ import {
 } from "../../../test/turn-journals.ts";
 import { recordStatements } from "../../../test/watched-database.ts";
 import type { TurnJournalStore } from "./journal-store.ts";
+import { createTurnReader } from "./read-turns.ts";
 
 const bob: PrincipalRef = { kind: "human", userId: "bob" };
 
@@ -44,6 +45,16 @@ describe.each(databaseKinds)("what is read of turns on %s", (kind) => {
     const until = "2026-01-01T12:30:00.000Z";
     expect(await idsOf(journal.listAll({ namespaceId: tenant, until, limit: 9 }))).toEqual(["behind"]);
     expect(await idsOf(journal.listAll({ namespaceId: tenant, from: until, limit: 9 }))).toEqual(["ahead"]);
+  });
+
+  test("turns that began in one millisecond are listed in the order in which they began", async () => {
+    const journal = openJournal(await open());
+    const tenant = newTenant();
+    vi.useFakeTimers({ toFake: ["Date"], now: new Date("2026-01-01T12:00:00.000Z") });
+    onTestFinished(() => void vi.useRealTimers());
+    const names = Array.from({ length: 12 }, (_, place) => `turn-${place}`);
+    for (const name of names) await beginTurn(journal, turnToBegin(tenant, name));
+    expect(await idsOf(journal.listAll({ namespaceId: tenant, limit: 12 }))).toEqual(names.toReversed());
   });
 
   test("operators see turns of one tenant, of some or of all, by their states, page by page", async () => {
@@ -170,6 +181,26 @@ describe.each(databaseKinds)("what is read of turns on %s", (kind) => {
     const next = await journal.take(pen.id);
     expect(next?.turn).toEqual(begins);
     expect(next?.kept).toEqual([{ kind: "step", name: "s", value: "\0 \ud800" }]);
+  });
+
+  test("a look at turns sees each event and the end of each of them, and nothing of those that are gone", async () => {
+    const database = await open();
+    const { progressOf } = createTurnReader(database);
+    const journal = openJournal(database);
+    const tenant = newTenant();
+    const [one, other] = [
+      await beginTurn(journal, turnToBegin(tenant, "one")),
+      await beginTurn(journal, turnToBegin(tenant, "other")),
+    ];
+    const seen: (string | undefined)[] = [];
+    for (const entries of [[], eventEntries(0, 1), eventEntries(1, 2), [endedEntry("one")]]) {
+      await one.write(entries, progress);
+      const found = await progressOf([one.id, other.id, "gone"]);
+      expect([...found.keys()].toSorted()).toEqual([one.id, other.id].toSorted());
+      expect(found.get(other.id)).toBe((await progressOf([other.id])).get(other.id));
+      seen.push(found.get(one.id));
+    }
+    expect(new Set(seen).size).toBe(4);
   });
 
   test("who follows a turn that runs elsewhere sees its events, and nobody looks when nobody follows", async () => {

@@ -23,7 +23,7 @@ function guarded(apiKey: string | undefined): TransformStream<Uint8Array, Uint8A
         const both = Buffer.concat([seen, chunk]);
         if (both.includes(apiKey)) return controller.error(new Error("The answer repeats the key."));
         // The key may be split between two chunks.
-        seen = both.subarray(Math.max(0, both.length - apiKey.length + 1));
+        seen = both.subarray(-apiKey.length);
       }
       controller.enqueue(chunk);
     },

@@ -244,12 +244,3 @@ describe("the key comes from the variable that is named,", () => {
     expect(JSON.stringify(shown)).not.toContain("hidden");
   });
 });
-
-for (const { kind, id } of [
-  { kind: "none", id: "none" },
-  { kind: "scripted", id: "scripted" },
-] as const) {
-  test(`the runtime of kind ${kind} needs nothing`, async () => {
-    expect((await openRuntimes({ kind }, {})).runtime.manifest.id).toBe(id);
-  });
-}

@@ -147,6 +147,7 @@ describe("a keyword that would not be checked as it is written is refused before
   for (const { schema, says } of [
     { schema: { allOf: { type: "string" } }, says: "allOf has to be a list" },
     { schema: { properties: { a: { enum: "abc" } } }, says: "enum has to be a list" },
+    { schema: { prefixItems: { type: "string" } }, says: "prefixItems has to be a list" },
     { schema: { required: 5 }, says: "required has to be a list of names" },
     { schema: { required: [5] }, says: "required has to be a list of names" },
     { schema: { type: { a: 1 } }, says: "type has to be a type" },
@@ -202,6 +203,11 @@ describe("a schema that cannot be checked in bounded time is refused, with what 
     {
       name: "one with too many values to compare with",
       schema: { items: { enum: Array.from({ length: 2_001 }, (_, place) => place) } },
+      says: "more than 2000 parts",
+    },
+    {
+      name: "one with too large a value to compare with",
+      schema: { items: { const: Array.from({ length: 2_001 }, (_, place) => place) } },
       says: "more than 2000 parts",
     },
     {

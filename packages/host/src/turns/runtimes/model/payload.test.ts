@@ -8,6 +8,7 @@ const image = { mediaType: "image/png", data: base64("a picture"), name: "cat.pn
 describe("a payload without files is text, as ever:", () => {
   for (const payload of [
     "hello",
+    null,
     { files: ["a.txt", "b.txt"] },
     { files: [] },
     { files: "none" },

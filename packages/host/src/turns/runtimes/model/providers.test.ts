@@ -33,6 +33,15 @@ test("another failure of a package is not taken for a missing one", async () => 
   await expect(opening).rejects.toBe(broken);
 });
 
+test("the journal tells models of one name apart by their places, and the first one has its name alone", async () => {
+  const fallback = await openModel(placed("openai"), env);
+  const first = await openModel({ ...placed("openai"), place: "runtime" }, env);
+  expect([first, fallback].map(({ name, id }) => [name, id])).toEqual([
+    ["openai/model-1", "openai/model-1"],
+    ["openai/model-1", "openai/model-1 of runtime.fallbacks.1"],
+  ]);
+});
+
 for (const provider of providers) {
   test(`a model of ${provider} is an object of the SDK, never a name for a gateway`, async () => {
     const { model } = await openModel(placed(provider), env);

@@ -150,6 +150,7 @@ describe("a mistake is named, and what was written is not repeated:", () => {
     },
     { name: "no address at all", runtime: { ...compatible, baseUrl: "models" }, says: "expected an http or https URL" },
     { name: "another scheme", runtime: { ...compatible, baseUrl: "file:///etc/passwd" }, says: "http or https" },
+    { name: "a scheme like it", runtime: { ...compatible, baseUrl: "shttp://a.b/v1" }, says: "http or https" },
     {
       name: "the key of a fallback across the network in the clear",
       runtime: { ...openai, fallbacks: [{ ...withoutKind(compatible), apiKeyEnv: "MODEL_KEY" }] },
@@ -170,6 +171,11 @@ describe("a mistake is named, and what was written is not repeated:", () => {
       runtime: { ...openai, prices: { input: 1, output: 2 } },
       says: "runtime.prices.currency: found nothing",
     },
+    ...["dollars USD", "USD dollars"].map((currency) => ({
+      name: `a currency such as ${currency}`,
+      runtime: { ...openai, prices: { currency, input: 1, output: 2 } },
+      says: "runtime.prices.currency: found a text, expected a currency of three capital letters",
+    })),
     {
       name: "a price below nothing",
       runtime: { ...openai, prices: { currency: "USD", input: -1, output: 2 } },

@@ -13,6 +13,16 @@ class QuickFirst extends BaseSequencer {
   }
 }
 
+/** Stryker looks at tests alone, of which a file has none when it cannot be loaded: that is an error, and not unnoticed. */
+const unloadedFiles = {
+  onInit(vitest) {
+    this.state = vitest.state;
+  },
+  onTestModuleEnd(file) {
+    for (const { message } of file.errors()) this.state.catchError(new Error(message), "Unloaded File");
+  },
+};
+
 // The tests of one room, as one project. Stryker changes a copy of the repository, which is the working directory.
 export default defineConfig({
   test: {
@@ -22,6 +32,7 @@ export default defineConfig({
     testTimeout: 60_000,
     isolate: false,
     sequence: { sequencer: QuickFirst },
+    reporters: ["default", unloadedFiles],
     setupFiles: ["tests/support/real-timers.ts", "tests/support/seed.ts"],
     ...(needsPostgres && { globalSetup: ["packages/host/test/postgres-server.ts"] }),
   },

@@ -53,6 +53,19 @@ test("an event waits for the end of a call whose claim is made, and for nothing 
   expect([back.entries, over.submitted.slice(1)]).toEqual([[], [{ alternatives: [refused] }]]);
 });
 
+test("a call whose key is somebody else's keeps nothing, and says so each time", async () => {
+  const ledger = ledgerOf({ kind: "taken", by: undefined });
+  const taken = new CallClaim(ledger, claim, () => {});
+  for (let round = 0; round < 2; round += 1)
+    await expect(taken.keep([allowed])).rejects.toMatchObject({
+      name: "ClaimTakenError",
+      message: "The key is taken.",
+    });
+  await taken.record(entryOf(event));
+  expect([taken.state, taken.entries]).toEqual([{ kind: "taken", by: undefined }, []]);
+  expect(ledger.submitted).toEqual([{ claim, alternatives: [allowed] }]);
+});
+
 test("an event of a call that claims nothing is kept by itself, at once", async () => {
   const ledger = ledgerOf();
   await recordEvent(ledger, event, undefined);

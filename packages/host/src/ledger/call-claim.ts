@@ -19,6 +19,9 @@ export type ClaimState =
 /** The key of a call is somebody else's: nothing of the call is kept. */
 export class ClaimTakenError extends Error {
   override readonly name = "ClaimTakenError";
+  constructor() {
+    super("The key is taken.");
+  }
 }
 
 /** What a layer wants kept together with what a call keeps. It travels in the options of the call. */
@@ -63,7 +66,7 @@ export class CallClaim extends CallCompanion {
   /** Keeps the first alternative that can be taken, and says which; with the claim if it is not made yet. */
   override async keep(alternatives: readonly Alternative[]): Promise<number> {
     if (this.#making === undefined) return placeOf(await (this.#making = this.#submit(alternatives)));
-    if (this.#state.kind === "taken") throw new ClaimTakenError("The key is taken.");
+    if (this.#state.kind === "taken") throw new ClaimTakenError();
     return placeOf(await this.#ledger.submit({ alternatives }));
   }
 
@@ -85,7 +88,7 @@ export class CallClaim extends CallCompanion {
       const outcome = await this.#ledger.submit({ claim: this.#claim, alternatives });
       if (outcome.kind === "taken") {
         this.#come({ kind: "taken", by: outcome.by });
-        throw new ClaimTakenError("The key is taken.");
+        throw new ClaimTakenError();
       }
       const chosen = alternatives[placeOf(outcome)];
       const isRefused = alternatives.length > 0 && (chosen === undefined || chosen.isRefusal === true);
@@ -104,7 +107,7 @@ export class CallClaim extends CallCompanion {
 }
 
 function placeOf(outcome: Outcome): number {
-  if (outcome.kind !== "kept") throw new ClaimTakenError("The key is taken.");
+  if (outcome.kind !== "kept") throw new ClaimTakenError();
   return outcome.alternative;
 }
 

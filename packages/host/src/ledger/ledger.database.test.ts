@@ -11,7 +11,7 @@ import { isOutage, UnansweredCommitError, type Database } from "../storage/index
 import { entryOf, type AuditEntry } from "./chain.ts";
 import { openLedger, type Ledger } from "./ledger.ts";
 import { createDecisionLedger } from "./call-claim.ts";
-import { permitUse, type Claim, type Notice, type Submission } from "./submission.ts";
+import { permitUse, type Claim, type Ending, type Notice, type Submission } from "./submission.ts";
 
 function record(tenant: string, id: string): Submission {
   return { alternatives: [{ entries: [entryOf(auditEvent(id, { namespaceId: tenant }))] }] };
@@ -260,6 +260,35 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
     expect(await ledger.submit(claiming("third", 9))).toMatchObject({ kind: "taken", by: { claim: "second" } });
     expect(await eventsOf(database, tenant)).toEqual(["refused", "used"]);
   });
+
+  for (const { how, beside } of [
+    { how: "in one go", beside: [] },
+    { how: "after a look", beside: ["grant-1"] },
+  ])
+    test(`a claim ends as its own ending says, and by no other (${how})`, async () => {
+      const database = await open();
+      const ledger = openLedger(database);
+      const tenant = newTenant();
+      const outcomes: Ending["outcome"][] = [
+        { kind: "finished", result: "{}", isRead: false },
+        { kind: "interrupted" },
+        { kind: "released" },
+      ];
+      const own = outcomes.map((outcome) => ({ ...claimOf(tenant, outcome.kind, `own ${outcome.kind}`), outcome }));
+      const running = claimOf(tenant, "running", "running");
+      await Promise.all([...own, running].map((claim) => ledger.submit({ claim })));
+      const others = outcomes.map((outcome) => ({ ...running, nonce: "another", outcome }));
+      await Promise.all([
+        ...beside.map((grantId) => ledger.submit(useOf(tenant, grantId, 9))),
+        ...[...own, ...others].map((ending) => ledger.submit({ ending })),
+      ]);
+      const rows = database.db.selectFrom("replay").where("namespace_id", "=", tenant).orderBy("id");
+      expect(await rows.select(["id", "result", "finished_at"]).execute()).toEqual([
+        { id: "finished", result: "{}", finished_at: expect.stringMatching(/Z$/) },
+        { id: "interrupted", result: null, finished_at: expect.stringMatching(/Z$/) },
+        { id: "running", result: null, finished_at: null },
+      ]);
+    });
 
   test("of submissions that claim the same key in a batch one is kept, and nothing of the others is written", async () => {
     const database = await open();

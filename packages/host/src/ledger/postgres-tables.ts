@@ -64,21 +64,18 @@ const noticesSql = `insert into outbox (webhook, message, namespace_id, type, co
   select webhook, message, namespace_id, type, content, created_at, due_at
   from json_to_recordset($1::json) as new(webhook text, message text, namespace_id text, type text, content text,
     created_at text, due_at text)`;
+/** A claim ends once, by whoever made it. */
+const isEnded = `replay.namespace_id = ended.namespace_id and replay.actor = ended.actor and replay.kind = ended.kind
+  and replay.scope = ended.scope and replay.id = ended.id and replay.claim = ended.nonce and replay.finished_at is null`;
 const finishSql = `update replay set result = ended.result, is_read = ended.is_read, finished_at = $2::text
   from json_to_recordset($1::json) as ended(${keyColumns}, nonce text, result text, is_read integer)
-  where replay.namespace_id = ended.namespace_id and replay.actor = ended.actor and replay.kind = ended.kind
-    and replay.scope = ended.scope and replay.id = ended.id and replay.claim = ended.nonce
-    and replay.finished_at is null`;
+  where ${isEnded}`;
 const releaseSql = `delete from replay using json_to_recordset($1::json) as ended(${keyColumns}, nonce text)
-  where replay.namespace_id = ended.namespace_id and replay.actor = ended.actor and replay.kind = ended.kind
-    and replay.scope = ended.scope and replay.id = ended.id and replay.claim = ended.nonce
-    and replay.finished_at is null`;
+  where ${isEnded}`;
 
 /** Rows of a batch. The limit is how many there are: without it the planner counts on a hundred, and reads whole tables. */
 const few = (rows: string, count: string, columns: string, name: string): string =>
   `(select * from json_to_recordset(${rows}::json) as given(${columns}) limit ${count}::integer) as ${name}`;
-const isEnded = `replay.namespace_id = ended.namespace_id and replay.actor = ended.actor and replay.kind = ended.kind
-  and replay.scope = ended.scope and replay.id = ended.id and replay.claim = ended.nonce and replay.finished_at is null`;
 
 /**
  * All of a batch at once. What it was decided upon is checked in the same statement: a key that was not free, or a head that

@@ -166,7 +166,7 @@ describe("an operator whose credential names a client certificate", () => {
       const headers = new Headers({ cookie: `__Host-turnpike=${value}` });
       const request = { method: "GET", headers: { get: (name: string) => headers.get(name), certificate } };
       const record = openRecord("request-2");
-      return requireOperator(ports, request, record).then((operator) => ({ ...operator, caller: record.caller }));
+      return requireOperator(ports, request, record).then((operator) => ({ ...operator, record }));
     };
     return { stores, bob, shown, signIn, enter };
   }
@@ -190,10 +190,12 @@ describe("an operator whose credential names a client certificate", () => {
     await expect(enter(value, newCertificate())).rejects.toMatchObject(refused);
   });
 
-  test("is known to what handles a request until the session ends", async () => {
+  test("is known to what handles a request, and to its log line, until the session ends", async () => {
     const { stores, bob, shown, signIn, enter } = await world();
     const { value } = await signIn({ token: bob.token }, shown);
-    const { caller, session } = await enter(value, shown);
+    const { record, session } = await enter(value, shown);
+    const { caller, facts } = record;
+    expect(facts).toEqual({ tenant: "operators", credentialId: bob.id });
     expect([caller?.credential.id, await caller?.stands(noon)]).toEqual([bob.id, true]);
     await stores.sessions.end(session?.id ?? "");
     expect(await caller?.stands(noon)).toBe(false);

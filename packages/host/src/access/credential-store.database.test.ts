@@ -5,6 +5,7 @@ import { databaseKinds, newTenant, openPair, sharedDatabase } from "../../test/d
 import { access, now } from "../../test/records.ts";
 import { recordStatements } from "../../test/watched-database.ts";
 import { openStores } from "../compose/stores.ts";
+import { presentedBy } from "./credential-store.ts";
 
 const at = (time: string): Date => new Date(time);
 
@@ -92,6 +93,16 @@ describe.each(databaseKinds)("credentials on %s", (kind) => {
     await credentials.revoke(id, now);
     await credentials.revoke(id, "2027-01-01T00:00:00Z");
     expect(await credentials.verify(token, at("2026-06-01T00:00:00Z"))).toBeUndefined();
+  });
+
+  test("a credential that was presented is the same later, unless it was rotated or nobody has it", async () => {
+    const { credentials } = openStores(await open());
+    const { id, token } = await credentials.create({ namespaceId: "tenant-1", access });
+    const presented = presentedBy(token);
+    expect(await credentials.verifyAgain(presented, at(now))).toEqual({ id, namespaceId: "tenant-1", access });
+    expect(await credentials.verifyAgain({ ...presented, id: "0".repeat(16) }, at(now))).toBeUndefined();
+    await credentials.rotate(id, at(now));
+    expect(await credentials.verifyAgain(presented, at(now))).toBeUndefined();
   });
 
   test("revoking what is not there says so", async () => {

@@ -17,6 +17,7 @@ describe("a key set is taken from", () => {
   for (const jwks of [
     "keys.json",
     "/etc/turnpike/keys.json",
+    "/etc/turnpike/https:id.example.json",
     "https://id.example/jwks.json",
     "HTTPS://id.example/jwks.json",
     "http://127.0.0.1:8080/jwks.json",

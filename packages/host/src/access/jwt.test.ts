@@ -63,7 +63,10 @@ const refused: { name: string; claims: Record<string, unknown> }[] = [
     name: "a certificate and a key that its bearer has to prove",
     claims: { cnf: { "x5t#S256": "A".repeat(43), jkt: "a" } },
   },
-  { name: "a certificate whose hash is none", claims: { cnf: { "x5t#S256": "A".repeat(42) } } },
+  ...["A".repeat(42), "A".repeat(44), `${"A".repeat(43)}=`, `.${"A".repeat(43)}`].map((hash) => ({
+    name: `a certificate whose hash is ${hash}`,
+    claims: { cnf: { "x5t#S256": hash } },
+  })),
   { name: "the hash of an access token, as ID tokens have", claims: { at_hash: "MTIzNDU2Nzg5MDEyMzQ1Ng" } },
   { name: "the hash of a code, as ID tokens have", claims: { c_hash: "LDktKdoQak3Pk0cnXxCltA" } },
   {
@@ -214,6 +217,15 @@ test("a token counts until it expires, and not a moment longer", async () => {
   const first = await jwt.verify(token, noon);
   expect(await jwt.verify(token, new Date(inAnHour * 1000 - 1000))).toBe(first);
   expect(await jwt.verify(token, new Date(inAnHour * 1000))).toBeUndefined();
+});
+
+test("several tokens are remembered beside each other", async () => {
+  const provider = await identityProvider();
+  const jwt = createJwtVerifier(trusting(provider));
+  const tokens = [await provider.sign(), await provider.sign({ sub: "human:bob" })];
+  const verifyAll = () => Promise.all(tokens.map((token) => jwt.verify(token, noon)));
+  const first = await verifyAll();
+  for (const [place, again] of (await verifyAll()).entries()) expect(again).toBe(first[place]);
 });
 
 test("two providers' subjects are two credentials", async () => {

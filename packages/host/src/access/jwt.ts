@@ -38,7 +38,7 @@ const maxCached = 10_000;
 export function createJwtVerifier(config: JwtConfig, options: JwtVerifierOptions = {}): JwtVerifier {
   const { clock = () => performance.now() } = options;
   const keySet = openKeySet(config.jwks, clock, (error) => options.onKeySetError?.(error));
-  const verified = new Map<string, { credential: Credential; expiresAt: number }>();
+  const verified = new Map<string, { credential: Credential | undefined; expiresAt: number }>();
   let verifiedBy: Keys | undefined;
 
   const verifyBy = async (keys: Keys, token: string, now: Date): Promise<Credential | "unknown key" | undefined> => {
@@ -51,9 +51,10 @@ export function createJwtVerifier(config: JwtConfig, options: JwtVerifierOptions
     const result = await signedBy(keys, config, token, now);
     if (result === undefined || result === "unknown key") return result;
     const credential = isAccessToken(result, config) ? credentialOf(result.payload, config) : undefined;
-    const { exp } = result.payload;
+    // Every token that was verified says when it expires; the type does not.
+    const { exp = 0 } = result.payload;
     // INVARIANT: a token is kept only beside others that were verified by the same reading of the key set.
-    if (credential !== undefined && exp !== undefined && verifiedBy === keys) {
+    if (verifiedBy === keys) {
       if (verified.size >= maxCached) verified.clear();
       verified.set(token, { credential, expiresAt: exp * 1000 });
     }

@@ -44,7 +44,10 @@ describe("while a key set was never read", () => {
   test("nobody can say whether a token is good", async () => {
     const { provider, jwt } = await unread();
     const token = await provider.sign();
-    await expect(jwt.verify(token, noon)).rejects.toThrow(KeySetUnavailableError);
+    await expect(jwt.verify(token, noon)).rejects.toMatchObject({
+      name: "KeySetUnavailableError",
+      message: "The identity provider's key set could not be read for five minutes.",
+    });
     await expect(jwt.verify(token, new Date(inAnHour * 1000 - 1))).rejects.toThrow(KeySetUnavailableError);
   });
 

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { parsePrincipal, principalKey, type Grant, type PrincipalRef } from "turnpike/contracts";
+import { parsePrincipal, type Grant, type PrincipalRef } from "turnpike/contracts";
 import { columnText } from "../base/index.ts";
 import type { CredentialAccess } from "../management/index.ts";
 import { type Database, distinctNames } from "../storage/index.ts";
@@ -65,9 +65,8 @@ export function createPrincipalStore({ reports }: Pick<Database, "reports">): Pr
       const names = await distinctNames(reports, columns, { after: after && columnText(after), most: most + 1 });
       const principals: KnownPrincipal[] = [];
       for (const name of names.slice(0, most)) {
-        const parsed = parsePrincipal(name);
-        const isItself = parsed !== undefined && columnText(principalKey(parsed)) === name;
-        const principal = isItself ? parsed : await findHashed(tenant, name);
+        // A hash reads as no principal: its `sha256:` is no kind of one.
+        const principal = parsePrincipal(name) ?? (await findHashed(tenant, name));
         if (principal !== undefined) principals.push({ principal, name });
       }
       const next = names.length > most ? names[most - 1] : undefined;

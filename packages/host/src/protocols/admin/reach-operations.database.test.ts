@@ -123,6 +123,9 @@ describe.each(databaseKinds)("who can do what on %s", (kind) => {
       expect(await listed({ search: "human:", limit: 9 })).toEqual(["alice"]);
       expect(await listed({ search: "%", limit: 9 })).toEqual([]);
       expect(await listed({ limit: 3 })).toEqual(["a2", "a4", "a6", "alice", ...withX].toSorted());
+      expect((await place.get<Principals>(principalsPath, { namespaceId, limit: 8 })).body).not.toHaveProperty(
+        "cursor",
+      );
     });
   });
 

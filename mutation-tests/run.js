@@ -5,6 +5,7 @@
 // npm run mutation -- kernel match.ts --tests packages/turnpike/src/kernel/match.test.ts
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { judge, summaryOf } from "./judge.js";
@@ -24,7 +25,7 @@ const {
     seed: { type: "string", default: "1" },
     /** Instead of all tests of the room, for a first look; a run without it tries again what these miss. */
     tests: { type: "string" },
-    /** `sqlite` leaves out what needs a PostgreSQL where a test runs on both, in the same way. */
+    /** `sqlite` leaves out what needs a PostgreSQL where a test runs on both, in the same way, and sources for it alone. */
     databases: { type: "string" },
   },
 });
@@ -68,8 +69,13 @@ for (const problem of problems) console.error(problem);
 process.exitCode = problems.length > 0 ? 1 : 0;
 
 function sourcesIn({ sources, isDescription }) {
+  const isReached = (file) => values.databases !== "sqlite" || !basename(file).startsWith("postgres-");
   return readdirSync(sources, { recursive: true }).filter(
     (file) =>
-      file.endsWith(".ts") && !file.endsWith(".test.ts") && !file.endsWith("index.ts") && !isDescription?.(file),
+      file.endsWith(".ts") &&
+      !file.endsWith(".test.ts") &&
+      !file.endsWith("index.ts") &&
+      !isDescription?.(file) &&
+      isReached(file),
   );
 }

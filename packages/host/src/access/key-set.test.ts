@@ -33,6 +33,13 @@ test("a key set by URL is fetched, and a token of an unknown key is nobody's", a
   await expect(createJwtVerifier(config).verify(await provider.sign(), noon)).rejects.toThrow(KeySetUnavailableError);
 });
 
+test("a token whose key is not in a newer key set either is nobody's", async () => {
+  const [provider, stranger] = [await identityProvider("ES256", "key-1"), await identityProvider("ES256", "key-2")];
+  let ms = 0;
+  const jwt = createJwtVerifier(trusting(provider), { clock: () => (ms += 30_000) });
+  expect(await jwt.verify(await stranger.sign(), noon)).toBeUndefined();
+});
+
 describe("while a key set was never read", () => {
   async function unread() {
     const provider = await identityProvider();

@@ -128,7 +128,7 @@ describe("claims become a credential", () => {
     {
       name: "no claim lets a token ask about others unless one is configured",
       mapping: plain,
-      claims: { evaluates: true },
+      claims: { evaluates: true, undefined: true },
       access: {
         namespaceId: "tenant-1",
         actor: alice,
@@ -171,6 +171,12 @@ describe("a token is nobody's when", () => {
     { name: "its only purpose is too long for one", claims: { scope: "x".repeat(513) } },
     { name: "the owner it is to name is absent", claims: {}, mapping: { ...plain, owner: "user" } },
     { name: "the owner it names is none", claims: { user: "alice" }, mapping: { ...plain, owner: "user" } },
+    { name: "the actor it is to name is absent", claims: {}, mapping: { ...plain, actor: "bot", owner: "sub" } },
+    {
+      name: "the bare id of its actor is no text",
+      claims: { user: 7 },
+      mapping: { ...plain, actor: "user", kind: "human" as const },
+    },
     {
       name: "its bare id is mapped to a kind and empty",
       claims: { sub: " " },

@@ -63,8 +63,8 @@ const refused: { name: string; claims: Record<string, unknown> }[] = [
     name: "a certificate and a key that its bearer has to prove",
     claims: { cnf: { "x5t#S256": "A".repeat(43), jkt: "a" } },
   },
-  ...["A".repeat(42), "A".repeat(44), `${"A".repeat(43)}=`, `.${"A".repeat(43)}`].map((hash) => ({
-    name: `a certificate whose hash is ${hash}`,
+  ...["A".repeat(42), "A".repeat(44), `${"A".repeat(43)}=`, `.${"A".repeat(43)}`, ["A".repeat(43)]].map((hash) => ({
+    name: `a certificate whose hash is ${JSON.stringify(hash)}`,
     claims: { cnf: { "x5t#S256": hash } },
   })),
   { name: "the hash of an access token, as ID tokens have", claims: { at_hash: "MTIzNDU2Nzg5MDEyMzQ1Ng" } },
@@ -110,6 +110,7 @@ describe("the type of a token", () => {
     "id_token+jwt",
     "oauth-authz-req+jwt",
     "application/application/at+jwt",
+    "at+application/jwt",
     "text/jwt",
     "at+jwt ",
     "",

@@ -138,14 +138,10 @@ function mediaType(typ: string): string {
 
 /** Maps claims to a credential as configured. A claim of a principal is `human:alice`, or an id of a fixed kind. */
 function credentialOf(payload: JWTPayload, { claims }: JwtConfig): Credential | undefined {
-  const text = (claim: string | undefined): string | undefined => {
-    const value = claim === undefined ? undefined : payload[claim];
-    return typeof value === "string" ? value : undefined;
-  };
   const named = (id: string) => parsePrincipal(claims.kind === undefined ? id : `${claims.kind}:${id}`);
-  const principal = (claim: string | undefined) => {
-    const value = text(claim);
-    return value === undefined ? undefined : named(value);
+  const principal = (claim: string) => {
+    const value = payload[claim];
+    return typeof value === "string" ? named(value) : undefined;
   };
   const { iss, sub } = payload;
   const tenant = IdentifierSchema.safeParse(payload[claims.tenant]);

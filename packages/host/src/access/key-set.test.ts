@@ -164,6 +164,17 @@ for (const kind of ["file", "URL"] as const) {
   });
 }
 
+test("a token whose verification outlasts its keys is not remembered beside those that replace them", async () => {
+  const { at, change, provider } = await changingKeys("file");
+  await at(0, await provider.sign({ sub: "human:bob" }));
+  const begun = at(0);
+  change({ keys: [] });
+  // The first starts the reading, the second is verified by what was read.
+  for (let round = 0; round < 2; round += 1) expect(await at(30 * second, "no.token.this")).toBeUndefined();
+  expect(await begun).toBe(id);
+  expect(await at(30 * second)).toBeUndefined();
+});
+
 test("a key set by URL is fetched at most every thirty seconds, whatever tokens name", async () => {
   const { at, readings, provider } = await changingKeys("URL");
   const stranger = await identityProvider("ES256", "key-9");
@@ -208,6 +219,11 @@ for (const content of ["nonsense", { keys: "none" }, {}, [], null]) {
   test(`a file that holds ${JSON.stringify(content)} is a mistake of the configuration`, async () => {
     const config = trusting(await identityProvider());
     writeFileSync(config.jwks, JSON.stringify(content));
-    expect(() => createJwtVerifier(config)).toThrow(/^jwt\.jwks: .* cannot be read as a key set\.$/);
+    expect(() => createJwtVerifier(config)).toThrow(
+      expect.objectContaining({
+        message: expect.stringMatching(/^jwt\.jwks: .* cannot be read as a key set\.$/),
+        cause: expect.any(Error),
+      }),
+    );
   });
 }

@@ -30,6 +30,21 @@ test("a write is tried again, after 100 ms, 200 ms, 400 ms and so on up to 10 s,
   expect([write.tries, unkept.size, vi.getTimerCount()]).toEqual([11, 0, 0]);
 });
 
+test("once everything is kept, the next write is tried again as soon as the first was", async () => {
+  const unkept = createUnkeptWrites();
+  unkept.add("one", failing(3));
+  await vi.advanceTimersByTimeAsync(100_000);
+  const next = failing(0);
+  unkept.add("two", next);
+  expect([...unkept.values()]).toEqual([next]);
+  await vi.advanceTimersByTimeAsync(100);
+  expect([next.tries, unkept.size]).toEqual([1, 0]);
+});
+
+test("there is nothing to settle under a name that nothing waits under", async () => {
+  await expect(createUnkeptWrites().settle("one")).resolves.toBeUndefined();
+});
+
 test("one that always fails does not keep the others from being tried", async () => {
   const unkept = createUnkeptWrites();
   unkept.add("bad", failing(Infinity));
@@ -46,6 +61,15 @@ test("closing tries everything a last time, and nothing after that", async () =>
   await unkept.close();
   await vi.advanceTimersByTimeAsync(100_000);
   expect([bad.tries, good.tries, unkept.size]).toEqual([1, 1, 1]);
+});
+
+test("what comes after closing is not tried", async () => {
+  const unkept = createUnkeptWrites();
+  await unkept.close();
+  const late = failing(0);
+  unkept.add("late", late);
+  await vi.advanceTimersByTimeAsync(100_000);
+  expect([late.tries, unkept.size]).toEqual([0, 1]);
 });
 
 test("two that settle the same at once share one try", async () => {

@@ -25,6 +25,8 @@ export class World {
   readonly population: Population;
   /** Results that a host could not keep yet, and how many had crashed by then. */
   readonly #unkept = new Map<string, number>();
+  /** How many hosts were not seen for a while before this episode. */
+  #vanishedBefore = 0;
   readonly #opening = new Map<number, Promise<void>>();
   readonly #hosts: (SimulatedHost | undefined)[] = [];
   readonly #premises: Premises;
@@ -78,6 +80,7 @@ export class World {
   /** From here on storage does so much that nobody wants. */
   suffer(faults: Episode["faults"]): void {
     this.#unkept.clear();
+    this.#vanishedBefore = this.faults.vanished;
     this.#parts.faults = faults;
   }
 
@@ -124,9 +127,13 @@ export class World {
       this.#unkept.set(unkept, this.faults.crashes);
   }
 
-  /** Whether a result was given that could not be kept, and a process ended after that: it may have been the one that still tried. */
+  /**
+   * Whether a result was given that could not be kept, and nobody may try any more: a process ended after that, or one was not
+   * seen for a while, and another host has ended its turns.
+   */
   mayBeLost(id: string): boolean {
-    return this.faults.crashes > (this.#unkept.get(id) ?? Infinity);
+    const crashes = this.#unkept.get(id);
+    return crashes !== undefined && (this.faults.crashes > crashes || this.faults.vanished > this.#vanishedBefore);
   }
 
   /** Opens a host at a place, where there is never more than one. */

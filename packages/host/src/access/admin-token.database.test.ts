@@ -66,6 +66,7 @@ for (const limits of [{ role: "auditor" }, { role: "reviewer" }, { tenant: "acme
 test("a new token that is wanted replaces the host's own, and leaves the operators theirs", async () => {
   const { stores, config, file, read } = await firstStart();
   const before = read();
+  const { id: credential } = (await stores.credentials.verify(before, new Date())) ?? {};
   const carol = { kind: "human", userId: "carol" } as const;
   const theirs = { actor: carol, owner: carol, purposes: ["operate"], admin: true };
   const { token } = await stores.credentials.create({ namespaceId: "operators", access: theirs });
@@ -74,7 +75,11 @@ test("a new token that is wanted replaces the host's own, and leaves the operato
   expect(await stores.credentials.verify(read(), new Date())).toMatchObject({ access: { admin: true } });
   expect(await stores.credentials.verify(token, new Date())).toMatchObject({ access: { actor: carol } });
   const [revoked] = await stores.audit.list("operators", { limit: 1 });
-  expect(revoked?.event).toMatchObject({ action: "credential.revoke", outcome: "succeeded" });
+  expect(revoked?.event).toMatchObject({
+    action: "credential.revoke",
+    outcome: "succeeded",
+    metadata: { credential },
+  });
 });
 
 describe("without a token file", () => {

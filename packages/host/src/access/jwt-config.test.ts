@@ -13,6 +13,10 @@ function load(changes: object): ReturnType<typeof loadConfig>["jwt"] {
   return loadConfig({ file, env: {}, flags: {} }).jwt;
 }
 
+test("unless configured otherwise, common claims say who acts, where and what for", () => {
+  expect(load({})?.claims).toEqual({ tenant: "tenant", actor: "sub", purposes: "scope" });
+});
+
 describe("a key set is taken from", () => {
   for (const jwks of [
     "keys.json",

@@ -275,7 +275,8 @@ describe("hosts that share a PostgreSQL", () => {
       };
       await vi.waitUntil(async () => (await waiting()) === 1, patience);
       // Not the 15 s that a statement has.
-      expect((await asked).map(({ status }) => status)).toEqual(Array.from({ length: 20 }, () => "rejected"));
+      const lockTimeout = { status: "rejected", reason: { code: "55P03" } };
+      expect(await asked).toMatchObject(Array.from({ length: 20 }, () => lockTimeout));
     });
     expect((await admitAll(slots, ["a/1"])).map(said)).toEqual(["runs"]);
   });

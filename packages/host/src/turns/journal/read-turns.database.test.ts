@@ -57,6 +57,18 @@ describe.each(databaseKinds)("what is read of turns on %s", (kind) => {
     expect(await idsOf(journal.listAll({ namespaceId: tenant, limit: 12 }))).toEqual(names.toReversed());
   });
 
+  test("turns of a tenant that run and that wait are counted, and no others", async () => {
+    const journal = openJournal(await open());
+    const [tenant, other] = [newTenant(), newTenant()];
+    for (const name of ["one", "two"]) await beginTurn(journal, turnToBegin(tenant, name));
+    await beginTurn(journal, turnToBegin(other, "elsewhere"));
+    const waiting = await beginTurn(journal, turnToBegin(tenant, "waits"));
+    await waiting.write([waitingEntry("question-1", "2026-01-02T00:00:00.000Z")], progress);
+    const ended = await beginTurn(journal, turnToBegin(tenant, "ended"));
+    await ended.write([endedEntry("ended")], progress);
+    expect(await journal.countOf(tenant)).toEqual({ running: 2, waiting: 1 });
+  });
+
   test("operators see turns of one tenant, of some or of all, by their states, page by page", async () => {
     const journal = openJournal(await openFresh(kind));
     for (const [tenant, id] of [

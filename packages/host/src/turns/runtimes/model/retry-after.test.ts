@@ -24,6 +24,12 @@ describe("how long a provider wants to be left alone is read from", () => {
       body: { error: { details: [null, { retryDelay: 5 }] } },
       ms: undefined,
     },
+    {
+      name: "no delay in another unit",
+      headers: {},
+      body: { error: { details: [{ retryDelay: "5m" }] } },
+      ms: undefined,
+    },
     { name: "no error of another form", headers: {}, body: { error: null }, ms: undefined },
   ];
   for (const { name, headers, body, ms } of rows) {

@@ -22,7 +22,8 @@ const last: { result: unknown } = { result: undefined };
 /**
  * Measures the subjects in turn, round after round in one process, in microseconds of processor time, which other
  * processes do not change much. Nothing collects garbage on purpose: that throws compiled code away, too, and what follows
- * would be measured while it is compiled again. Every second round goes backwards, so that nobody always comes behind the same neighbour.
+ * would be measured while it is compiled again. Every second round goes backwards, so that nobody always comes behind the
+ * same neighbour.
  */
 export async function measureSubjects(title: string, subjects: readonly Subject[]): Promise<Section> {
   const samples = new Map(subjects.map(({ name }) => [name, [] as number[]]));

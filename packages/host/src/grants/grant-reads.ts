@@ -1,5 +1,6 @@
 import { sql, type Kysely, type Transaction } from "kysely";
-import { principalKey, type Grant, type PrincipalRef } from "turnpike/contracts";
+import { principalKey, type Grant } from "turnpike/contracts";
+import type { GrantScope } from "turnpike/kernel";
 import { columnText } from "../base/index.ts";
 import type { Schema } from "../storage/index.ts";
 import { parseForKernel, parseGrant } from "./kept-grant.ts";
@@ -10,24 +11,18 @@ const idsAtOnce = 1000;
 /** How many grants that ended are read with those that have not: whoever is denied is told that a grant was revoked. */
 const endedAtMost = 50;
 
-/** Who holds grants, and by whose authority; whose it is does not matter when none is named. */
-export interface Holder {
-  namespaceId: string;
-  actor: PrincipalRef;
-  authority?: PrincipalRef;
-}
-
-/** What is kept of the grants that somebody holds, by id: those that had not ended at a moment, and the last that had. */
-export async function readHeld(db: Kysely<Schema>, holder: Holder, moment: number): Promise<string[]> {
-  const [tenant, subject] = [columnText(holder.namespaceId), columnText(principalKey(holder.actor))];
-  const ofHolder = sql`namespace_id = ${tenant} and subject = ${subject}`;
+/** What is kept of the grants that a scope asks for, by id: those that had not ended at a moment, and the last that had. */
+export async function readHeld(db: Kysely<Schema>, scope: GrantScope, moment: number): Promise<string[]> {
+  const { namespaceId, actor, authority } = scope;
+  const ofActor = sql`namespace_id = ${columnText(namespaceId)} and subject = ${columnText(principalKey(actor))}`;
   const at = new Date(moment).toISOString();
-  if (holder.authority === undefined) {
-    const { rows } = await sql<{ content: string }>`select content from grants where ${ofHolder} and ends_at > ${at}
+  if (authority === undefined) {
+    // Whoever lists tools has no authority yet, and needs no explanation.
+    const { rows } = await sql<{ content: string }>`select content from grants where ${ofActor} and ends_at > ${at}
       ${inOrder}`.execute(db);
     return rows.map(({ content }) => content);
   }
-  const held = sql`${ofHolder} and issuer = ${columnText(principalKey(holder.authority))}`;
+  const held = sql`${ofActor} and issuer = ${columnText(principalKey(authority))}`;
   const { rows } = await sql<{ content: string }>`select content from (
     select id, content from grants where ${held} and ends_at > ${at}
     union all select id, content from (select id, content from grants where ${held} and ends_at <= ${at}

@@ -6,6 +6,7 @@ import { addressOf } from "../../base/place.ts";
 import { principalText } from "../../base/words.ts";
 import { ForeignText, ForeignValue } from "../../parts/foreign-text.tsx";
 import { Link } from "../../parts/link.tsx";
+import { Loading } from "../../parts/states.tsx";
 import { StateTag } from "../../parts/tag.tsx";
 import { Time } from "../../parts/time.tsx";
 import { whyAddress } from "../why-address.ts";
@@ -53,6 +54,8 @@ function WhyDenied({ tenant, credential: { access }, purpose = access.purposes[0
     const own = events.map(({ event }) => event).filter(({ operationId }) => operationId === result.callId);
     return own.find(({ type }) => type === "authorization.checked") ?? own[0];
   }, [result.callId]);
+  // A way that is taken before the trail has answered would lead to what the tool needs at most.
+  if (decision.isLoading) return <Loading what="the decision" />;
   const { action, resource } = tool.requiredCapability;
   const event = decision.value;
   const act = { actor: access.actor, authority: access.authority, owner: access.owner, purpose, action, resource };

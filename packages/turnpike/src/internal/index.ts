@@ -20,6 +20,7 @@ export { currentTimestamp, parseInstant, timestampOf } from "./instant.ts";
 export { jsonSchemaOf, jsonSchemasOf, nameVariants } from "./json-schema.ts";
 export { fitsInBytes } from "./json-size.ts";
 export { readJson, type JsonObject, type JsonValue } from "./json.ts";
+export { KnownAnswers } from "./known-answers.ts";
 export { quietly } from "./quietly.ts";
 export { ReturnOverride } from "./return-override.ts";
 export { sha256 } from "./sha256.ts";

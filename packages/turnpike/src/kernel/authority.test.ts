@@ -12,6 +12,7 @@ import {
   untyped,
   world,
 } from "../../test/decisions.ts";
+import { watched } from "../../test/watched-promise.ts";
 import type { Grant } from "../contracts/index.ts";
 import { compileAuthority } from "./authority.ts";
 import type { GrantScope, GrantSource } from "./ports.ts";
@@ -73,6 +74,42 @@ describe("a set of grants", () => {
     expect((await kernel.authorize(context(), ask())).matchedGrantId).toBe("grant-1");
     expect((await kernel.authorize(context(), ask())).reasonCode).toBe("no_matching_grant");
     expect((await kernel.authorize(context(), ask())).matchedGrantId).toBe("grant-2");
+  });
+
+  test("in the same promise of a frozen array is not waited for by the second decision", async () => {
+    const { promise, waits } = watched(Object.freeze([grant()]));
+    const { kernel } = world({ load: () => promise });
+    await kernel.authorize(context(), ask());
+    const waitedOnce = waits();
+    expect(await kernel.authorize(context(), ask())).toMatchObject({ allowed: true });
+    expect(waitedOnce).toBeGreaterThan(0);
+    expect(waits()).toBe(waitedOnce);
+  });
+
+  test("in the same promise is there for decisions that wait for it at the same time", async () => {
+    const same = Promise.resolve(Object.freeze([grant()]));
+    const { kernel } = world({ load: () => same });
+    const decisions = await Promise.all([kernel.authorize(context(), ask()), kernel.authorize(context(), ask())]);
+    expect(decisions.map(({ reasonCode }) => reasonCode)).toEqual(["allowed", "allowed"]);
+  });
+
+  test("in the same promise of an array that is not frozen is decided on as it is each time", async () => {
+    const held = [grant()];
+    const same = Promise.resolve(held);
+    const { kernel } = world({ load: () => same });
+    expect((await kernel.authorize(context(), ask())).reasonCode).toBe("allowed");
+    held.length = 0;
+    expect((await kernel.authorize(context(), ask())).reasonCode).toBe("no_matching_grant");
+  });
+
+  test("in a promise that takes no mark is waited for each time", async () => {
+    const { promise, waits } = watched(Object.freeze([grant()]));
+    Object.freeze(promise);
+    const { kernel } = world({ load: () => promise });
+    await kernel.authorize(context(), ask());
+    const waitedOnce = waits();
+    expect(await kernel.authorize(context(), ask())).toMatchObject({ allowed: true });
+    expect(waits()).toBe(2 * waitedOnce);
   });
 
   test("in a frozen array cannot be changed below its surface either", () => {
@@ -223,6 +260,22 @@ describe("a grant source", () => {
       sourceOf(() => Array.from({ length: 2_500 }, (_, place) => grant({ id: `grant-${place}`, capabilities }))),
     );
     expect(await kernel.authorize(context(), ask())).toMatchObject({ allowed: true, reasonCode: "allowed" });
+  });
+
+  for (const given of [undefined, null, 7, "grants"]) {
+    test(`that gives ${given} in place of a promise is unavailable`, async () => {
+      const { kernel, portErrors } = world({ load: () => untyped<Promise<Grant[]>>(given) });
+      expect((await kernel.authorize(context(), ask())).reasonCode).toBe("authority_unavailable");
+      expect(portErrors[0]?.failure).toEqual({ port: "grants" });
+    });
+  }
+
+  test("that gives one promise to everybody is unavailable to those it does not belong to", async () => {
+    const same = Promise.resolve(Object.freeze([grant()]));
+    const { kernel, portErrors } = world({ load: () => same });
+    expect((await kernel.authorize(context(), ask())).reasonCode).toBe("allowed");
+    expect((await kernel.authorize(context({ actor: stranger }), ask())).reasonCode).toBe("authority_unavailable");
+    expect(portErrors).toHaveLength(1);
   });
 
   test("that returns one frozen array to everybody is unavailable to those it does not belong to", async () => {

@@ -1,5 +1,5 @@
 import { samePrincipal, type DiscoveryContext, type Grant, type PrincipalRef } from "../contracts/index.ts";
-import { orAbort } from "../internal/index.ts";
+import { KnownAnswers, orAbort } from "../internal/index.ts";
 import { compileGrant, type CompiledGrant, type Moment } from "./active.ts";
 import { indexCapabilities, type CapabilityIndex } from "./capability-index.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
@@ -37,20 +37,46 @@ export interface Authority {
 
 const compiledSets = new WeakMap<readonly Grant[], Authority>();
 
+/** A source that gives the same promise of the same frozen array again is not waited for again. */
+const answers = new KnownAnswers<Authority>();
+
 /**
  * The grants that the context exercises, or undefined when they cannot be read or cannot be trusted: too many, one
  * that does not fit the contract, one that is somebody else's. A superset is never filtered.
  */
-export async function loadAuthority(
+export function loadAuthority(
   ports: Ports,
   context: DiscoveryContext,
   signal: AbortSignal,
+): AuthorityView | undefined | Promise<AuthorityView | undefined> {
+  const loading = load(ports, context, signal);
+  const known = answers.of(loading);
+  return known !== undefined && holds(known, context)
+    ? { current: known }
+    : readAuthority(ports, context, loading, signal);
+}
+
+function load({ grants }: Ports, context: DiscoveryContext, signal: AbortSignal): Promise<readonly Grant[]> {
+  try {
+    return grants.load(scopeOf(context), signal);
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+async function readAuthority(
+  ports: Ports,
+  context: DiscoveryContext,
+  loading: Promise<readonly Grant[]>,
+  signal: AbortSignal,
 ): Promise<AuthorityView | undefined> {
   try {
-    const authority = compileAuthority(await orAbort(ports.grants.load(scopeOf(context), signal), signal));
+    const grants = await orAbort(loading, signal);
+    const authority = compileAuthority(grants);
     if (!holds(authority, context))
       throw new Error("The grant source returned a grant outside the scope it was asked for.");
     signal.throwIfAborted();
+    if (Object.isFrozen(grants)) answers.keep(loading, authority);
     return { current: authority };
   } catch (error) {
     signal.throwIfAborted();

@@ -54,7 +54,8 @@ export async function authorize(
   const trusted = acceptContext(context);
   if (trusted === undefined) return { allowed: false, reasonCode: "invalid_context" };
   const accepted = acceptRequest(trusted, request);
-  const view = accepted && (await gate.view(trusted, signal));
+  const loading = accepted && gate.view(trusted, signal);
+  const view = loading instanceof Promise ? await loading : loading;
   const deciding = decideAndRecord(gate.ports, { context: trusted, request: accepted, view }, peek, { signal });
   const decision = deciding instanceof Promise ? await deciding : deciding;
   if (decision.kind === "allow") {

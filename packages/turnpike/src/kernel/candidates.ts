@@ -51,12 +51,12 @@ function liveCovering(
     const all = new Set([...positions, ...lookUp(needApproval, request, moment.owner)]);
     positions = [...all].toSorted((one, other) => one - other);
   }
-  const found: CompiledGrant[] = [];
-  for (const position of positions) {
-    const grant = grants[position];
-    if (grant !== undefined && isLive(grant, moment)) found.push(grant);
+  // Mostly it is one, which needs no list in between.
+  if (positions.length === 1) {
+    const grant = grants[positions[0] as number] as CompiledGrant;
+    return isLive(grant, moment) ? [grant] : [];
   }
-  return found;
+  return positions.map((position) => grants[position] as CompiledGrant).filter((grant) => isLive(grant, moment));
 }
 
 /** Whether the grant, as it was at admission, carried anything then. */

@@ -7,22 +7,29 @@ import {
 } from "../contracts/index.ts";
 import type { CompiledGrant } from "./active.ts";
 
-/** A place in the tree of paths; grants are named by their position in the set. */
+/** Grants, named by their position in the set. */
+type Positions = readonly number[];
+
+const none: Positions = [];
+
+/** A place in the tree of paths. */
 interface Node {
-  children: Map<string, Node>;
+  /** None at the ends of paths, which are most places. */
+  children: Map<string, Node> | undefined;
   exact: number[];
   descendants: number[];
 }
 
-/** Trees of paths by action. */
-type Actions = Map<string, Node>;
+/** Trees of paths: of every action, and of those that are named. */
+interface Actions {
+  every: Node | undefined;
+  named: Map<string, Node>;
+}
 
 /** The capabilities of one resource namespace: those that follow the context's owner, and those that name one. */
 interface NamespaceIndex {
   anyOwner: Actions;
   owners: Map<string, Actions>;
-  /** `anyOwner` as the list it mostly is alone in. */
-  openOnly: readonly [Actions];
 }
 
 /** Capabilities by resource namespace, owner and action, then by path: a look-up costs the path, not the set. */
@@ -39,8 +46,7 @@ export function indexCapabilities(
       if (needed !== approval) continue;
       const { anyOwner, owners } = getOrAdd(index, resource.namespace, newNamespaceIndex);
       const byAction = resource.owner ? getOrAdd(owners, principalKey(resource.owner), newActions) : anyOwner;
-      for (const action of new Set(actions))
-        insert(getOrAdd(byAction, action, newNode), resource.path, scope, position);
+      for (const action of new Set(actions)) insert(treeFor(byAction, action), resource.path, scope, position);
     }
   });
   return index;
@@ -51,15 +57,40 @@ export function lookUp(
   index: CapabilityIndex,
   { action, resource }: AuthorizationRequest,
   owner: PrincipalRef,
-): number[] {
-  const found: number[] = [];
+): Positions {
   const inNamespace = index.get(resource.namespace);
-  if (inNamespace === undefined) return found;
-  for (const actions of actionsFor(inNamespace, owner)) {
-    collectCovering(actions.get(action), resource.path, found);
-    if (action !== "*") collectCovering(actions.get("*"), resource.path, found);
+  if (inNamespace === undefined) return none;
+  const { anyOwner, owners } = inNamespace;
+  let found = coveringIn(anyOwner, action, resource.path, none);
+  const own = owners.size === 0 ? undefined : owners.get(principalKey(owner));
+  if (own !== undefined) found = coveringIn(own, action, resource.path, found);
+  return isAscending(found) ? found : [...new Set(found)].toSorted((one, other) => one - other);
+}
+
+function coveringIn({ every, named }: Actions, action: string, path: readonly string[], before: Positions): Positions {
+  return covering(named.get(action), path, covering(every, path, before));
+}
+
+/** What covers the path in this tree, behind what was found before. Mostly that is the list of one node, as it is. */
+function covering(root: Node | undefined, path: readonly string[], before: Positions): Positions {
+  let node = root;
+  if (node === undefined) return before;
+  let found = before;
+  for (let depth = 0; depth < path.length; depth += 1) {
+    found = joined(found, node.descendants);
+    node = node.children?.get(path[depth] as string);
+    if (node === undefined) return found;
   }
-  return found.length > 1 ? [...new Set(found)].toSorted((one, other) => one - other) : found;
+  return joined(joined(found, node.exact), node.descendants);
+}
+
+function joined(one: Positions, other: Positions): Positions {
+  if (other.length === 0) return one;
+  return one.length === 0 ? other : [...one, ...other];
+}
+
+function isAscending(found: Positions): boolean {
+  return found.length < 2 || found.every((position, place) => place === 0 || position > (found[place - 1] as number));
 }
 
 /** True when `accepts` likes one of the grants that cover some place at or below the ceiling. */
@@ -71,28 +102,12 @@ export function someWithin(
 ): boolean {
   const inNamespace = index.get(resource.namespace);
   if (inNamespace === undefined) return false;
-  return actionsFor(inNamespace, owner).some(
+  const { anyOwner, owners } = inNamespace;
+  return [anyOwner, owners.get(principalKey(owner))].some(
     (actions) =>
-      someInTree(actions.get(action), resource.path, accepts) || someInTree(actions.get("*"), resource.path, accepts),
+      someInTree(actions?.named.get(action), resource.path, accepts) ||
+      someInTree(actions?.every, resource.path, accepts),
   );
-}
-
-/** What follows the context's owner, and what names this one. */
-function actionsFor({ openOnly, anyOwner, owners }: NamespaceIndex, owner: PrincipalRef): readonly Actions[] {
-  const own = owners.size === 0 ? undefined : owners.get(principalKey(owner));
-  return own === undefined ? openOnly : [anyOwner, own];
-}
-
-function collectCovering(root: Node | undefined, path: readonly string[], found: number[]): void {
-  let node = root;
-  if (node === undefined) return;
-  for (const segment of path) {
-    for (const position of node.descendants) found.push(position);
-    node = node.children.get(segment);
-    if (node === undefined) return;
-  }
-  for (const position of node.exact) found.push(position);
-  for (const position of node.descendants) found.push(position);
 }
 
 function someInTree(root: Node | undefined, path: readonly string[], accepts: (position: number) => boolean): boolean {
@@ -100,7 +115,7 @@ function someInTree(root: Node | undefined, path: readonly string[], accepts: (p
   if (node === undefined) return false;
   for (const segment of path) {
     if (node.descendants.some(accepts)) return true;
-    node = node.children.get(segment);
+    node = node.children?.get(segment);
     if (node === undefined) return false;
   }
   return someBelow(node, accepts);
@@ -108,13 +123,17 @@ function someInTree(root: Node | undefined, path: readonly string[], accepts: (p
 
 function someBelow(node: Node, accepts: (position: number) => boolean): boolean {
   if (node.exact.some(accepts) || node.descendants.some(accepts)) return true;
-  for (const child of node.children.values()) if (someBelow(child, accepts)) return true;
+  for (const child of node.children?.values() ?? []) if (someBelow(child, accepts)) return true;
   return false;
+}
+
+function treeFor(actions: Actions, action: string): Node {
+  return action === "*" ? (actions.every ??= newNode()) : getOrAdd(actions.named, action, newNode);
 }
 
 function insert(root: Node, path: readonly string[], scope: Scope, position: number): void {
   let node = root;
-  for (const segment of path) node = getOrAdd(node.children, segment, newNode);
+  for (const segment of path) node = getOrAdd((node.children ??= new Map()), segment, newNode);
   node[scope].push(position);
 }
 
@@ -125,14 +144,13 @@ function getOrAdd<V>(map: Map<string, V>, key: string, make: () => V): V {
 }
 
 function newNamespaceIndex(): NamespaceIndex {
-  const anyOwner = newActions();
-  return { anyOwner, owners: new Map(), openOnly: [anyOwner] };
+  return { anyOwner: newActions(), owners: new Map() };
 }
 
 function newActions(): Actions {
-  return new Map();
+  return { every: undefined, named: new Map() };
 }
 
 function newNode(): Node {
-  return { children: new Map(), exact: [], descendants: [] };
+  return { children: undefined, exact: [], descendants: [] };
 }

@@ -17,6 +17,7 @@ import {
   world,
   type World,
 } from "../../test/decisions.ts";
+import { watched } from "../../test/watched-promise.ts";
 import { memoryGrants } from "../testing/index.ts";
 import type { Grant } from "../contracts/index.ts";
 import type { GrantSource } from "./ports.ts";
@@ -243,6 +244,37 @@ describe("a derived grant", () => {
   });
 });
 
+const load = (): Promise<Grant[]> => Promise.resolve([child()]);
+
+describe("a parent in the same promise again", () => {
+  test("is not waited for when it is frozen", async () => {
+    const { promise, waits } = watched(Object.freeze(parent()));
+    const { kernel } = world({ load, find: () => promise });
+    await kernel.authorize(context(), ask());
+    const waitedOnce = waits();
+    expect(await kernel.authorize(context(), ask())).toMatchObject({ allowed: true });
+    expect(waitedOnce).toBeGreaterThan(0);
+    expect(waits()).toBe(waitedOnce);
+  });
+
+  test("is looked at as it is each time when it is not frozen", async () => {
+    const found = parent();
+    const same = Promise.resolve(found);
+    const { kernel } = world({ load, find: () => same });
+    expect((await kernel.authorize(context(), ask())).reasonCode).toBe("allowed");
+    found.revokedAt = now;
+    expect((await kernel.authorize(context(), ask())).reasonCode).toBe("delegation_chain_invalid");
+  });
+
+  test("is not taken for another grant", async () => {
+    const same = Promise.resolve(Object.freeze(parent()));
+    const held = [[child()], [child({ parentId: "another" })]];
+    const { kernel } = world({ load: async () => held.shift() ?? [], find: () => same });
+    expect((await kernel.authorize(context(), ask())).reasonCode).toBe("allowed");
+    expect((await kernel.authorize(context(), ask())).reasonCode).toBe("delegation_chain_unverified");
+  });
+});
+
 function loop(id: string, parentId: string): Grant {
   return parent({ id, issuer: alice, parentId, constraints: { delegationDepth: 5 } });
 }
@@ -325,8 +357,6 @@ describe("a chain", () => {
     expect(asked).toBe(16);
   });
 });
-
-const load = (): Promise<Grant[]> => Promise.resolve([child()]);
 
 describe("a chain is unverified when its parent", () => {
   const rows: { name: string; find?: (id: string) => unknown; parents?: string[] }[] = [

@@ -1,6 +1,7 @@
 import type { DelegationRule, Grant } from "../contracts/index.ts";
+import { KnownAnswers, orAbort } from "../internal/index.ts";
 import { compileGrant, inactivity, type CompiledGrant } from "./active.ts";
-import { callPort, type Answer, type Ports } from "./call-port.ts";
+import { reportPortError, type Ports } from "./call-port.ts";
 import { isCapabilityWithin } from "./match.ts";
 
 /** How many parents a grant may stand on: a walk asks for no more. */
@@ -21,6 +22,9 @@ export interface ChainMoment {
   purpose?: string;
 }
 
+/** A source that gives the same promise of the same frozen grant again is not waited for again. */
+const knownParents = new KnownAnswers<CompiledGrant>();
+
 /** Walks from a grant to its root, asking for each parent now. */
 export async function walkChain(
   ports: Ports,
@@ -32,10 +36,19 @@ export async function walkChain(
   let child = grant;
   while (child.grant.parentId !== undefined) {
     if (parents.length === maxDelegationLinks) return { kind: "invalid", parents, rule: "chain_too_long" };
-    const found = await findGrant(ports, child.grant.namespaceId, child.grant.parentId, signal);
-    parents.push(child.grant.parentId);
-    if (!found.ok) return { kind: "unverified", parents };
-    const parent = found.value;
+    const { namespaceId, parentId } = child.grant;
+    parents.push(parentId);
+    let parent: CompiledGrant | undefined;
+    try {
+      const finding = findGrant(ports, namespaceId, parentId, signal);
+      const known = knownParents.of(finding);
+      parent = known?.grant.id === parentId ? known : readParent(finding, parentId, await orAbort(finding, signal));
+      signal.throwIfAborted();
+    } catch (error) {
+      signal.throwIfAborted();
+      reportPortError(ports, error, { port: "grants", id: parentId });
+      return { kind: "unverified", parents };
+    }
     if (parent === undefined) return { kind: "invalid", parents, rule: "parent_missing" };
     const rule = brokenRule(child, parent, moment);
     if (rule !== undefined) return { kind: "invalid", parents, rule };
@@ -45,21 +58,22 @@ export async function walkChain(
 }
 
 function findGrant(
-  ports: Ports,
+  { grants }: Ports,
   namespaceId: string,
   grantId: string,
   signal: AbortSignal,
-): Promise<Answer<CompiledGrant | undefined>> {
-  const find = (): Promise<Grant | undefined> => {
-    if (ports.grants.find === undefined) throw new Error("The grant source cannot find grants by id.");
-    return ports.grants.find(namespaceId, grantId, signal);
-  };
-  return callPort(ports, { port: "grants", id: grantId }, signal, find, (grant) => {
-    if (grant === undefined) return undefined;
-    const compiled = compileGrant(grant);
-    if (compiled?.grant.id === grantId) return compiled;
+): Promise<Grant | undefined> {
+  if (grants.find === undefined) throw new Error("The grant source cannot find grants by id.");
+  return grants.find(namespaceId, grantId, signal);
+}
+
+function readParent(finding: Promise<unknown>, grantId: string, found: Grant | undefined): CompiledGrant | undefined {
+  if (found === undefined) return undefined;
+  const compiled = compileGrant(found);
+  if (compiled?.grant.id !== grantId)
     throw new TypeError("The grant source found something that is not the grant asked for.");
-  });
+  if (Object.isFrozen(found)) knownParents.keep(finding, compiled);
+  return compiled;
 }
 
 function brokenRule(child: CompiledGrant, parent: CompiledGrant, moment: ChainMoment): DelegationRule | undefined {

@@ -104,7 +104,8 @@ async function carryOut(
   if (isUnavailable(catalog, call.tool)) {
     return { result: failed(call, context, "tool_catalog_unavailable") };
   }
-  const view = await gate.view(context, signal);
+  const loading = gate.view(context, signal);
+  const view = loading instanceof Promise ? await loading : loading;
   if (view === undefined) return { result: denied(call, context, "authority_unavailable") };
   const hidden = hiddenBecause(tool, context, view, momentOf(context));
   if (hidden !== undefined || tool === undefined) {

@@ -29,7 +29,10 @@ export interface GrantScope {
   traceId: string;
 }
 
-/** Where grants come from. A frozen array is a promise that it never changes: it is read once. */
+/**
+ * Where grants come from. A frozen array is a promise that it never changes: it is read once. Whoever answers with the same
+ * promise of it again is not waited for again.
+ */
 export interface GrantSource {
   /** Grants `scope.actor` holds in `scope.namespaceId`, issued by `scope.authority` when it is present. Throw on an outage. */
   load(scope: GrantScope, signal: AbortSignal): Promise<readonly Grant[]>;

@@ -50,7 +50,8 @@ export async function enter(gate: Gate, basis: TurnBasis, context: AccessContext
   if (access.kind === "revoked") return revoked;
   if (access.kind === "unavailable")
     return { kind: "shut", reason: "authority_unavailable", metadata: { access: "unavailable" } };
-  const fresh = await gate.view(access.context, signal);
+  const loading = gate.view(access.context, signal);
+  const fresh = loading instanceof Promise ? await loading : loading;
   const view = fresh && { current: fresh.current, admitted: basis.admitted };
   const looked = view && lostAdmission(gate.ports, basis, view, access.context, signal);
   const lost = looked instanceof Promise ? await looked : looked;

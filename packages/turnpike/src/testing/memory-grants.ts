@@ -10,6 +10,12 @@ export interface MemoryGrants extends GrantSource {
   revoke(namespaceId: string, grantId: string, at: string): void;
 }
 
+/** A grant, and the answer to whoever asks for it: the same promise each time, which nobody has to wait for twice. */
+interface Kept {
+  grant: Grant;
+  found: Promise<Grant>;
+}
+
 interface Answer {
   scope: GrantScope;
   grants: Promise<readonly Grant[]>;
@@ -18,15 +24,15 @@ interface Answer {
 /** Keeps grants in memory. The same scope gets the same frozen array until something changes. */
 export function memoryGrants(initial: readonly Grant[] = []): MemoryGrants {
   /** By namespace and id. */
-  const grants = new Map<string, Map<string, Grant>>();
+  const grants = new Map<string, Map<string, Kept>>();
   /** By the id of the actor, which needs no key to be made for every call. */
   const answers = new Map<string, Answer[]>();
   const put = (grant: Grant): void => {
     // One that does not fit is kept as well: what a kernel makes of it is worth a test.
     const accepted = accept(GrantSchema, grant);
     const kept = accepted.ok ? accepted.value : deepFreeze(structuredClone(grant));
-    const tenant = grants.get(grant.namespaceId) ?? new Map<string, Grant>();
-    grants.set(grant.namespaceId, tenant.set(grant.id, kept));
+    const tenant = grants.get(grant.namespaceId) ?? new Map<string, Kept>();
+    grants.set(grant.namespaceId, tenant.set(grant.id, { grant: kept, found: Promise.resolve(kept) }));
     answers.clear();
   };
   for (const grant of initial) put(grant);
@@ -37,21 +43,21 @@ export function memoryGrants(initial: readonly Grant[] = []): MemoryGrants {
       const known = answers.get(actorId) ?? [];
       const answer = known.find((one) => isSameHolder(one.scope, scope));
       if (answer !== undefined) return answer.grants;
-      const tenant = [...(grants.get(scope.namespaceId)?.values() ?? [])];
+      const tenant = [...(grants.get(scope.namespaceId)?.values() ?? [])].map(({ grant }) => grant);
       const held = Promise.resolve(Object.freeze(tenant.filter((grant) => isAskedFor(grant, scope))));
       answers.set(actorId, [...known, { scope, grants: held }]);
       return held;
     },
     find(namespaceId, grantId) {
-      return Promise.resolve(grants.get(namespaceId)?.get(grantId));
+      return grants.get(namespaceId)?.get(grantId)?.found ?? Promise.resolve(undefined);
     },
     issue(...issued) {
       for (const grant of issued) put(grant);
     },
     revoke(namespaceId, grantId, at) {
-      const grant = grants.get(namespaceId)?.get(grantId);
-      if (grant === undefined) throw new Error(`There is no grant ${grantId} in namespace ${namespaceId}.`);
-      put({ ...grant, revokedAt: at });
+      const kept = grants.get(namespaceId)?.get(grantId);
+      if (kept === undefined) throw new Error(`There is no grant ${grantId} in namespace ${namespaceId}.`);
+      put({ ...kept.grant, revokedAt: at });
     },
   };
 }

@@ -207,10 +207,11 @@ test("a namespace is switched for an actor, and a tool tried as a credential is 
   await page.getByRole("button", { name: "Call it" }).click();
   await page.getByText("water the plants").waitFor();
   // The way to Why is not offered before the trail has said what exactly was refused.
-  await page.route("**/admin/v1/audit*", async (route) => {
+  const slowly = async (route) => {
     await new Promise((done) => setTimeout(done, 1000));
     await route.continue();
-  });
+  };
+  await page.route("**/admin/v1/audit*", slowly, { times: 1 });
   await page.getByLabel("path").fill("private/nothing.md");
   await page.keyboard.press("Control+Enter");
   await page.getByText("no_matching_grant").first().waitFor();

@@ -4,7 +4,14 @@ import { createTurnExecutor, type RuntimePlugin, type TurnExecutionPort } from "
 import { callOfKeptCaller, verifySenders } from "../access/index.ts";
 import { errorFacts, foreignErrorFacts, traceSteps } from "../observe/index.ts";
 import type { Database } from "../storage/index.ts";
-import { createTurnEngine, openTurnSlots, type Runtimes, type TurnEngine, turnLimitsOf } from "../turns/index.ts";
+import {
+  createTurnEngine,
+  keepPreludes,
+  openTurnSlots,
+  type Runtimes,
+  type TurnEngine,
+  turnLimitsOf,
+} from "../turns/index.ts";
 import type { Config } from "./config.ts";
 import { createPipeline, createRuns, type PipelineParts } from "./pipeline.ts";
 import type { Stores } from "./stores.ts";
@@ -37,7 +44,7 @@ export async function openTurns(config: Config, parts: TurnParts): Promise<{ api
   const onSlotError = (error: unknown): void => log.error(errorFacts(error), "slots for turns not counted");
   const slots = await openTurnSlots(database, turnLimitsOf(config.limits), onSlotError);
   const layers = { ...parts, slots, replay: stores.replay, turns: stores.turns, onSlotError };
-  const runs = createRuns(createServiceApi({ kernel, turns }), layers);
+  const runs = createRuns(keepPreludes(createServiceApi({ kernel, turns })), layers);
   const engine = createTurnEngine({
     journal: stores.turns,
     runs,

@@ -13,6 +13,7 @@ function turnAt(position: number, changes: Partial<TurnWrite> = {}): TurnWrite {
   return {
     id: "t",
     run: 1,
+    line: {},
     entries: [{ turn: "t", position, kind: "step", sequence: null, content: "{}" }],
     progress: { ...counts, updated_at: "2026-01-01T12:00:00.000Z" },
     ...changes,

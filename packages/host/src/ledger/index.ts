@@ -13,6 +13,6 @@ export {
   type TenantHead,
 } from "./chain.ts";
 export { permitPrefix, permitUse } from "./submission.ts";
-export type { Alternative, NewTurn, Notice, NoticesOf, TurnStopColumns } from "./submission.ts";
+export type { Alternative, NewTurn, Notice, NoticesOf, RunLine, TurnStopColumns, TurnWrite } from "./submission.ts";
 export { openLedger, type Ledger } from "./ledger.ts";
 export { createUnkeptWrites } from "./unkept-writes.ts";

@@ -1,3 +1,4 @@
+import { TurnPause } from "turnpike/runtime";
 import { decideBatch, guessBatch, wantedBy } from "./decide-batch.ts";
 import { inSpan } from "../observe/index.ts";
 import { isOutage, UnansweredCommitError, type Database } from "../storage/index.ts";
@@ -42,6 +43,11 @@ const maxHeads = 10_000;
 
 const tablesOf = { sqlite: sqliteTables, postgres: postgresTables };
 
+/** For what a run submitted behind something that was not kept: nothing of it was written. */
+function notTried(cause: unknown): TurnPause {
+  return new TurnPause("Something of the turn that comes before it was not kept.", { cause });
+}
+
 /** The ledger of a host on its database. While a batch commits, the next one gathers. */
 export function openLedger(database: Database, noticesOf: NoticesOf = () => []): Ledger {
   const tables = tablesOf[database.kind](database);
@@ -80,10 +86,20 @@ export function openLedger(database: Database, noticesOf: NoticesOf = () => []):
     batch.forEach(({ resolve }, place) => resolve(outcomes[place] as Outcome));
   };
   const refuse = (batch: readonly Waiting[], error: unknown): void => {
-    for (const { reject } of batch) reject(error);
+    for (const { submission, reject } of batch) {
+      const { turn } = submission;
+      if (turn !== undefined) turn.line.failed ??= { write: turn, error };
+      reject(error);
+    }
   };
-  /** INVARIANT: a batch that fails because of one submission does not fail the others. */
-  const write = async (batch: readonly Waiting[]): Promise<void> => {
+  /** INVARIANT: a batch that fails because of one submission does not fail the others, but for those of its run behind it. */
+  const write = async (all: readonly Waiting[]): Promise<void> => {
+    const batch = all.filter((one) => {
+      const failed = one.submission.turn?.line.failed;
+      if (failed !== undefined) one.reject(notTried(failed.error));
+      return failed === undefined;
+    });
+    if (batch.length === 0) return;
     try {
       await commit(batch);
     } catch (error) {

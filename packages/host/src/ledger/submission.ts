@@ -71,10 +71,16 @@ export type TurnStopColumns = Pick<Schema["turns"], "status" | "waiting" | "resu
   is_refused: 0 | 1;
 };
 
+/** What all writes of a run share. INVARIANT: behind one that was not kept, or of which nobody knows, none is kept. */
+export interface RunLine {
+  failed?: { write: TurnWrite; error: unknown };
+}
+
 /** What a run of a turn keeps. INVARIANT: nothing is written of it when the turn is another run's, or nobody's. */
 export interface TurnWrite {
   id: string;
   run: number;
+  line: RunLine;
   entries: readonly Schema["turn_entries"][];
   progress: TurnProgressColumns;
   stop?: TurnStopColumns | undefined;

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { databaseKinds, newTenant, sharedDatabase } from "../../test/databases.ts";
 import { auditEvent } from "../../test/records.ts";
-import { recordStatements } from "../../test/watched-database.ts";
+import { failingAt, recordStatements } from "../../test/watched-database.ts";
 import type { Database } from "../storage/index.ts";
 import { entryOf } from "./chain.ts";
 import { openLedger, type Ledger } from "./ledger.ts";
-import type { NewTurn, Submission, TurnStopColumns, TurnWrite } from "./submission.ts";
+import type { NewTurn, RunLine, Submission, TurnStopColumns, TurnWrite } from "./submission.ts";
 
 function newTurn(tenant: string, id: string, changes: Partial<NewTurn> = {}): NewTurn {
   const key = { namespace_id: tenant, actor: "agent:a", execution_id: id };
@@ -15,18 +15,30 @@ function newTurn(tenant: string, id: string, changes: Partial<NewTurn> = {}): Ne
 }
 
 /** What a run keeps: one entry, and an event on the tenant's trail. */
-function writeOf(tenant: string, id: string, run: number, position: number): Submission & { turn: TurnWrite } {
+function writeOf(
+  tenant: string,
+  id: string,
+  run: number,
+  position: number,
+  line: RunLine = {},
+): Submission & { turn: TurnWrite } {
   const turn = `${tenant} ${id}`;
   const counts = { steps: position, tool_calls: 0, ran_ms: 1, entries: position + 1, events: 0 };
   return {
     turn: {
       id: turn,
       run,
+      line,
       entries: [{ turn, position, kind: "step", sequence: null, content: `run ${run}` }],
       progress: { ...counts, updated_at: "2026-01-01T12:00:01.000Z" },
     },
     alternatives: [{ entries: [entryOf(auditEvent(`${id} ${run} ${position}`, { namespaceId: tenant }))] }],
   };
+}
+
+/** The same with an entry that no database takes. */
+function unwritable({ turn, ...rest }: Submission & { turn: TurnWrite }): Submission {
+  return { ...rest, turn: { ...turn, entries: turn.entries.map((entry) => ({ ...entry, kind: null as never })) } };
 }
 
 const waiting = { status: "waiting", waiting: "{}", result: null, completed_at: null, is_refused: 0 } as const;
@@ -184,9 +196,8 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
     const ledger = openLedger(database);
     await begin(ledger, tenant, "bad", "good");
     const bad = writeOf(tenant, "bad", 1, 0);
-    const unwritable = { ...bad.turn, entries: bad.turn.entries.map((entry) => ({ ...entry, kind: null as never })) };
     const [refused, kept] = await Promise.allSettled([
-      ledger.submit({ ...bad, turn: unwritable }),
+      ledger.submit(unwritable(bad)),
       ledger.submit(writeOf(tenant, "good", 1, 0)),
     ]);
     expect([refused.status, kept.status]).toEqual(["rejected", "fulfilled"]);
@@ -196,5 +207,52 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
       { execution_id: "bad", entries: 0 },
       { execution_id: "good", entries: 1 },
     ]);
+  });
+
+  test("nothing of a run is kept behind what could not be written, in whichever batch; other runs do not notice", async () => {
+    const database = await open();
+    const tenant = newTenant();
+    const ledger = openLedger(database);
+    await begin(ledger, tenant, "broken", "whole");
+    const line: RunLine = {};
+    const behind: Promise<unknown>[] = [];
+    const before = ledger.submit(writeOf(tenant, "broken", 1, 0, line));
+    const bad = ledger.submit(unwritable(writeOf(tenant, "broken", 1, 1, line))).catch((error: unknown) => {
+      // Before anybody else knows.
+      behind.push(ledger.submit(writeOf(tenant, "broken", 1, 3, line)));
+      throw error;
+    });
+    const settled = await Promise.allSettled([
+      before,
+      bad,
+      ledger.submit(writeOf(tenant, "whole", 1, 0)),
+      ledger.submit(writeOf(tenant, "broken", 1, 2, line)),
+      ledger.submit(writeOf(tenant, "whole", 1, 1)),
+    ]);
+    const [, failed, , next] = settled;
+    const cause = failed?.status === "rejected" ? (failed.reason as unknown) : undefined;
+    const notTried = { status: "rejected", reason: { name: "TurnPause", cause } };
+    expect(settled.map(({ status }) => status === "fulfilled")).toEqual([true, false, true, false, true]);
+    expect(next).toMatchObject(notTried);
+    expect(await Promise.allSettled(behind)).toMatchObject([notTried]);
+    expect(await trailOf(database, tenant)).toEqual(["broken 1 0", "whole 1 0", "whole 1 1"]);
+    expect(await entriesOf(database, tenant, "broken")).toHaveLength(1);
+  });
+
+  test("nothing of a run is kept behind a commit that failed, in the next batch", async () => {
+    const database = await open();
+    const tenant = newTenant();
+    await begin(openLedger(database), tenant, "turn");
+    const ledger = openLedger(failingAt(database, 1, "before", { of: "commit" }));
+    const line: RunLine = {};
+    const first = ledger.submit(writeOf(tenant, "turn", 1, 0, line));
+    await new Promise(setImmediate);
+    const behind = ledger.submit(writeOf(tenant, "turn", 1, 1, line));
+    const other = ledger.submit(writeOf(tenant, "turn", 1, 2));
+    expect(await Promise.allSettled([first, behind])).toEqual(
+      [1, 2].map(() => ({ status: "rejected", reason: expect.any(Error) as Error })),
+    );
+    await other;
+    expect(await trailOf(database, tenant)).toEqual(["turn 1 2"]);
   });
 });

@@ -150,23 +150,32 @@ describe("a turn", () => {
 
   test("has a span for each step that is done, and none for one that is given again", async () => {
     const { tracing, names } = memoryTracing();
+    const asked: unknown[] = [];
     const host = {
       limits: {},
       waits: true,
-      step: (name: string, work: () => unknown) => Promise.resolve(name === "kept" ? 1 : work()),
+      step(name: string, work: () => unknown, options: unknown) {
+        asked.push([name, options]);
+        return Promise.resolve(name === "kept" ? 1 : work());
+      },
     } as unknown as RuntimeHost;
+    const inside = { isInside: true };
     const seen: unknown[] = [];
     const plugin: RuntimePlugin = {
       manifest: { id: "test", version: "1" },
       resumes: (version) => version === "1",
       async run(_turn, given) {
-        seen.push(given.waits, await given.step("kept", () => 2), await given.step("new", () => 3));
+        seen.push(given.waits, await given.step("kept", () => 2), await given.step("new", () => 3, inside));
         return { type: "complete", output: null };
       },
     };
     const traced = traceSteps(plugin);
     await within(tracing, () => traced.run({} as never, host, AbortSignal.timeout(1000)));
     expect(seen).toEqual([true, 1, 3]);
+    expect(asked).toEqual([
+      ["kept", undefined],
+      ["new", inside],
+    ]);
     expect(names()).toEqual(["/request/step", "/request"]);
     expect([traced.manifest, traced.resumes?.("1"), traced.resumes?.("2")]).toEqual([plugin.manifest, true, false]);
     const { resumes: _resumes, ...simple } = plugin;

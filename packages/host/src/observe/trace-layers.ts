@@ -167,12 +167,15 @@ export function traceSteps(plugin: RuntimePlugin): RuntimePlugin {
     ...(plugin.resumes && { resumes: (version: string) => plugin.resumes?.(version) === true }),
     run(turn, host, signal) {
       let steps = 0;
-      const step: typeof host.step = (name, work) =>
-        host.step(name, () =>
-          inSpan(
-            () => ({ name: "step", attributes: { "turnpike.step": (steps += 1) } }),
-            async () => work(),
-          ),
+      const step: typeof host.step = (name, work, options) =>
+        host.step(
+          name,
+          () =>
+            inSpan(
+              () => ({ name: "step", attributes: { "turnpike.step": (steps += 1) } }),
+              async () => work(),
+            ),
+          options,
         );
       return plugin.run(turn, { ...host, step }, signal);
     },

@@ -1,5 +1,6 @@
 export { createTurnJournal, type TurnJournalStore } from "./journal/journal-store.ts";
 export type { LiveTurnRow } from "./journal/live-turns.ts";
+export { keepPreludes } from "./journal/prelude.ts";
 export { actorOf } from "./journal/turn-rows.ts";
 export { type ModelConfig, RuntimeConfigSchema } from "./runtimes/model/runtime-config.ts";
 export { modelsIn, openModel } from "./runtimes/model/providers.ts";

@@ -167,6 +167,7 @@ test("what a layer wants kept with a call reaches every port that keeps somethin
   await kernel.invokeTool(contextOf(), read, { claim });
   await kernel.invokeTool(contextOf(), { ...read, tool: "" }, { claim });
   await kernel.invokeResource(contextOf(), operationOf(), { claim });
+  await kernel.listTools(contextOf(), { claim });
   expect(calls.map((call) => call.claim)).toEqual([claim, claim]);
-  expect(recorded).toEqual([claim, claim, claim]);
+  expect(recorded).toEqual([claim, claim, claim, claim]);
 });

@@ -93,7 +93,7 @@ export function createKernel(options: KernelOptions): Kernel {
 
   return {
     authorize: (context, request, call) => authorize(gate, context, request, signalOf(call)),
-    listTools: (context, call) => listTools(gate, registry, listings, context, signalOf(call)),
+    listTools: (context, call) => listTools(gate, registry, listings, context, effectOptions(call)),
     listToolNamespaces: (context, call) => listToolNamespaces(ports, registry, context, signalOf(call)),
     updateToolNamespaces: (context, update, call) =>
       updateToolNamespaces(ports, registry, context, update, signalOf(call)),

@@ -7,6 +7,7 @@ import type { Authority, AuthorityView } from "./authority.ts";
 import type { Moment } from "./active.ts";
 import { coversWithin, momentOf } from "./candidates.ts";
 import { KernelError } from "./kernel-error.ts";
+import type { CallOptions } from "./ports.ts";
 import { standing, type Standing } from "./standing.ts";
 import { resolveCatalog, type Tool, type ToolCatalog, type ToolRegistry } from "./tool-catalog.ts";
 
@@ -44,8 +45,9 @@ export async function listTools(
   registry: ToolRegistry,
   listings: Listings,
   context: DiscoveryContext,
-  signal: AbortSignal,
+  call: CallOptions & { signal: AbortSignal },
 ): Promise<readonly ToolDescriptor[]> {
+  const { signal } = call;
   signal.throwIfAborted();
   const trusted = acceptDiscovery(context);
   if (trusted === undefined) throw new KernelError("invalid_context");
@@ -60,7 +62,7 @@ export async function listTools(
     ...(tools === undefined && { reason: "authority_unavailable" }),
     metadata: { toolCount: tools?.length ?? 0, ...(unavailable.length > 0 && { unavailable }) },
   });
-  const recorded = await record(gate.ports, trusted, facts, signal);
+  const recorded = await record(gate.ports, trusted, facts, signal, call);
   if (!recorded) throw new KernelError("audit_unavailable");
   if (view === undefined || judged === undefined || tools === undefined) throw new KernelError("authority_unavailable");
   listings.set(tools, { context: trusted, catalog, authority: view.current });

@@ -33,8 +33,9 @@ export interface TurnExecutionOptions {
   onBegun?: ((state: TurnState) => void) | undefined;
   /** Goes on with a turn that was begun before, instead of beginning one. */
   pen?: TurnPen | undefined;
-  /** Handed to the journal as it is. */
+  /** Handed to the journal as they are. */
   host?: unknown;
+  claim?: unknown;
 }
 
 /**
@@ -149,8 +150,9 @@ async function conclude(executor: Executor, run: Run, end: RunEnd & { kind: "end
   } catch (error) {
     throwIfAsync(run, "its end is not kept", error);
     executor.reportError(error, run.request.executionId);
-    // Anything else the journal goes on trying to keep; this turn is another run's, which has ended it or will.
-    if (error instanceof TurnPause) return lostResult(executor, run);
+    // An end the journal goes on trying to keep, unless something before it is lost; this turn is another run's then, or will be.
+    const isLost = journal?.book.failure?.unkept.at(-1)?.kind !== "ended";
+    if (isLost || error instanceof TurnPause) return lostResult(executor, run);
   }
   return result;
 }

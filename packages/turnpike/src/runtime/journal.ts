@@ -95,9 +95,14 @@ export interface TurnPen {
    */
   readonly pauses?: AbortSignal | undefined;
   /**
+   * Whether a write may be asked for while another is on its way: what is asked for, by claims and by the kernel's ports too, is
+   * kept in that order, and nothing of the run is kept behind what is not. Absent: one write comes after the other.
+   */
+  readonly isOrdered?: boolean | undefined;
+  /**
    * Keeps entries in their order, all or none, and resolves when they are durable. Rejects when they are not, or when nobody
    * knows: then nothing is written any more, and nothing may happen because of them. A `TurnPause` says that the turn is
-   * another run's. One write comes after the other.
+   * another run's; an end that is rejected with anything else is one that the journal goes on trying to keep.
    * With the entries it keeps what is left of `claims`.
    */
   write(entries: readonly JournalEntry[], progress: TurnProgress, claims?: readonly unknown[]): Promise<void>;

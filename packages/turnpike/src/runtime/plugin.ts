@@ -40,8 +40,11 @@ export interface RuntimeHost {
    * Does something once: what it came to is kept, and given again when the turn goes on after its process has ended. Names
    * are used once a turn. Without a journal it is simply done. Rejects like what it does, which is then not kept. Calls are
    * made outside of steps: a run that waits for a person ends only when its steps have ended.
+   *
+   * What it came to is durable when it is given. With `isInside`, for a plugin that does nothing because of it but by this host
+   * and by its outcome, it may be given before: whatever follows is then kept behind it, or does not happen.
    */
-  step<T extends JsonValue>(name: string, work: () => T | Promise<T>): Promise<T>;
+  step<T extends JsonValue>(name: string, work: () => T | Promise<T>, options?: { isInside?: boolean }): Promise<T>;
   /**
    * Whether a call of `service.escalate`, or one that needs a person's yes, waits for its answer. Otherwise a question ends
    * the turn, as the runtime's outcome, and a call that needs a yes is denied.

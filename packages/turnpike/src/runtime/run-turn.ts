@@ -204,13 +204,15 @@ async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Prom
   if (journal?.book.failure !== undefined) return breakOff(run, "audit_unavailable");
   const [first] = asked;
   if (first !== undefined) return waitFor(run, first, asked);
-  if (outcome === undefined && pauses?.aborted === true) await stopBetweenCalls(pauses, settled, signal);
+  if (outcome === undefined && pauses?.aborted === true) await stopBetweenCalls(run, pauses, settled);
   if (thrown !== undefined) return failWith(executor, thrown.error, request.executionId);
   const read = readOutcome(outcome);
   if (read.kind === "ending") return read.ending;
   if (!scope.tools.some(({ name }) => name === escalationToolName)) return endWith("failed", "tool_unavailable");
 
   const { input, metadata } = read;
+  // Nobody is asked before that is durable for which they are.
+  if (journal !== undefined) await orAbort(journal.book.keep(), signal);
   // It follows the signal by itself until the escalation may be in the queue, whose outcome then counts.
   const escalated = await scope.escalate(input, clock(), signal);
   if (escalated.kind === "pending")
@@ -231,11 +233,13 @@ function failWith(executor: Executor, error: unknown, executionId: string): Endi
 
 /** Stops a run between two calls: those on their way end first. */
 async function stopBetweenCalls(
+  { journal, deadline }: Run,
   pauses: AbortSignal,
   settled: () => Promise<unknown> | undefined,
-  signal: AbortSignal,
 ): Promise<never> {
-  await orAbort(Promise.resolve(settled()), signal);
+  await orAbort(Promise.resolve(settled()), deadline.signal);
+  // What was decided last is not asked for again.
+  if (journal !== undefined) await orAbort(journal.book.keep(), deadline.signal);
   throw pauses.reason;
 }
 

@@ -130,7 +130,7 @@ async function decideOnce(
     made = { decided: readDecision(decision), memory: session.memory?.() };
     return JSON.stringify(made);
   };
-  const text = await host.step(`decision-${step}`, decide);
+  const text = await host.step(`decision-${step}`, decide, { isInside: true });
   // oxlint-disable-next-line typescript/no-unnecessary-condition -- the step sets it
   if (made !== undefined) return (made as KeptDecision).decided;
   const { decided, memory } = JSON.parse(text) as KeptDecision;

@@ -35,6 +35,7 @@ function opened(changes: Partial<TurnPen> = {}, durable: Promise<void> = Promise
   return { book, writes, shown, failures };
 }
 
+const macrotask = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
 const step = (name: string): JournalEntry => ({ kind: "step", name, value: null });
 const event = eventOf("turn-1", 0);
 
@@ -59,7 +60,7 @@ test("nothing is kept before the write that is on its way is durable", async () 
   await Promise.resolve();
   let isKept = false;
   const keeping = book.keep().then(() => (isKept = true));
-  await new Promise((resolve) => setTimeout(resolve));
+  await macrotask();
   expect(isKept).toBe(false);
   durable.resolve();
   await keeping;
@@ -111,10 +112,90 @@ test("behind a write that failed nothing is written, shown or kept, and everybod
   expect(book.failure).toBeUndefined();
   book.add({ kind: "event", event });
   await expect(book.keep()).rejects.toBe(full);
-  expect(book.failure).toEqual({ error: full });
+  expect(book.failure).toEqual({ error: full, unkept: [{ kind: "event", event }] });
   book.add({ kind: "event", event });
   await expect(book.keep()).rejects.toBe(full);
   expect(writes).toBe(1);
-  expect(failures).toEqual([{ error: full }]);
+  expect(failures).toEqual([book.failure]);
+  expect(shown).toEqual([]);
+});
+
+test("a pen that keeps writes in their order gets each when somebody waits for it; events are shown in that order", async () => {
+  const [first, second] = [deferred<void>(), deferred<void>()];
+  const durable = [first.promise, second.promise];
+  const given: (readonly JournalEntry[])[] = [];
+  const write: TurnPen["write"] = (entries) => durable[given.push(entries) - 1] ?? Promise.resolve();
+  const { book, shown } = opened({ isOrdered: true, write });
+  book.add(step("a"));
+  book.add({ kind: "event", event });
+  void book.keep();
+  const later = eventOf("turn-1", 1);
+  book.add({ kind: "event", event: later });
+  const kept = book.keep();
+  expect(given).toEqual([[step("a"), { kind: "event", event }], [{ kind: "event", event: later }]]);
+  second.resolve();
+  await macrotask();
+  expect(shown).toEqual([]);
+  first.resolve();
+  await kept;
+  expect(shown).toEqual([event, later]);
+  expect(book.keep()).toBe(kept);
+});
+
+test("what nobody waits for gathers while a write is on its way, and until the runtime has asked for what it wants next", async () => {
+  const durable = deferred<void>();
+  const { book, writes } = opened({ isOrdered: true }, durable.promise);
+  const written = () => writes.map(({ entries }) => entries);
+  book.add(step("a"));
+  await Promise.resolve();
+  book.add(step("b"));
+  expect(writes).toEqual([]);
+  await macrotask();
+  expect(written()).toEqual([[step("a"), step("b")]]);
+  for (const name of ["c", "d"]) {
+    book.add(step(name));
+    await macrotask();
+  }
+  expect(writes).toHaveLength(1);
+  durable.resolve();
+  await expect.poll(written).toEqual([
+    [step("a"), step("b")],
+    [step("c"), step("d")],
+  ]);
+});
+
+test("what was added is handed over before an entry is claimed, by a pen that keeps the order of both", () => {
+  const log: unknown[] = [];
+  const pen: Partial<TurnPen> = {
+    write: (entries) => (log.push(entries), Promise.resolve()),
+    claimFor: (entry) => log.push(entry),
+  };
+  const { book } = opened({ ...pen, isOrdered: true });
+  book.add(step("a"));
+  book.claimFor();
+  book.claimFor(step("b"));
+  book.claimFor(step("c"));
+  expect(log.splice(0)).toEqual([undefined, [step("a")], step("b"), step("c")]);
+  const serial = opened(pen).book;
+  serial.add(step("a"));
+  serial.claimFor(step("b"));
+  expect(log).toEqual([step("b")]);
+});
+
+test("of writes that are on their way together the first to be given is the one that failed, told once", async () => {
+  const full = new Error("full");
+  let failFirst = (_error: Error): void => {};
+  const firstFails = new Promise<void>((_resolve, reject) => (failFirst = reject));
+  const results = [firstFails, Promise.reject(new Error("behind it"))];
+  const { book, shown, failures } = opened({ isOrdered: true, write: () => results.shift() ?? Promise.resolve() });
+  book.add(step("a"));
+  void book.keep();
+  book.add({ kind: "event", event });
+  const kept = book.keep();
+  await Promise.resolve();
+  failFirst(full);
+  await expect(kept).rejects.toBe(full);
+  expect(book.failure).toEqual({ error: full, unkept: [step("a")] });
+  expect(failures).toEqual([book.failure]);
   expect(shown).toEqual([]);
 });

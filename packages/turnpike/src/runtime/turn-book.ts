@@ -5,6 +5,8 @@ import type { JournalEntry, TurnPen, TurnProgress } from "./journal.ts";
 export interface TurnBook {
   steps: number;
   toolCalls: number;
+  /** Whether what is kept under a claim, or added, is kept behind all that was added before, or not at all. */
+  readonly isOrdered: boolean;
   /** Adds what is kept soon, behind everything that was added before. */
   add(...entries: readonly JournalEntry[]): void;
   /** Resolves when all that was added is durable. Rejects when it is not. */
@@ -14,7 +16,13 @@ export interface TurnBook {
   /** A claim that keeps the entry together with what a call of the kernel keeps first; undefined where that cannot be. */
   claimFor(entry?: JournalEntry): unknown;
   /** Why nothing is written any more. */
-  readonly failure: { error: unknown } | undefined;
+  readonly failure: BookFailure | undefined;
+}
+
+/** The first write that failed. */
+interface BookFailure {
+  error: unknown;
+  unkept: readonly JournalEntry[];
 }
 
 /** How a book tells what it does. */
@@ -26,17 +34,24 @@ export interface TurnBookOptions {
   onFailure(): void;
 }
 
-/** Opens the book of a run. While one write is on its way, what is added gathers for the next. */
+const nextMacrotask = (): Promise<void> => new Promise((resolve) => setTimeout(resolve));
+
+/**
+ * Opens the book of a run. While one write is on its way, what is added gathers for the next. A pen that keeps writes in
+ * their order gets it as soon as somebody waits for it, or claims something behind it.
+ */
 export function openTurnBook(pen: TurnPen, { clock, show, onFailure }: TurnBookOptions): TurnBook {
   const began = performance.now();
   // As it was then: a pen may say how far its turn has come by now, which would be counted again with each write.
   const before = pen.progress;
+  const isOrdered = pen.isOrdered === true;
   let added: JournalEntry[] = [];
   let claims: unknown[] = [];
-  let writing: Promise<void> = Promise.resolve();
-  /** The write that takes what is added now. */
+  /** Resolves when all that the pen was given is durable. */
+  let written: Promise<void> = Promise.resolve();
+  /** The same, with what is added now. */
   let next: Promise<void> | undefined;
-  let failure: { error: unknown } | undefined;
+  let failure: BookFailure | undefined;
 
   const progress = (): TurnProgress => ({
     at: clock(),
@@ -46,44 +61,67 @@ export function openTurnBook(pen: TurnPen, { clock, show, onFailure }: TurnBookO
     ranMs: Math.round(before.ranMs + performance.now() - began),
   });
   /** INVARIANT: what is durable is a beginning of what was added; behind a failed write nothing is written. */
-  const write = async (): Promise<void> => {
-    next = undefined;
-    const entries = added;
-    const joined = claims;
-    added = [];
-    claims = [];
+  const write = async (entries: readonly JournalEntry[], joined: readonly unknown[]): Promise<void> => {
     if (failure !== undefined) throw failure.error;
+    const earlier = written;
     try {
-      await pen.write(entries, progress(), joined);
+      const writing = pen.write(entries, progress(), joined);
+      // It is waited for once all before it is durable: the first to fail is the first that was written.
+      writing.catch(() => {});
+      await earlier;
+      await writing;
     } catch (error) {
-      failure ??= { error };
-      onFailure();
+      if (failure === undefined) {
+        failure = { error, unkept: entries };
+        onFailure();
+      }
       throw error;
     }
     for (const entry of entries) if (entry.kind === "event") show(entry.event);
   };
-  const schedule = (): Promise<void> => {
-    if (next === undefined) {
-      next = writing.then(write, write);
-      writing = next;
-      // Whoever has to know waits for it.
-      next.catch(() => {});
-    }
-    return next;
+  const handOver = (): void => {
+    if (added.length === 0) return;
+    const [entries, joined] = [added, claims];
+    added = [];
+    claims = [];
+    written = write(entries, joined);
+    // Whoever has to know waits for it.
+    written.catch(() => {});
+  };
+  const schedule = (): void => {
+    if (next !== undefined) return;
+    const send = (): Promise<void> => {
+      next = undefined;
+      handOver();
+      return written;
+    };
+    // Whoever waits has it sent at once. Otherwise there is time for what a runtime that goes on now adds next.
+    const ready = isOrdered ? written.then(nextMacrotask, nextMacrotask) : written;
+    next = ready.then(send, send);
+    next.catch(() => {});
   };
 
   const book: TurnBook = {
     steps: 0,
     toolCalls: 0,
+    isOrdered,
     add(...entries) {
       added.push(...entries);
-      void schedule();
+      schedule();
     },
-    keep: () => next ?? writing,
+    keep() {
+      if (!isOrdered) return next ?? written;
+      handOver();
+      return written;
+    },
     join(claim) {
       if (claim !== undefined) claims.push(claim);
     },
-    claimFor: (entry) => pen.claimFor?.(entry, progress()),
+    claimFor(entry) {
+      // INVARIANT: an entry is kept behind all that was added before it. What a claim without one keeps is written by the book.
+      if (isOrdered && entry !== undefined) handOver();
+      return pen.claimFor?.(entry, progress());
+    },
     get failure() {
       return failure;
     },

@@ -62,6 +62,8 @@ export function createTurnHost(envelope: Envelope): TurnHost {
   let calls = 0;
   let refusals = 0;
   let emitted = 0;
+  /** Whether a step was given before it was durable. */
+  let isAhead = false;
 
   const count = (): void => {
     calls += 1;
@@ -148,8 +150,8 @@ export function createTurnHost(envelope: Envelope): TurnHost {
     const input = envelope.waits && call.tool === escalationToolName ? readEscalationInput(call.arguments) : undefined;
     const isNew = kept === undefined || kept.isAsked === true;
     const claim = isNew && input === undefined ? book.claimFor(entry) : undefined;
-    if (isNew && claim === undefined) {
-      book.add(entry);
+    if (claim === undefined) {
+      if (isNew) book.add(entry);
       await book.keep();
     }
     throwIfOver();
@@ -188,7 +190,11 @@ export function createTurnHost(envelope: Envelope): TurnHost {
     throwIfOver();
   };
 
-  const makeStep = async <T extends JsonValue>(name: string, work: () => T | Promise<T>): Promise<T> => {
+  const makeStep = async <T extends JsonValue>(
+    name: string,
+    work: () => T | Promise<T>,
+    isInside: boolean,
+  ): Promise<T> => {
     throwIfOver();
     if (book === undefined) return work();
     if (typeof name !== "string" || name === "") throw new TypeError("A step needs a name.");
@@ -196,11 +202,17 @@ export function createTurnHost(envelope: Envelope): TurnHost {
     steps.add(name);
     const made = replay?.step(name);
     if (made !== undefined) return made.value as T;
+    // A step does something outside, which may be because of those before it.
+    if (isAhead) {
+      await orAbort(book.keep(), signal);
+      throwIfOver();
+    }
     const value = await orAbort(Promise.resolve(work()), signal);
     const checked = check(JsonValueSchema, withoutUndefined(value));
     if (!checked.ok) throw new TypeError(`The step ${name} came to something that is no JSON: ${checked.message}`);
     book.add({ kind: "step", name, value: checked.value });
-    await orAbort(book.keep(), signal);
+    if (isInside && book.isOrdered) isAhead = true;
+    else await orAbort(book.keep(), signal);
     return value;
   };
 
@@ -226,8 +238,8 @@ export function createTurnHost(envelope: Envelope): TurnHost {
       });
     },
     beginStep: () => follow("other", beginStep),
-    step: <T extends JsonValue>(name: string, work: () => T | Promise<T>) =>
-      follow("other", () => makeStep(name, work)),
+    step: <T extends JsonValue>(name: string, work: () => T | Promise<T>, options?: { isInside?: boolean }) =>
+      follow("other", () => makeStep(name, work, options?.isInside === true)),
     emit(event: { type: string; data: unknown }): void {
       const { type, data } = event;
       if (signal.aborted || activity.onlyWaits) return;

@@ -56,11 +56,10 @@ export class TurnCallCompanion extends CallCompanion {
     else this.#waiting.push(entry);
   }
 
-  /** The entries that nothing was kept with. A decision that is being kept is waited for. */
-  async end(): Promise<readonly JournalEntry[]> {
+  /** The entries that nothing was kept with, and none that are being kept with a decision. */
+  end(): readonly JournalEntry[] {
     const isKept = this.#first !== undefined;
     this.#first ??= Promise.resolve(-1);
-    await this.#first.catch(() => {});
     return isKept && !this.#isRefused ? [] : this.#entries;
   }
 

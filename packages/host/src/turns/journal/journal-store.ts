@@ -16,6 +16,7 @@ import { followTurn } from "./follow.ts";
 import { findLiveTurns, listLiveTurns, type LiveTurnRow } from "./live-turns.ts";
 import { JournalPen, turnTaken, type PenListener, type RunStart } from "./pen.ts";
 import { createTurnCounts, type TurnCounts } from "./count-turns.ts";
+import { preludeOf } from "./prelude.ts";
 import { createTurnReader } from "./read-turns.ts";
 import { createTurnTaking, isRunning } from "./take-turns.ts";
 import { createTurnNews } from "./turn-news.ts";
@@ -125,13 +126,15 @@ export function createTurnJournal(
     ...createTurnWaking(database, news.tell),
     ...createTurnTaking(database, reader, { pens, openPen, now }),
     async begin(turn, call) {
-      const row = newTurnRow(turn, credentialOf(call));
+      const credential = credentialOf(call);
+      const row = newTurnRow(turn, credential);
       const { namespaceId, actor } = turn.context;
       const key = { namespaceId, actor, executionId: turn.request.executionId };
+      const submission = { begins: row, alternatives: [{ entries: preludeOf(call) }] };
       for (;;) {
         // Before the answer comes: whoever looks for turns that nobody runs must not find this one.
         pens.set(row.id, undefined);
-        const isBegun = await ledger.submit({ begins: row }).then(
+        const isBegun = await ledger.submit(submission).then(
           ({ kind }) => kind === "kept",
           (error: unknown) => {
             pens.delete(row.id);
@@ -140,7 +143,7 @@ export function createTurnJournal(
         );
         if (isBegun) {
           const progress = { at: turn.startedAt, steps: 0, toolCalls: 0, ranMs: 0 };
-          const start = { id: row.id, run: 1, turn, credential: credentialOf(call), kept: [], progress };
+          const start = { id: row.id, run: 1, turn, credential, kept: [], progress };
           return { kind: "begun", pen: openPen({ ...start, entries: 0, events: 0 }) };
         }
         pens.delete(row.id);

@@ -16,11 +16,14 @@ import {
 import { failingAt, recordStatements } from "../../../test/watched-database.ts";
 import { createDecisionLedger, openLedger, recordEvent } from "../../ledger/index.ts";
 import type { Database } from "../../storage/index.ts";
+import type { JournalPen } from "./pen.ts";
 
 const call: ToolCall = { id: "call-1", tool: "bank.pay", arguments: {}, requestedAt: now, traceId: "trace-1" };
 const callEntry: JournalEntry = { kind: "call", call, step: 0, repeatable: false };
 const done = { status: "succeeded", callId: "call-1", tool: "bank.pay", completedAt: now, output: 1 } as const;
 const resultEntry: JournalEntry = { kind: "result", callId: "call-1", result: done };
+const stepEntry: JournalEntry = { kind: "step", name: "decision-0", value: "{}" };
+const unwritable = { kind: null, name: "s", value: 1 } as never;
 const paused = expect.any(TurnPause) as Error;
 
 async function keptOf({ db }: Database, tenant: string) {
@@ -190,12 +193,110 @@ describe.each(databaseKinds)("the pen of a run on %s", (kind) => {
     const { pen, tenant, journal } = await start(failingAt(shared, 2, "before", { of: "commit" }));
     await expect(pen.write(eventEntries(), progress)).rejects.toThrow("injected");
     expect(pen.stop.reason).toEqual(paused);
-    await expect(pen.write(eventEntries(1, 2), progress)).rejects.toThrow("injected");
+    await expect(pen.write(eventEntries(1, 2), progress)).rejects.toEqual(paused);
     expect((await keptOf(shared, tenant)).entries).toEqual([]);
     expect(await journal.unattended(999)).toContain(pen.id);
     const next = await journal.take(pen.id);
     await next?.write(eventEntries(), progress);
     expect((await keptOf(shared, tenant)).entries).toEqual(["event"]);
+  });
+
+  test("keeps what it is asked for in that order, whatever of it is on its way", async () => {
+    const database = await open();
+    const { pen, tenant, decide } = await start(database);
+    const [first, second] = [
+      pen.claimFor([callEntry], progress),
+      pen.claimFor({ kind: "asked", callId: "2" }, progress),
+    ];
+    const all = [
+      decide(first),
+      pen.write([resultEntry], progress, first),
+      pen.write([stepEntry], progress),
+      decide(second),
+      pen.write(eventEntries(), progress, second),
+      pen.write([stepEntry], progress),
+    ];
+    await Promise.all(all);
+    const entries = ["call", "result", "step", "asked", "event", "step"];
+    expect(await keptOf(database, tenant)).toMatchObject({ entries, used: 2 });
+  });
+
+  test("keeps nothing behind what it could not write: no decision, no use, and no end that would be tried again", async () => {
+    const shared = await open();
+    const { tenant, journal, decide } = await start(shared);
+    const pen = await beginTurn(journal, turnToBegin(tenant, "other", { isAsync: false }));
+    const claim = pen.claimFor([callEntry], progress);
+    const settled = await Promise.allSettled([
+      pen.write([stepEntry], progress),
+      pen.write([unwritable], progress),
+      decide(claim),
+      pen.write([endedEntry("other")], progress),
+    ]);
+    expect(settled.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected", "rejected"]);
+    // Its caller must not be told of it.
+    expect(settled[3]).toEqual({ status: "rejected", reason: paused });
+    expect(await keptOf(shared, tenant)).toEqual({ entries: ["step"], trail: [], used: 0 });
+    // Whoever takes it finds it without an end.
+    expect(await journal.unattended(999)).toContain(pen.id);
+    await journal.close();
+    expect(await journal.find(turnKey(tenant, "other"))).toMatchObject({ status: "running" });
+  });
+
+  test("tries no end again with which something before it was not kept, and says so", async () => {
+    const shared = await open();
+    const tenant = newTenant();
+    const journal = openJournal(failingAt(shared, 2, "before", { of: "commit", code: "ECONNRESET" }));
+    const pen = await beginTurn(journal, turnToBegin(tenant, "turn", { isAsync: false }));
+    const [first, end] = await Promise.allSettled([
+      pen.write([stepEntry], progress),
+      pen.write([endedEntry("turn")], progress),
+    ]);
+    expect(first).toMatchObject({ reason: { message: expect.stringContaining("injected") as string } });
+    expect(end).toEqual({ status: "rejected", reason: paused });
+    await journal.close();
+    expect((await keptOf(shared, tenant)).entries).toEqual([]);
+    expect(await journal.unattended(999)).toContain(pen.id);
+  });
+
+  for (const [name, spoil] of [
+    ["something before its result could not be written", ({ pen }) => pen.write([unwritable], progress)],
+    ["its turn was lost", ({ database, tenant }) => takeElsewhere(database, turnKey(tenant, "turn"))],
+  ] satisfies [string, (world: { pen: JournalPen; database: Database; tenant: string }) => Promise<unknown>][])
+    test(`keeps what a call came to on the trail when ${name}, once`, async () => {
+      const database = await open();
+      const { pen, tenant, journal, decide, record } = await start(database);
+      const claim = pen.claimFor([callEntry], progress);
+      await decide(claim);
+      await record(claim);
+      const spoiling = spoil({ pen, database, tenant }).catch(() => {});
+      if (name === "its turn was lost") await spoiling;
+      await expect(pen.write([resultEntry], progress, claim)).rejects.toEqual(paused);
+      await spoiling;
+      await journal.ledger.flush();
+      expect(await keptOf(database, tenant)).toMatchObject({ entries: ["call"], trail: ["allowed", "outcome"] });
+    });
+
+  test("keeps what calls came to that were on their way when an end was not tried, and not the end", async () => {
+    const database = await open();
+    const { pen, tenant, journal, decide, record } = await start(database);
+    const [claim, end] = [pen.claimFor([callEntry], progress), pen.claimFor(undefined, progress)];
+    await decide(claim);
+    await record(claim);
+    await record(end, "ended");
+    await Promise.allSettled([pen.write([unwritable], progress), pen.write([endedEntry("turn")], progress, end)]);
+    await journal.ledger.flush();
+    expect(await keptOf(database, tenant)).toMatchObject({ entries: ["call"], trail: ["allowed", "outcome"] });
+  });
+
+  test("keeps what a call came to once, when nobody knows whether it was kept with its result", async () => {
+    const shared = await open();
+    const { pen, tenant, journal, decide, record } = await start(failingAt(shared, 3, "after", { of: "commit" }));
+    const claim = pen.claimFor([callEntry], progress);
+    await decide(claim);
+    await record(claim);
+    await expect(pen.write([resultEntry], progress, claim)).rejects.toThrow("injected");
+    await journal.ledger.flush();
+    expect((await keptOf(shared, tenant)).trail).toEqual(["allowed", "outcome"]);
   });
 
   for (const when of ["before", "after"] as const)

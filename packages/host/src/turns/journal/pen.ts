@@ -1,9 +1,12 @@
 import { saysNothingRan, type JsonObject } from "turnpike/contracts";
 import { ownSignal } from "turnpike/http";
 import { TurnPause, type JournalEntry, type TurnPen, type TurnProgress, type TurnToBegin } from "turnpike/runtime";
-import type { Alternative, AuditEntry, Ledger, TurnStopColumns } from "../../ledger/index.ts";
+import type { Alternative, AuditEntry, Ledger, RunLine, TurnStopColumns, TurnWrite } from "../../ledger/index.ts";
 import { TurnCallCompanion } from "./call-companion.ts";
 import { entryRow, questionRows, type TurnId } from "./turn-rows.ts";
+
+/** Made once, because an error with its stack costs as much as keeping an entry, and frozen, because all runs share it. */
+const runIsOver = Object.freeze(new TurnPause("This run of the turn is over."));
 
 /** Where a run of a turn begins. */
 export interface RunStart {
@@ -31,8 +34,12 @@ export interface PenListener {
   onUnkept(pen: JournalPen, write: () => Promise<unknown>): void;
 }
 
-/** The pen of one run of a turn, by which everything goes through the ledger. INVARIANT: after a write that failed, none is made. */
+/**
+ * The pen of one run of a turn, by which everything goes through the ledger, in the order in which it is asked for.
+ * INVARIANT: after a write that failed, none is made.
+ */
 export class JournalPen implements TurnPen {
+  readonly isOrdered = true;
   readonly id: TurnId;
   readonly run: number;
   readonly turn: TurnToBegin;
@@ -42,6 +49,7 @@ export class JournalPen implements TurnPen {
   readonly #listener: PenListener;
   readonly #stop = ownSignal();
   readonly pauses: AbortSignal;
+  readonly #line: RunLine = {};
   /** Calls whose end is not written yet. */
   readonly #calls = new Set<TurnCallCompanion>();
   #progress: TurnProgress;
@@ -81,14 +89,16 @@ export class JournalPen implements TurnPen {
 
   async write(entries: readonly JournalEntry[], progress: TurnProgress, claims?: unknown): Promise<void> {
     const calls = [claims].flat().filter((claim) => claim instanceof TurnCallCompanion);
-    const begun: JournalEntry[] = [];
-    const events: AuditEntry[] = [];
-    for (const call of calls) {
-      begun.push(...(await call.end()));
-      this.#calls.delete(call);
-      events.push(...call.takeWaiting());
+    const begun = calls.flatMap((call) => call.end());
+    const events = calls.flatMap((call) => call.takeWaiting());
+    for (const call of calls) this.#calls.delete(call);
+    try {
+      await this.submit([...begun, ...entries], progress, events.length === 0 ? [] : [{ entries: events }]);
+    } catch (error) {
+      const isEnd = entries.some(({ kind }) => kind === "ended");
+      if (error instanceof TurnPause && !isEnd) this.#record(events);
+      throw error;
     }
-    await this.submit([...begun, ...entries], progress, events.length === 0 ? [] : [{ entries: events }]);
   }
 
   claimFor(entries: readonly JournalEntry[] | JournalEntry | undefined, progress: TurnProgress): TurnCallCompanion {
@@ -101,12 +111,18 @@ export class JournalPen implements TurnPen {
   /** Nothing is written with this pen any more; what its calls wait to record is recorded nevertheless. */
   close(reason: Error): void {
     if (this.#over === undefined) this.#end(reason);
-    const events = this.#takeWaiting();
-    // It happened, whoever runs the turn by now. An outage that loses it has lost the turn's own writes too.
+    this.#record(this.#takeWaiting());
+  }
+
+  /** It happened, whoever runs the turn by now. An outage that loses it has lost the turn's own writes too. */
+  #record(events: readonly AuditEntry[]): void {
     if (events.length > 0) this.#ledger.submit({ alternatives: [{ entries: events }] }).catch(() => {});
   }
 
-  /** Keeps entries together with the first alternative that can be taken, and says which. */
+  /**
+   * Keeps entries together with the first alternative that can be taken, and says which. Rejects with a `TurnPause` when
+   * nothing of it was written, and for an end that is not tried again.
+   */
   async submit(
     entries: readonly JournalEntry[],
     progress: TurnProgress | undefined,
@@ -114,13 +130,14 @@ export class JournalPen implements TurnPen {
   ): Promise<number> {
     if (this.#over !== undefined) throw this.#over;
     const stop = this.#stopOf(entries);
-    const last = stop && this.#takeWaiting();
-    if (stop !== undefined) this.#over = new TurnPause("This run of the turn is over.");
+    const last = stop === undefined ? [] : this.#takeWaiting();
+    if (stop !== undefined) this.#over = runIsOver;
     if (progress !== undefined) this.#progress = progress;
     const rows = entries.map((entry) => this.#rowOf(entry));
     const questions = stop?.status === "waiting" ? this.#questionsOf(entries) : undefined;
-    const turn = { id: this.id, run: this.run, entries: rows, progress: this.#columns(), stop, questions };
-    const submission = { turn, alternatives: withEntries(alternatives, last ?? []) };
+    const { id, run } = this;
+    const turn: TurnWrite = { id, run, line: this.#line, entries: rows, progress: this.#columns(), stop, questions };
+    const submission = { turn, alternatives: withEntries(alternatives, last) };
     try {
       const kept = await this.#ledger.submit(submission);
       if (kept.kind !== "kept") throw turnTaken();
@@ -129,21 +146,26 @@ export class JournalPen implements TurnPen {
       return kept.alternative;
     } catch (error) {
       const isEnd = stop !== undefined && stop.result !== null;
-      const isAnswered = isEnd && !this.turn.isAsync && !(error instanceof TurnPause);
-      // INVARIANT: the turn stays this run's meanwhile, so that nobody ends it in another way.
-      if (isAnswered) this.#listener.onUnkept(this, () => this.#ledger.submit(submission));
-      else this.#fail(error as Error);
-      throw error;
+      const isAlone = this.#line.failed?.write === turn;
+      if (isEnd && isAlone && !this.turn.isAsync) {
+        // INVARIANT: the turn stays this run's meanwhile, so that nobody ends it in another way.
+        this.#listener.onUnkept(this, () => this.#ledger.submit({ ...submission, turn: { ...turn, line: {} } }));
+        throw error;
+      }
+      const pause = this.#fail(error);
+      if (error instanceof TurnPause) this.#record(last);
+      throw isEnd ? pause : error;
     }
   }
 
-  #fail(error: Error): void {
-    this.#over = error;
-    this.halt(
-      error instanceof TurnPause ? error : new TurnPause("The journal could not be written.", { cause: error }),
-    );
-    this.close(error);
+  #fail(error: unknown): TurnPause {
+    const pause =
+      error instanceof TurnPause ? error : new TurnPause("The journal could not be written.", { cause: error });
+    this.#over = pause;
+    this.halt(pause);
+    this.close(pause);
     this.#listener.onOver(this);
+    return pause;
   }
 
   #end(reason: Error): void {

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import type { Selectable } from "kysely";
 import {
   parsePrincipal,
@@ -82,7 +82,7 @@ const stampSlack = 1_000_000;
 function freshTurnId(): TurnId {
   const stamp = Date.now() * 1000;
   lastStamp = lastStamp >= stamp && lastStamp < stamp + stampSlack ? lastStamp + 1 : stamp;
-  return `t${lastStamp.toString(36).padStart(10, "0")}${randomBytes(3).toString("hex")}`;
+  return `t${lastStamp.toString(36).padStart(10, "0")}${randomUUID().slice(0, 6)}`;
 }
 
 /** The least id that a turn of this instant can have. */

@@ -1,0 +1,277 @@
+import { describe, expect, test } from "vitest";
+import { deferred } from "../../test/deployment.ts";
+import { drivenBy, expectSound, journalWorld, key, outputs, resumable } from "../../test/journal-turns.ts";
+import { calling, completed, toolOf, withPen } from "../../test/turns.ts";
+import { memoryTurnJournal } from "../testing/index.ts";
+import { TurnPause, type JournalEntry, type TurnJournal, type TurnPen } from "./journal.ts";
+
+// Turns whose journal takes a write while another is on its way, and keeps them in their order.
+
+interface SlowJournal {
+  through: TurnJournal;
+  /** What the pen was asked to write or to claim, and what became durable, in that order. */
+  log: string[];
+  journal: ReturnType<typeof memoryTurnJournal>;
+}
+
+const nameOf = (entries: readonly JournalEntry[]): string =>
+  entries.map((entry) => (entry.kind === "event" ? entry.event.type : entry.kind)).join("+");
+
+/** Nothing is durable before `durable` says so for it; behind what fails, everything does. */
+function slowly(
+  durable: (entries: readonly JournalEntry[]) => Promise<void>,
+  more: (pen: TurnPen, log: string[]) => Partial<TurnPen> = () => ({}),
+): SlowJournal {
+  const log: string[] = [];
+  const journal = memoryTurnJournal();
+  let last: Promise<void> = Promise.resolve();
+  const through = withPen(journal, (pen) => ({
+    isOrdered: true,
+    write(entries, progress) {
+      log.push(`write ${nameOf(entries)}`);
+      const isDurable = durable(entries);
+      isDurable.catch(() => {});
+      const before = last;
+      const keep = async (): Promise<void> => {
+        await before;
+        await isDurable;
+        await pen.write(entries, progress);
+        log.push(`kept ${nameOf(entries)}`);
+      };
+      last = keep();
+      return last;
+    },
+    ...more(pen, log),
+  }));
+  return { through, journal, log };
+}
+
+const isStep = (entries: readonly JournalEntry[]): boolean => entries.some(({ kind }) => kind === "step");
+const full = new Error("full");
+const soon = (ms = 5): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const oneCall = () =>
+  drivenBy(
+    () => ({ type: "tools", calls: [calling("call-1")] }),
+    (results) => ({ type: "complete", output: outputs(results) }),
+  );
+
+describe("a decision of the driver", () => {
+  test("is handed over before its calls are claimed, and is not waited for", async () => {
+    const slow = slowly(
+      () => soon(),
+      (_pen, log) => ({
+        claimFor(entry) {
+          if (entry?.kind === "call") log.push(`claim ${entry.call.id}`);
+          return {};
+        },
+      }),
+    );
+    const two = drivenBy(() => ({ type: "tools", calls: [calling("call-1"), calling("call-2")] }));
+    expect(await journalWorld(two.runtime, slow).run()).toMatchObject({ status: "succeeded" });
+    const [first, second] = [slow.log.indexOf("claim call-1"), slow.log.indexOf("claim call-2")];
+    const written = slow.log.indexOf("write step+tool.requested");
+    expect(written).not.toBe(-1);
+    expect([first > written, second > first]).toEqual([true, true]);
+    expect(slow.log.indexOf("kept step+tool.requested")).toBeGreaterThan(second);
+    await expectSound(slow.journal);
+  });
+
+  test("is durable before its call is made, where the call cannot be claimed", async () => {
+    const slow = slowly(() => soon());
+    const read = toolOf("files.read", { work: () => Promise.resolve(slow.log.push("call")) });
+    await journalWorld(oneCall().runtime, { ...slow, tools: [read] }).run();
+    const place = slow.log.indexOf("call");
+    expect(slow.log.slice(place - 2, place)).toEqual(["kept step+tool.requested", "kept call"]);
+  });
+
+  test("is kept with the end that it comes to, both or none, which is told once they are durable", async () => {
+    const slow = slowly(() => soon());
+    const ran = await journalWorld(drivenBy().runtime, slow).run();
+    expect(ran).toMatchObject({ status: "succeeded" });
+    expect(slow.log.slice(-2)).toEqual(["write step+turn.completed+ended", "kept step+turn.completed+ended"]);
+  });
+
+  test("is durable before a person is asked because of it", async () => {
+    const asked: boolean[] = [];
+    const slow = slowly(() => soon());
+    const escalations = {
+      add() {
+        asked.push(slow.log.includes("kept step"));
+        return Promise.resolve({ id: "question-1", expiresAt: "2026-01-02T00:00:00Z" });
+      },
+    };
+    const { runtime } = drivenBy(() => ({ type: "escalate", reason: "May it?" }));
+    expect(await journalWorld(runtime, { ...slow, escalations }).run()).toMatchObject({ status: "escalated" });
+    expect(asked).toEqual([true]);
+  });
+
+  test("that could not be kept lets nobody be asked, and the turn fails", async () => {
+    let asked = 0;
+    const slow = slowly((entries) => (isStep(entries) ? Promise.reject(full) : soon()));
+    const add = () => Promise.resolve({ id: `question-${(asked += 1)}`, expiresAt: "2026-01-02T00:00:00Z" });
+    const { runtime } = drivenBy(() => ({ type: "escalate", reason: "May it?" }));
+    expect(await journalWorld(runtime, { ...slow, escalations: { add } }).run()).toMatchObject({
+      status: "failed",
+      error: { code: "audit_unavailable" },
+    });
+    expect(asked).toBe(0);
+  });
+
+  test("is durable before its run pauses, so that nobody decides again", async () => {
+    const pausing = new AbortController();
+    const slow = slowly(
+      () => soon(),
+      () => ({ pauses: pausing.signal }),
+    );
+    const { runtime, asked } = drivenBy(
+      () => {
+        pausing.abort(new TurnPause("The host stops."));
+        return { type: "tools", calls: [calling("call-1")] };
+      },
+      (results) => ({ type: "complete", output: outputs(results) }),
+    );
+    const first = journalWorld(runtime, slow);
+    await expect(first.run({}, { isAsync: true })).rejects.toThrow("The host stops.");
+    expect(slow.log.at(-1)).toBe("kept step");
+    expect(await journalWorld(runtime, { journal: slow.journal }).goOn()).toMatchObject({ output: ["succeeded"] });
+    expect(asked).toEqual([0, 1]);
+  });
+});
+
+describe("what could not be kept while the turn came to its end", () => {
+  for (const { name, isAsync, said } of [
+    {
+      name: "which its caller is not told of",
+      isAsync: false,
+      said: {
+        status: "failed",
+        error: { code: "audit_unavailable", retryable: false },
+        events: [{ type: "turn.started" }, { type: "runtime.event" }, { type: "turn.failed" }],
+      },
+    },
+    { name: "and the turn goes on later", isAsync: true, said: { name: "TurnPause", cause: full } },
+  ])
+    test(`takes the end of its turn with it, ${name}`, async () => {
+      const slow = slowly(async (entries) => {
+        await soon(60);
+        if (nameOf(entries) === "runtime.event") throw full;
+      });
+      const runtime = resumable(async (_turn, host) => {
+        host.emit({ type: "thought", data: null });
+        await expect.poll(() => slow.log).toContain("write runtime.event");
+        return completed();
+      });
+      const world = journalWorld(runtime, slow);
+      expect(await world.run({}, { isAsync }).catch((error: unknown) => error)).toMatchObject(said);
+      expect(await slow.journal.find(key)).toMatchObject({ status: "running" });
+      expect(slow.log).toContain("write turn.completed+ended");
+    });
+});
+
+describe("a step of a runtime", () => {
+  test("is durable when it is given, unless nothing follows from it outside", async () => {
+    const slow = slowly(() => soon());
+    const runtime = resumable(async (_turn, host) => {
+      await host.step("inside", () => 1, { isInside: true });
+      slow.log.push("inside is given");
+      const other = host.step("other", () => slow.log.push("other is made"));
+      await host.step("next", () => slow.log.push("next is made"));
+      await other;
+      slow.log.push("next is given");
+      return completed();
+    });
+    await journalWorld(runtime, slow).run();
+    const start = slow.log.indexOf("inside is given");
+    expect(slow.log.slice(start, start + 5)).toEqual([
+      "inside is given",
+      "write step",
+      "kept step",
+      "other is made",
+      "next is made",
+    ]);
+    const given = slow.log.indexOf("next is given");
+    expect(slow.log.slice(0, given).filter((line) => line.startsWith("kept step"))).toHaveLength(
+      slow.log.slice(0, given).filter((line) => line.startsWith("write step")).length,
+    );
+  });
+
+  test("is durable before another is made, also when that one has waited for a third", async () => {
+    const slow = slowly(() => soon(20));
+    const inside = { isInside: true };
+    const [first, second] = [deferred<null>(), deferred<null>()];
+    const runtime = resumable(async (_turn, host) => {
+      const late = host.step("late", () => first.promise, inside);
+      await host.step("early", () => null, inside);
+      const waits = host.step("waits", () => second.promise);
+      await soon();
+      first.resolve(null);
+      await late;
+      await expect.poll(() => slow.log).toContain("kept step");
+      await host.step("next", () => slow.log.push("next is made"));
+      second.resolve(null);
+      await waits;
+      return completed();
+    });
+    expect(await journalWorld(runtime, slow).run()).toMatchObject({ status: "succeeded" });
+    const before = slow.log.slice(0, slow.log.indexOf("next is made"));
+    expect(before.filter((line) => line === "kept step")).toHaveLength(2);
+  });
+
+  test("is not made any more when the run is to pause while it waits for another", async () => {
+    const pausing = new AbortController();
+    const made: string[] = [];
+    const slow = slowly(
+      () => soon(),
+      () => ({ pauses: pausing.signal }),
+    );
+    const runtime = resumable(async (_turn, host) => {
+      await host.step("inside", () => 1, { isInside: true });
+      const next = host.step("next", () => made.push("next"));
+      pausing.abort(new TurnPause("The host stops."));
+      await next;
+      return completed();
+    });
+    await expect(journalWorld(runtime, slow).run({}, { isAsync: true })).rejects.toThrow("The host stops.");
+    expect(made).toEqual([]);
+    expect(slow.log.at(-1)).toBe("kept step");
+  });
+
+  test("is handed over soon, also when its runtime asks for nothing more", async () => {
+    const slow = slowly(() => soon(0));
+    const runtime = resumable(async (_turn, host) => {
+      await host.step("inside", () => 1, { isInside: true });
+      await expect.poll(() => slow.log).toContain("kept step");
+      return completed();
+    });
+    expect(await journalWorld(runtime, slow).run()).toMatchObject({ status: "succeeded" });
+  });
+
+  test("is durable when it is given to a runtime whose journal writes one thing after the other", async () => {
+    const slow = slowly(
+      () => soon(),
+      () => ({ isOrdered: false }),
+    );
+    const runtime = resumable(async (_turn, host) => {
+      await host.step("inside", () => 1, { isInside: true });
+      slow.log.push("inside is given");
+      return completed();
+    });
+    await journalWorld(runtime, slow).run();
+    expect(slow.log.slice(2, 5)).toEqual(["write step", "kept step", "inside is given"]);
+  });
+
+  test("that could not be kept lets no other be made", async () => {
+    const slow = slowly(async (entries) => {
+      await soon();
+      if (isStep(entries)) throw full;
+    });
+    const made: string[] = [];
+    const runtime = resumable(async (_turn, host) => {
+      await host.step("inside", () => 1, { isInside: true });
+      await host.step("next", () => made.push("next"));
+      return completed();
+    });
+    expect(await journalWorld(runtime, slow).run()).toMatchObject({ error: { code: "audit_unavailable" } });
+    expect(made).toEqual([]);
+  });
+});

@@ -97,3 +97,9 @@ test("the time now is the one of the machine, to the millisecond", () => {
   expect(currentTimestamp()).toBe("2026-01-01T00:00:00.124Z");
   vi.useRealTimers();
 });
+
+test("a text that was read before is read as it was, whatever was read since", () => {
+  const [early, late] = ["2026-01-01T00:00:00Z", "2026-01-01T00:00:00.001Z"];
+  for (const text of [early, early, late, early, "none", "none", "", early])
+    expect(parseInstant(text)).toBe(text.startsWith("2026") ? Date.parse(text) : undefined);
+});

@@ -1,11 +1,23 @@
 const dayMs = 86_400_000;
 const zero = 48;
 
+let lastText = "";
+let lastInstant: number | undefined;
+
 /**
  * The instant of an RFC 3339 date-time as milliseconds since 1970, fractions kept; undefined when `text` is not one.
- * A leap second is the last second of a UTC day or nothing. Every decision reads a clock, hence no regular expression.
+ * A leap second is the last second of a UTC day or nothing. All that is asked in one request has the same clock, read once.
  */
 export function parseInstant(text: string): number | undefined {
+  if (text !== lastText) {
+    lastInstant = instantOf(text);
+    lastText = text;
+  }
+  return lastInstant;
+}
+
+/** Every decision reads a clock, hence no regular expression. */
+function instantOf(text: string): number | undefined {
   if (text[4] !== "-" || text[7] !== "-" || text[13] !== ":" || text[16] !== ":") return undefined;
   if (text[10] !== "T" && text[10] !== "t") return undefined;
   const year = digits(text, 0, 4);

@@ -4,16 +4,9 @@ import { inactivity, type CompiledGrant, type Moment } from "./active.ts";
 import type { AdmittedAuthority, Authority, AuthorityView } from "./authority.ts";
 import { lookUp, someWithin } from "./capability-index.ts";
 
-let lastText = "";
-let lastInstant = Number.NaN;
-
-/** Reads the moment off an accepted context. The decisions of a request share their clock, which is read once. */
+/** Reads the moment off an accepted context. */
 export function momentOf({ owner, now, purpose }: DiscoveryContext): Moment {
-  if (now !== lastText) {
-    lastInstant = parseInstant(now) ?? Number.NaN;
-    lastText = now;
-  }
-  return { owner, now: lastInstant, purpose };
+  return { owner, now: parseInstant(now) ?? Number.NaN, purpose };
 }
 
 /** The live grants that each carry the request alone and by themselves, in the order in which they are tried. */

@@ -30,14 +30,23 @@ export interface BareServer {
   stop(): Promise<void>;
 }
 
-export async function startBareServer(): Promise<BareServer> {
-  const child = startScript("bare-server.js");
+export function startBareServer(): Promise<BareServer> {
+  return startServer("bare-server.js");
+}
+
+/** The same, which keeps what the host would in a file of its own. */
+export function startKeepingServer(file: string): Promise<BareServer> {
+  return startServer("keeping-server.js", file);
+}
+
+async function startServer(script: string, ...args: string[]): Promise<BareServer> {
+  const child = startScript(script, ...args);
   const port = (await messageOf(child)) as number;
   return { pid: child.pid ?? 0, port, stop: () => disconnected(child) };
 }
 
-function startScript(name: string): ChildProcess {
-  const child = fork(fileURLToPath(new URL(name, import.meta.url)));
+function startScript(name: string, ...args: string[]): ChildProcess {
+  const child = fork(fileURLToPath(new URL(name, import.meta.url)), args);
   killWithThisProcess(child);
   return child;
 }

@@ -11,6 +11,7 @@ export function withMeasured(page: string, results: string): string {
   const made: Readonly<Record<string, (results: string) => string>> = {
     machine,
     rates,
+    floor,
     growth,
     memory,
     waiting,
@@ -36,10 +37,15 @@ function machine(results: string): string {
   return `Measured ${date} on ${hardware}. One sync of its disk takes ${sync}.`;
 }
 
-function rates(results: string): string {
+/** A cell of the host's table, by request, server and connections. */
+function loadCells(results: string): (request: string, server: string, connections: string) => Row {
   const rows = rowsOf(results, "The host against a bare node:http server");
-  const cell = (request: string, server: string, connections: string): Row =>
+  return (request, server, connections) =>
     only(rows, (row) => row["request"] === request && row["server"] === server && row["connections"] === connections);
+}
+
+function rates(results: string): string {
+  const cell = loadCells(results);
   return markdownTable(
     ["one host", "database", "calls/s", "p99 ms", "alone, p50 ms", "calls/s of one core"],
     requests.flatMap((request) =>
@@ -49,6 +55,19 @@ function rates(results: string): string {
         return [request, server, text(busy["requests/s"]), text(busy["p99 ms"]), text(alone["p50 ms"]), core];
       }),
     ),
+  );
+}
+
+/** What keeping alone costs, beside the host that does. */
+function floor(results: string): string {
+  const cell = loadCells(results);
+  return markdownTable(
+    ["32 at once, bare = 1", "rate, keeping alone", "rate, host", "CPU, keeping alone", "CPU, host"],
+    requests.map((request) => {
+      const both = ["keeping", "SQLite"].map((server) => cell(request, server, "32"));
+      const of = (column: string): string[] => both.map((row) => text(row[column]));
+      return [request, ...of("rate x bare"), ...of("CPU x bare")];
+    }),
   );
 }
 

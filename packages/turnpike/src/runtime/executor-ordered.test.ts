@@ -217,6 +217,34 @@ describe("a step of a runtime", () => {
     expect(before.filter((line) => line === "kept step")).toHaveLength(2);
   });
 
+  test("is durable before a call is made again that an earlier run began", async () => {
+    const log: string[] = [];
+    const journal = memoryTurnJournal();
+    let isAgain = false;
+    const read = toolOf("files.read", {
+      work: () => (isAgain ? Promise.resolve(log.push("call")) : new Promise<never>(() => {})),
+    });
+    const runtime = resumable(async (_turn, host) => {
+      if (isAgain) await host.step("inside", () => 1, { isInside: true });
+      await host.invokeTool(calling("call-1"));
+      return completed();
+    });
+    const world = journalWorld(runtime, { journal, tools: [read] });
+    void world.run({}, { isAsync: true }).catch(() => {});
+    await expect.poll(() => read.calls.length).toBe(1);
+    isAgain = true;
+    const taken = journal.take(key);
+    const write: TurnPen["write"] = async (entries, progress) => {
+      await soon();
+      await taken.write(entries, progress);
+      log.push(nameOf(entries));
+    };
+    const pen = { ...taken, isOrdered: true, write };
+    expect(await world.run({}, { isAsync: true, pen })).toMatchObject({ status: "succeeded" });
+    expect(log.indexOf("call")).toBeGreaterThan(log.indexOf("step"));
+    expect(log).toContain("step");
+  });
+
   test("is not made any more when the run is to pause while it waits for another", async () => {
     const pausing = new AbortController();
     const made: string[] = [];

@@ -194,6 +194,28 @@ test("the signal of a request fires when its caller goes, and not when the next 
   await fired;
 });
 
+test("requests that arrive together go on together, each step for all of them", async () => {
+  const steps: string[] = [];
+  const { url } = await serve(async (request) => {
+    const { pathname } = new URL(request.url);
+    steps.push(`${pathname} begins`);
+    await undefined;
+    steps.push(`${pathname} ends`);
+    return new Response("done");
+  });
+  const sockets = [open(url), open(url)];
+  const ask = (paths: readonly string[]): Promise<unknown> => {
+    paths.forEach((path, place) => sockets[place]?.write(`GET ${path} HTTP/1.1\r\n${host}\r\n`));
+    return Promise.all(sockets.map((socket) => once(socket, "data")));
+  };
+  // The first two may be apart by the time that it takes to accept a connection.
+  await ask(["/first", "/first"]);
+  steps.length = 0;
+  await ask(["/a", "/b"]);
+  for (const socket of sockets) socket.destroy();
+  expect(steps).toEqual(["/a begins", "/b begins", "/a ends", "/b ends"]);
+});
+
 test("a socket may send any number of requests, one after the other", async () => {
   const { url, seen } = await serve();
   const socket = open(url);

@@ -11,6 +11,7 @@ import type { FrontSettings, WireLimits } from "./front-settings.ts";
 import { checkHead } from "./check-head.ts";
 import type { Front } from "./front.ts";
 import { BodyState, tooLargeText } from "./read-limited.ts";
+import { gatherRounds } from "./rounds.ts";
 import {
   closeGracefully,
   endAfterAnswers,
@@ -99,6 +100,7 @@ export async function startServer(
     unreadMs: limits.bodyMs,
   });
   const running = new Set<Promise<void>>();
+  const endOfRound = gatherRounds();
   /** Whatever follows a refused request on its socket cannot be trusted, so it is ignored. */
   const begin = (incoming: IncomingMessage, outgoing: ServerResponse): Exchange | undefined => {
     const connection = connectionOf(incoming.socket);
@@ -123,7 +125,9 @@ export async function startServer(
     const refusal = refusalOf(incoming, limits);
     if (refusal !== undefined) return refuse(exchange, refusal, onRefused);
     onAccepted?.();
-    const served = serve(exchange, front, limits, onRefused).finally(() => running.delete(served));
+    const served = endOfRound()
+      .then(() => serve(exchange, front, limits, onRefused))
+      .finally(() => running.delete(served));
     running.add(served);
   };
   server.on("request", (incoming, outgoing) => take(incoming, outgoing));

@@ -53,8 +53,7 @@ export function sqliteTables({ transact, hostId }: Pick<Database, "transact" | "
         { sql: moveHeadSql, rows: heads.map((head) => moveOf(head, before.get(head.namespaceId))), mustChange: true },
         { sql: rowSql, rows: rows.map(valuesOf) },
         { sql: noticeSql, rows: notices.map(noticeValues) },
-        ...endings.map(stepOf),
-        ...givenBack.map(releaseOf),
+        ...endingSteps(endings, givenBack),
       ];
       try {
         await transact((run) =>
@@ -109,8 +108,7 @@ async function commit(run: RunSteps, { givenBack, uses, rows, heads, endings, tu
       sql: newHeadSql,
       rows: heads.map(({ namespaceId, strand, sequence, hash }) => [namespaceId, strand, sequence, hash]),
     },
-    ...endings.map(stepOf),
-    ...givenBack.map(releaseOf),
+    ...endingSteps(endings, givenBack),
   ];
   await run(
     steps.filter((step) => step.rows.length > 0),
@@ -131,15 +129,20 @@ function moveOf({ namespaceId, strand, sequence, hash }: TenantHead, from: Tenan
   return [sequence, hash, namespaceId, strand, from?.sequence, from?.hash];
 }
 
-function releaseOf({ key, nonce }: Pick<Claim, "key" | "nonce">): Step {
-  return { sql: releaseSql, rows: [[...keyOf(key), nonce]] };
+/** What becomes of claims. Each statement finds its claim by the nonce, so their order does not matter. */
+function endingSteps(endings: readonly Ending[], givenBack: readonly Claim[]): Step[] {
+  const now = new Date().toISOString();
+  const released = endings.filter(({ outcome }) => outcome.kind === "released");
+  return [
+    { sql: finishSql, rows: endings.flatMap((ending) => finishValues(ending, now)) },
+    { sql: releaseSql, rows: [...released, ...givenBack].map(({ key, nonce }) => [...keyOf(key), nonce]) },
+  ];
 }
 
-function stepOf(ending: Ending): Step {
-  const { key, nonce, outcome } = ending;
-  if (outcome.kind === "released") return releaseOf(ending);
+function finishValues({ key, nonce, outcome }: Ending, now: string): unknown[][] {
+  if (outcome.kind === "released") return [];
   const [result, isRead] = outcome.kind === "finished" ? [outcome.result, outcome.isRead ? 1 : 0] : [null, 0];
-  return { sql: finishSql, rows: [[result, isRead, new Date().toISOString(), ...keyOf(key), nonce]] };
+  return [[result, isRead, now, ...keyOf(key), nonce]];
 }
 
 function keyOf({ namespace_id, actor, kind, scope, id }: Claim["key"]): string[] {

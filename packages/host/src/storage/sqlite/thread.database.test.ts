@@ -27,6 +27,15 @@ function refusalOf(work: Promise<unknown>): Promise<unknown> {
   );
 }
 
+test("every commit is synced, into a log beside the file", async () => {
+  const database = await openFresh("sqlite");
+  const settings = ["pragma synchronous", "pragma journal_mode"].map((text) => ({ sql: text, rows: [[]] }));
+  const [synced, log] = await database.transact((run) => run(settings, "commit"));
+  // 2 is SQLite's number for "full": 1 would lose the last commits with the power.
+  expect(synced?.rows).toEqual([{ synchronous: 2 }]);
+  expect(log?.rows).toEqual([{ journal_mode: "wal" }]);
+});
+
 test("a transaction whose thread dies is refused as an outage, leaves no lock, and the next one is kept", async () => {
   const threads = watchThreads();
   const database = await openFresh("sqlite");

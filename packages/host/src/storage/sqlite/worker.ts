@@ -8,8 +8,8 @@ import type { ThreadOptions, ThreadReply, ThreadRequest } from "./thread-protoco
 const { path, isReader } = workerData as ThreadOptions;
 const file = new SqliteDatabase(path, { timeout: 5000 });
 /**
- * Every commit is synced: an acknowledged write survives a power cut. The log is moved into the file at 16 MiB instead of 4: pages
- * that many commits change are written there a quarter as often.
+ * Every commit is synced: an acknowledged write survives a power cut. The log is moved into the file at 16 MiB, not at SQLite's
+ * 4: pages that many commits change are written there a quarter as often.
  */
 const writerSettings = ["journal_mode = wal", "synchronous = full", "wal_autocheckpoint = 4000"];
 for (const setting of isReader ? ["query_only = on"] : writerSettings) file.pragma(setting);

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { deferred, rejection } from "../../test/deployment.ts";
 import { aborted, listenersOf, never } from "../../test/turns.ts";
 import { openDeadline, orAbort, TimeLimitError, withinTime } from "./deadline.ts";
-import { neverAborted, type LazySignal } from "./signals.ts";
+import { neverAborted, ownSignal, type LazySignal } from "./signals.ts";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -69,6 +69,38 @@ describe("work that waits for nobody who has gone", () => {
     controller.abort("gone");
     expect(await Promise.all(waiting)).toStrictEqual(["gone", "gone", "gone"]);
     expect(listenersOf(controller.signal)).toBe(0);
+  });
+});
+
+describe("work under a signal of our own", () => {
+  test("settles as it does, and puts nothing on the signal", async () => {
+    const { signal } = ownSignal();
+    const listened = vi.spyOn(signal, "addEventListener");
+    await expect(orAbort(Promise.resolve("done"), signal)).resolves.toBe("done");
+    await expect(orAbort("no promise", signal)).resolves.toBe("no promise");
+    await expect(orAbort(Promise.reject(new Error("mine")), signal)).rejects.toThrow("mine");
+    expect(listened).not.toHaveBeenCalled();
+  });
+
+  test("rejects with the signal's reason when it fires, or has fired, and is ignored from then on", async () => {
+    const { signal, abort } = ownSignal();
+    const fails = deferred<Promise<never>>();
+    const waiting = rejection(orAbort(fails.promise, signal));
+    abort("gone");
+    expect(await waiting).toBe("gone");
+    expect(await rejection(orAbort(fails.promise, signal))).toBe("gone");
+    fails.resolve(Promise.reject(new Error("an unhandled rejection would fail this run")));
+    await vi.advanceTimersByTimeAsync(0);
+  });
+
+  test("keeps its answer within its grace", async () => {
+    const { signal, abort } = ownSignal();
+    const work = deferred<string>();
+    const waiting = orAbort(work.promise, signal, 1_000);
+    abort("gone");
+    await vi.advanceTimersByTimeAsync(999);
+    work.resolve("done");
+    expect(await waiting).toBe("done");
   });
 });
 

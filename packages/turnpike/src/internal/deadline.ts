@@ -1,4 +1,4 @@
-import { addWaiter, isNeverAborted, LazySignal, ownSignal, removeWaiter } from "./signals.ts";
+import { addWaiter, isNeverAborted, isOwnSignal, LazySignal, ownSignal, removeWaiter } from "./signals.ts";
 
 /** What ran out of time, in words for the operator. */
 export class TimeLimitError extends Error {
@@ -80,7 +80,10 @@ function watch<T>(work: Promise<T>, { caller, graceMs, limit, onGivenUp }: Wait)
  * nothing is left on the signal.
  */
 export function orAbort<T>(work: T | PromiseLike<T>, signal: AbortSignal, graceMs = 0): Promise<T> {
-  return isNeverAborted(signal) ? (Promise.resolve(work) as Promise<T>) : waitFor(work, { caller: signal, graceMs });
+  if (isNeverAborted(signal)) return Promise.resolve(work) as Promise<T>;
+  const wait = { caller: signal, graceMs };
+  // To be told by a signal of our own costs less than to find out whether the work settles soon.
+  return isOwnSignal(signal) ? watch(Promise.resolve(work) as Promise<T>, wait) : waitFor(work, wait);
 }
 
 /** Waits for a call no longer than it may take, and tells it by its signal when nobody waits any more. */

@@ -78,6 +78,11 @@ export function ownSignal(): { signal: AbortSignal; abort(reason?: unknown): voi
   };
 }
 
+/** Whether `ownSignal` made it: to wait for it puts nothing on it. */
+export function isOwnSignal(signal: AbortSignal): boolean {
+  return waiting.get(signal)?.isOwn === true;
+}
+
 /** A signal that is made when somebody first looks at it. Most calls end before anybody does. */
 export class LazySignal {
   #controller: AbortController | undefined;

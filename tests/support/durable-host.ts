@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openDatabase } from "../../packages/host/src/storage/index.ts";
+import { entriesOfRow } from "../../packages/host/src/turns/journal/turn-rows.ts";
 import { createServiceClient, type ServiceClient } from "../../packages/turnpike/src/client/index.ts";
 import type { TurnEvent, TurnRequest, TurnState } from "../../packages/turnpike/src/contracts/index.ts";
 import { ask } from "../../packages/host/test/host-calls.ts";
@@ -70,11 +71,12 @@ export async function keptSteps(location: string): Promise<Set<string>> {
     const rows = await database.db
       .selectFrom("turn_entries")
       .innerJoin("turns", "turns.id", "turn_entries.turn")
-      .select(["turns.execution_id", "turn_entries.content"])
-      .where("kind", "=", "step")
+      .select(["turns.execution_id", "turn_entries.kind", "turn_entries.content"])
       .execute();
     return new Set(
-      rows.map(({ execution_id, content }) => `${execution_id} ${(JSON.parse(content) as { name: string }).name}`),
+      rows.flatMap((row) =>
+        entriesOfRow(row).flatMap((entry) => (entry.kind === "step" ? [`${row.execution_id} ${entry.name}`] : [])),
+      ),
     );
   } finally {
     await database.close();

@@ -78,7 +78,10 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: "a journal loses the steps of its turn",
-    plant: (step) => (isInto("turn_entries", step) ? withRows(step, ([, , kind]) => kind !== "step") : step),
+    plant: (step) =>
+      isInto("turn_entries", step)
+        ? { ...step, rows: step.rows.map((row) => row.with(4, withoutSteps(row[4]))) }
+        : step,
     finds: /did \S+ twice/,
   },
   {
@@ -116,6 +119,12 @@ function replaced(step: Step, replacements: readonly (readonly [string, string])
 
 function isInto(table: string, { sql }: Step): boolean {
   return sql.startsWith(`insert into ${table} `);
+}
+
+/** What a write kept, but for steps. */
+function withoutSteps(content: unknown): string {
+  const entries = JSON.parse(content as string) as { kind: string }[];
+  return JSON.stringify(entries.filter(({ kind }) => kind !== "step"));
 }
 
 function withRows(step: Step, isKept: (row: readonly unknown[]) => boolean): Step {

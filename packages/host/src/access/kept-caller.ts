@@ -8,7 +8,7 @@ export function keptCaller(call: ServiceApiCallOptions | undefined): JsonObject 
   const { caller } = recordOf(call) ?? {};
   if (caller === undefined) return undefined;
   const { credential, foreign } = caller;
-  return JSON.parse(JSON.stringify({ credential, foreign })) as JsonObject;
+  return { credential, ...(foreign && { foreign }) } as unknown as JsonObject;
 }
 
 /**

@@ -5,8 +5,8 @@ import { fewRows, type Database, type Schema } from "../storage/index.ts";
 const turnsAtOnce = 20;
 
 /**
- * Removes the journals of turns that ended before an instant, at most so many entries; their states stay. Returns how many
- * entries went, and `most` when there may be more.
+ * Removes the journals of turns that ended before an instant, at most so many rows of entries; their states stay. Returns how many
+ * of them went, and `most` when there may be more.
  */
 export function forgetEndedTurns(database: Database, before: string, most: number): Promise<number> {
   return database.db.transaction().execute(async (transaction) => {
@@ -30,7 +30,7 @@ export function forgetEndedTurns(database: Database, before: string, most: numbe
   });
 }
 
-/** Removes turns of a tenant with all that is kept of them, at most so many entries; returns how many rows went. */
+/** Removes turns of a tenant with all that is kept of them, at most so many rows of entries; returns how many rows went. */
 export async function removeSomeTurns(
   database: Database,
   transaction: Transaction<Schema>,

@@ -121,9 +121,11 @@ export interface Schema {
   /** What was kept of turns. */
   turn_entries: {
     turn: string;
+    /** Of its last entry. */
     position: number;
+    /** `several`, for what a write kept; of the entry, in a row that has one. */
     kind: string;
-    /** Of an event. */
+    /** Of its last event. */
     sequence: number | null;
     content: string;
   };

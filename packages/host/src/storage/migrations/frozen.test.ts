@@ -28,6 +28,7 @@ const frozen = {
     "0018-credential-actors ab3109690e567c69",
     "0019-credential-certificates e63e3cf2db828ce8",
     "0020-grant-ends 3a6a79b1cad24243",
+    "0021-shared-entry-rows e3b0c44298fc1c14",
   ],
   postgres: [
     "0001-kernel-stores ed0a4198b2c7b8da",
@@ -50,6 +51,7 @@ const frozen = {
     "0018-credential-actors ab3109690e567c69",
     "0019-credential-certificates e63e3cf2db828ce8",
     "0020-grant-ends 3a6a79b1cad24243",
+    "0021-shared-entry-rows e3b0c44298fc1c14",
   ],
 };
 

@@ -40,8 +40,9 @@ function run({ sql, rows, mustChange = false }: Step): StepResult {
     return result;
   }
   const statement = prepare(sql);
+  const isReading = statement.reader;
   for (const parameters of rows) {
-    if (statement.reader) {
+    if (isReading) {
       for (const row of statement.all(parameters) as Record<string, SqlValue>[]) result.rows.push(row);
       result.changes.push(0);
     } else {

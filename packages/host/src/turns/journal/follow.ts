@@ -11,7 +11,7 @@ export interface FollowParts {
   closes: AbortSignal;
 }
 
-const eventsAtOnce = 1000;
+const rowsAtOnce = 100;
 
 /** The events of a turn behind a cursor, and those that come, until it has ended. */
 export async function* followTurn(
@@ -35,13 +35,14 @@ export async function* followTurn(
       isNew = false;
       // The state is read first: whatever a turn keeps, it keeps before or with its end.
       const row = await reader.byId(turn.id);
-      const events = await reader.eventsAfter(turn.id, cursor, eventsAtOnce);
+      const events = await reader.eventsAfter(turn.id, cursor, rowsAtOnce);
       for (const { position, event } of events) {
         signal.throwIfAborted();
         cursor = { position, sequence: event.sequence };
         yield event;
       }
-      if (events.length === eventsAtOnce) continue;
+      // Each row that is read has an event, so fewer of them than rows that were asked for are the last.
+      if (events.length >= rowsAtOnce) continue;
       if (row === undefined || row.completed_at !== null || closes.aborted) return;
       // oxlint-disable-next-line typescript/no-unnecessary-condition -- the listener sets it
       if (isNew) continue;

@@ -17,26 +17,28 @@ import { failingAt, recordStatements } from "../../../test/watched-database.ts";
 import { createDecisionLedger, openLedger, recordEvent } from "../../ledger/index.ts";
 import type { Database } from "../../storage/index.ts";
 import type { JournalPen } from "./pen.ts";
+import { entriesOfRow } from "./turn-rows.ts";
 
 const call: ToolCall = { id: "call-1", tool: "bank.pay", arguments: {}, requestedAt: now, traceId: "trace-1" };
 const callEntry: JournalEntry = { kind: "call", call, step: 0, repeatable: false };
 const done = { status: "succeeded", callId: "call-1", tool: "bank.pay", completedAt: now, output: 1 } as const;
 const resultEntry: JournalEntry = { kind: "result", callId: "call-1", result: done };
 const stepEntry: JournalEntry = { kind: "step", name: "decision-0", value: "{}" };
-const unwritable = { kind: null, name: "s", value: 1 } as never;
+/** No column takes its sequence. */
+const unwritable = { kind: "event", event: { sequence: {} } } as never;
 const paused = expect.any(TurnPause) as Error;
 
 async function keptOf({ db }: Database, tenant: string) {
   const entries = db
     .selectFrom("turn_entries")
     .innerJoin("turns", "turns.id", "turn_entries.turn")
-    .select("kind")
+    .select(["turn_entries.kind", "turn_entries.content"])
     .where("namespace_id", "=", tenant)
     .orderBy("position");
   const trail = db.selectFrom("audit").select("id").where("namespace_id", "=", tenant).orderBy("sequence");
   const used = db.selectFrom("uses").select("used").where("namespace_id", "=", tenant);
   return {
-    entries: (await entries.execute()).map(({ kind }) => kind),
+    entries: (await entries.execute()).flatMap(entriesOfRow).map((entry) => entry.kind),
     trail: (await trail.execute()).map(({ id }) => id),
     used: (await used.executeTakeFirst())?.used ?? 0,
   };

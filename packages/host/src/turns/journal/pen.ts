@@ -3,7 +3,7 @@ import { ownSignal } from "turnpike/http";
 import { TurnPause, type JournalEntry, type TurnPen, type TurnProgress, type TurnToBegin } from "turnpike/runtime";
 import type { Alternative, AuditEntry, Ledger, RunLine, TurnStopColumns, TurnWrite } from "../../ledger/index.ts";
 import { TurnCallCompanion } from "./call-companion.ts";
-import { entryRow, questionRows, type TurnId } from "./turn-rows.ts";
+import { entryRows, questionRows, type TurnId } from "./turn-rows.ts";
 
 /** Made once, because an error with its stack costs as much as keeping an entry, and frozen, because all runs share it. */
 const runIsOver = Object.freeze(new TurnPause("This run of the turn is over."));
@@ -133,7 +133,7 @@ export class JournalPen implements TurnPen {
     const last = stop === undefined ? [] : this.#takeWaiting();
     if (stop !== undefined) this.#over = runIsOver;
     if (progress !== undefined) this.#progress = progress;
-    const rows = entries.map((entry) => this.#rowOf(entry));
+    const rows = this.#rowsOf(entries);
     const questions = stop?.status === "waiting" ? this.#questionsOf(entries) : undefined;
     const { id, run } = this;
     const turn: TurnWrite = { id, run, line: this.#line, entries: rows, progress: this.#columns(), stop, questions };
@@ -179,12 +179,14 @@ export class JournalPen implements TurnPen {
     return events;
   }
 
-  #rowOf(entry: JournalEntry) {
-    if (entry.kind === "event") this.#events += 1;
-    if (entry.kind === "admitted") this.#isAdmitted = true;
-    const row = entryRow(this.id, this.#position, entry);
-    this.#position += 1;
-    return row;
+  #rowsOf(entries: readonly JournalEntry[]) {
+    for (const { kind } of entries) {
+      if (kind === "event") this.#events += 1;
+      if (kind === "admitted") this.#isAdmitted = true;
+    }
+    const rows = entryRows(this.id, this.#position, entries);
+    this.#position += entries.length;
+    return rows;
   }
 
   #questionsOf(entries: readonly JournalEntry[]) {

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { PrincipalRef, TurnEvent } from "turnpike/contracts";
+import type { JournalEntry } from "turnpike/runtime";
 import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../../test/databases.ts";
 import { assistant, context, neverAborted } from "../../../test/records.ts";
 import {
@@ -55,6 +56,92 @@ describe.each(databaseKinds)("what is read of turns on %s", (kind) => {
     const names = Array.from({ length: 12 }, (_, place) => `turn-${place}`);
     for (const name of names) await beginTurn(journal, turnToBegin(tenant, name));
     expect(await idsOf(journal.listAll({ namespaceId: tenant, limit: 12 }))).toEqual(names.toReversed());
+  });
+
+  test("events that share rows with others are found behind any of them, once and in their order", async () => {
+    const database = await open();
+    const journal = openJournal(database);
+    const key = turnKey(newTenant(), "turn");
+    const pen = await beginTurn(journal, turnToBegin(key.namespaceId, "turn"));
+    const [entry] = eventEntries();
+    const many = Array.from({ length: 40 }, (_, sequence): JournalEntry[] => {
+      const event = { ...(entry as { event: TurnEvent }).event, sequence };
+      return [
+        { kind: "step", name: `step-${sequence}`, value: sequence },
+        { kind: "event", event },
+      ];
+    }).flat();
+    await pen.write(many.slice(0, 2), progress);
+    await pen.write(many.slice(2, 75), progress);
+    await pen.write([...many.slice(75), endedEntry("turn")], progress);
+    const rows = database.db.selectFrom("turn_entries").select("position").where("turn", "=", pen.id);
+    expect((await rows.orderBy("position").execute()).map(({ position }) => position)).toEqual([
+      1, 17, 33, 49, 65, 74, 80,
+    ]);
+    const all = Array.from({ length: 40 }, (_, sequence) => sequence);
+    for (const after of [-1, ...all]) {
+      expect((await journal.events(key, after)).map(({ sequence }) => sequence)).toEqual(all.slice(after + 1));
+      expect(await collect(journal.follow(key, after, neverAborted))).toEqual(all.slice(after + 1));
+    }
+    expect((await journal.find(key))?.result?.events.map(({ sequence }) => sequence)).toEqual(all);
+    const [listed] = (await journal.listAll({ namespaceId: key.namespaceId, limit: 1 })).turns;
+    expect(listed?.state.result?.events.map(({ sequence }) => sequence)).toEqual(all);
+  });
+
+  test("what is long and no event is in no row that is read for events", async () => {
+    const database = await open();
+    const journal = openJournal(database);
+    const key = turnKey(newTenant(), "turn");
+    const pen = await beginTurn(journal, turnToBegin(key.namespaceId, "turn"));
+    const stepOf = (name: string, length: number): JournalEntry => ({ kind: "step", name, value: "x".repeat(length) });
+    const [first, second] = eventEntries(0, 2) as [JournalEntry, JournalEntry];
+    const entries = [stepOf("short", 9), first, stepOf("long", 2_000), stepOf("next", 9), second];
+    await pen.write(entries, progress);
+    const rows = database.db.selectFrom("turn_entries").select(["position", "sequence"]).where("turn", "=", pen.id);
+    expect(await rows.orderBy("position").execute()).toEqual([
+      { position: 1, sequence: 0 },
+      { position: 2, sequence: null },
+      { position: 4, sequence: 1 },
+    ]);
+    await journal.leave(pen);
+    expect((await openJournal(database).take(pen.id))?.kept).toEqual(entries);
+  });
+
+  test("who follows a turn with more rows than are read at once misses no event of it", async () => {
+    const journal = openJournal(await open());
+    const key = turnKey(newTenant(), "turn");
+    const pen = await beginTurn(journal, turnToBegin(key.namespaceId, "turn"));
+    const [entry] = eventEntries() as [JournalEntry & { kind: "event" }];
+    const eventOf = (sequence: number): JournalEntry => ({ kind: "event", event: { ...entry.event, sequence } });
+    for (let write = 0; write < 120; write += 1)
+      await pen.write([eventOf(2 * write), eventOf(2 * write + 1)], progress);
+    await pen.write([endedEntry("turn")], progress);
+    const all = Array.from({ length: 240 }, (_, sequence) => sequence);
+    expect(await collect(journal.follow(key, -1, neverAborted))).toEqual(all);
+    expect(await collect(journal.follow(key, 30, neverAborted))).toEqual(all.slice(31));
+  });
+
+  test("rows from before they were shared are read as they were written", async () => {
+    const database = await open();
+    const [journal, later] = [openJournal(database), openJournal(database)];
+    const key = turnKey(newTenant(), "turn");
+    const pen = await beginTurn(journal, turnToBegin(key.namespaceId, "turn"));
+    const [first, second, third] = eventEntries(0, 3).map((entry) => (entry as { event: TurnEvent }).event);
+    const step = { kind: "step", name: "decision-0", value: "{}" } as const;
+    const rows = [
+      { kind: "event", sequence: 0, content: first },
+      { kind: "step", sequence: null, content: step },
+      { kind: "event", sequence: 1, content: second },
+    ].map((row, position) => ({ ...row, turn: pen.id, position, content: JSON.stringify(row.content) }));
+    await database.db.insertInto("turn_entries").values(rows).execute();
+    await database.db.updateTable("turns").set({ entries: 3, events: 2 }).where("id", "=", pen.id).execute();
+    expect(await journal.events(key, -1)).toEqual([first, second]);
+    expect(await journal.events(key, 0)).toEqual([second]);
+    await journal.leave(pen);
+    const taken = await later.take(pen.id);
+    expect(taken?.kept).toEqual([{ kind: "event", event: first }, step, { kind: "event", event: second }]);
+    await taken?.write([...eventEntries(2, 3), endedEntry("turn")], progress);
+    expect((await later.find(key))?.result?.events).toEqual([first, second, third]);
   });
 
   test("turns of a tenant that run and that wait are counted, and no others", async () => {

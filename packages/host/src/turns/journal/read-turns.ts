@@ -1,8 +1,8 @@
 import { principalKey, type PrincipalRef, type TurnEvent, type TurnStatus } from "turnpike/contracts";
 import type { TurnKey } from "turnpike/runtime";
 import { columnText } from "../../base/index.ts";
-import type { Database } from "../../storage/index.ts";
-import { turnIdAt, type TurnId, type TurnRow } from "./turn-rows.ts";
+import type { Database, Schema } from "../../storage/index.ts";
+import { eventsOfRow, turnIdAt, type TurnId, type TurnRow } from "./turn-rows.ts";
 
 /** Which turns to list: of one tenant or of some, of one actor or of all. */
 export interface TurnSelection {
@@ -33,6 +33,8 @@ export interface PlacedEvent {
   event: TurnEvent;
 }
 
+type EventRow = Pick<Schema["turn_entries"], "position" | "kind" | "content">;
+
 /** So many events are read for one page. */
 const maxPageEvents = 20_000;
 
@@ -42,8 +44,8 @@ const idSlackMs = 60_000;
 const keySql = "select * from turns where namespace_id = $1 and execution_id = $2 and actor = $3";
 const takenSql = "select * from turns where namespace_id = $1 and execution_id = $2 and actor in ($3, '')";
 const idSql = "select * from turns where id = $1";
-/** An event stands at its sequence or further on, so nothing before `after` is looked at. */
-const eventsSql = `select position, content from turn_entries where turn = $1 and position > $2 and sequence > $3
+/** A row stands at the sequence of its last event or further on, so nothing before `after` is looked at. */
+const eventsSql = `select position, kind, content from turn_entries where turn = $1 and position > $2 and sequence > $3
   order by position limit $4`;
 
 /** What a column can count to. A cursor is the caller's, and may be greater. */
@@ -56,14 +58,19 @@ export function createTurnReader({ read, reports }: Pick<Database, "read" | "rep
     columnText(executionId),
     columnText(principalKey(actor)),
   ];
+  /** The events of so many rows. */
   const eventsAfter = async (
     turn: TurnId,
     { position, sequence }: { position: number; sequence: number },
     most: number,
   ): Promise<PlacedEvent[]> => {
     const behind = [position, sequence].map((place) => Math.min(place, lastPlace));
-    const rows = await read<{ position: number; content: string }>(eventsSql, [turn, ...behind, most]);
-    return rows.map((row) => ({ position: row.position, event: JSON.parse(row.content) as TurnEvent }));
+    const rows = await read<EventRow>(eventsSql, [turn, ...behind, most]);
+    return rows.flatMap((row) =>
+      eventsOfRow(row)
+        .filter((event) => event.sequence > sequence)
+        .map((event) => ({ position: row.position, event })),
+    );
   };
   const eventsOf = async (row: Pick<TurnRow, "id">, after = -1): Promise<TurnEvent[]> => {
     const placed = await eventsAfter(row.id, { position: after, sequence: after }, 1_000_000);
@@ -92,15 +99,11 @@ export function createTurnReader({ read, reports }: Pick<Database, "read" | "rep
     const found = new Map<TurnId, TurnEvent[]>();
     const ids = rows.filter(({ events }) => events > 0).map(({ id }) => id);
     if (ids.length === 0) return found;
-    const entries = reports.selectFrom("turn_entries").select(["turn", "content"]).where("turn", "in", ids);
-    for (const { turn, content } of await entries
-      .where("kind", "=", "event")
-      .orderBy("turn")
-      .orderBy("position")
-      .execute()) {
-      const events = found.get(turn) ?? [];
-      found.set(turn, events);
-      events.push(JSON.parse(content) as TurnEvent);
+    const entries = reports.selectFrom("turn_entries").select(["turn", "kind", "content"]).where("turn", "in", ids);
+    for (const row of await entries.where("sequence", "is not", null).orderBy("turn").orderBy("position").execute()) {
+      const events = found.get(row.turn) ?? [];
+      found.set(row.turn, events);
+      events.push(...eventsOfRow(row));
     }
     return found;
   };

@@ -163,14 +163,44 @@ export function operatedTurn(row: TurnRow, events: readonly TurnEvent[]): Operat
   };
 }
 
-/** An event is kept as it is shown; everything else as the entry that it is. */
-export function entryRow(turn: TurnId, position: number, entry: JournalEntry): Schema["turn_entries"] {
-  const { kind } = entry;
-  if (kind !== "event") return { turn, position, kind, sequence: null, content: JSON.stringify(entry) };
-  return { turn, position, kind, sequence: entry.event.sequence, content: JSON.stringify(entry.event) };
+/** So many entries of one write share a row: most of what it costs to keep one is the row. */
+const maxInRow = 16;
+/** Whoever reads events reads the rows that they are in, so what is longer and no event has a row of its own. */
+const maxShared = 1_000;
+
+/**
+ * The rows of entries that are kept together, the first of them at a position. A row stands where its last entry does, and has
+ * the sequence of its last event.
+ */
+export function entryRows(turn: TurnId, first: number, entries: readonly JournalEntry[]): Schema["turn_entries"][] {
+  const rows: Schema["turn_entries"][] = [];
+  let texts: string[] = [];
+  let sequence: number | null = null;
+  const endRow = (position: number): void => {
+    if (texts.length > 0) rows.push({ turn, position, kind: "several", sequence, content: `[${texts.join(",")}]` });
+    texts = [];
+    sequence = null;
+  };
+  for (const [place, entry] of entries.entries()) {
+    const text = JSON.stringify(entry);
+    const isAlone = entry.kind !== "event" && text.length > maxShared;
+    if (isAlone || texts.length === maxInRow) endRow(first + place - 1);
+    texts.push(text);
+    if (entry.kind === "event") ({ sequence } = entry.event);
+    if (isAlone) endRow(first + place);
+  }
+  endRow(first + entries.length - 1);
+  return rows;
 }
 
-export function entryOfRow({ kind, content }: Pick<Schema["turn_entries"], "kind" | "content">): JournalEntry {
+/** The entries of a row. One from before rows were shared has one, of which an event is kept as it is shown. */
+export function entriesOfRow({ kind, content }: Pick<Schema["turn_entries"], "kind" | "content">): JournalEntry[] {
   const parsed = JSON.parse(content) as unknown;
-  return kind === "event" ? { kind, event: parsed as TurnEvent } : (parsed as JournalEntry);
+  if (kind === "several") return parsed as JournalEntry[];
+  return [kind === "event" ? { kind, event: parsed as TurnEvent } : (parsed as JournalEntry)];
+}
+
+/** The events of a row. */
+export function eventsOfRow(row: Pick<Schema["turn_entries"], "kind" | "content">): TurnEvent[] {
+  return entriesOfRow(row).flatMap((entry) => (entry.kind === "event" ? [entry.event] : []));
 }

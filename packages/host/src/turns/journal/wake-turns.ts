@@ -2,7 +2,7 @@ import type { Selectable, Transaction } from "kysely";
 import { columnText } from "../../base/index.ts";
 import type { Database, Schema } from "../../storage/index.ts";
 import { entriesOfAnswer, type QuestionAnswer } from "./question-answer.ts";
-import { entryRow, type QuestionContent, type TurnId, type TurnRow } from "./turn-rows.ts";
+import { entryRows, type QuestionContent, type TurnId, type TurnRow } from "./turn-rows.ts";
 
 type WaitingRow = Pick<TurnRow, "id" | "entries">;
 type QuestionRow = Selectable<Schema["turn_questions"]>;
@@ -35,17 +35,14 @@ export function createTurnWaking({ db, reports, kind }: Database, onWoken: (id: 
    * turns: whoever writes waits for as long as it takes.
    */
   const wake = async (transaction: Transaction<Schema>, woken: readonly Woken[], now: string): Promise<void> => {
-    const rows = woken.flatMap(({ row, settled }) =>
-      settled
-        .flatMap(([{ content }, answer]) => entriesOfAnswer(JSON.parse(content) as QuestionContent, answer))
-        .map((entry, place) => entryRow(row.id, row.entries + place, entry)),
-    );
-    const added = groupBy(rows, ({ turn }) => turn);
-    const byCount = groupBy(
-      woken.map(({ row }) => row.id),
-      (id) => added.get(id)?.length ?? 0,
-    );
-    for (const [count, ids] of byCount)
+    const answers = woken.map(({ row, settled }) => ({
+      row,
+      entries: settled.flatMap(([{ content }, answer]) =>
+        entriesOfAnswer(JSON.parse(content) as QuestionContent, answer),
+      ),
+    }));
+    const rows = answers.flatMap(({ row, entries }) => entryRows(row.id, row.entries, entries));
+    for (const [count, same] of groupBy(answers, ({ entries }) => entries.length))
       await transaction
         .updateTable("turns")
         .set(({ eb }) => ({
@@ -55,7 +52,11 @@ export function createTurnWaking({ db, reports, kind }: Database, onWoken: (id: 
           entries: eb("entries", "+", count),
           updated_at: now,
         }))
-        .where("id", "in", ids)
+        .where(
+          "id",
+          "in",
+          same.map(({ row }) => row.id),
+        )
         .execute();
     const ids = woken.map(({ row }) => row.id);
     await transaction.deleteFrom("turn_questions").where("turn", "in", ids).execute();

@@ -69,6 +69,7 @@ export function plannedRuntime({ scheduler, random, model }: EffectParts, isGone
   return standardRuntime({
     manifest: { id: "planned", version: "1" },
     resumes: () => true,
+    onlyThinks: random.chance(0.5),
     open({ executionId, message }) {
       const { steps, tenant } = message.payload as unknown as TurnPlan & { tenant: string };
       let place = 0;

@@ -54,9 +54,9 @@ export interface TurnScope {
     options?: Pick<CallOptions, "claim" | "onEffect">,
   ): Promise<ToolResult>;
   /** Puts a call on the trail that the turn's own limits refused, and returns its result. */
-  refuseTool(call: ToolCall, now: string, code: ErrorCode): Promise<ToolResult>;
+  refuseTool(call: ToolCall, now: string, code: ErrorCode, claim?: unknown): Promise<ToolResult>;
   /** Puts a call on the trail of which nobody knows what became of it, because its process ended, and returns its result. */
-  interruptTool(call: ToolCall, now: string): Promise<ToolResult>;
+  interruptTool(call: ToolCall, now: string, claim?: unknown): Promise<ToolResult>;
   /**
    * Consumes the capability to escalate, and makes the escalation from the trusted context. Nothing is thrown once the
    * queue has been asked to keep it, because it may have.
@@ -102,12 +102,12 @@ export function openScope(
       if (entry.kind === "shut") return refuse(ports, call, moment, entry.reason, options);
       return invokeTool(gateOf(turn, entry.view), entry.context, call, options);
     },
-    refuseTool: async (call, now, code) => refuse(ports, call, at(now), code, { signal: neverAborted() }),
-    async interruptTool(call, now) {
+    refuseTool: async (call, now, code, claim) => refuse(ports, call, at(now), code, { signal: neverAborted(), claim }),
+    async interruptTool(call, now, claim) {
       turn.mayHaveTakenEffect = true;
       const moment = at(now);
       const result = failed(call, moment, "tool_interrupted");
-      await recordToolOutcome(ports, moment, call, { result }, { signal: neverAborted() });
+      await recordToolOutcome(ports, moment, call, { result }, { signal: neverAborted(), claim });
       return result;
     },
     escalate: async (input, now, signal) => escalate(turn, at(now), input, signal),

@@ -138,6 +138,79 @@ describe("a decision of the driver", () => {
   });
 });
 
+describe("a runtime", () => {
+  const logged = (slow: SlowJournal) => ({
+    tools: [toolOf("files.read", { work: () => Promise.resolve(slow.log.push("call")) })],
+    runtime: drivenBy(
+      () => (slow.log.push("decides"), { type: "tools", calls: [calling("call-1")] }),
+      (results) => (slow.log.push("decides"), { type: "complete", output: outputs(results) }),
+    ).runtime,
+  });
+
+  test("that asks somebody is given nothing that is not durable", async () => {
+    const slow = slowly(() => soon());
+    const { tools, runtime } = logged(slow);
+    await journalWorld(runtime, { ...slow, tools }).run();
+    const { log } = slow;
+    expect(log.filter((_line, place) => log[place + 1] === "decides")).toEqual([
+      "kept admitted+turn.started",
+      "kept result+tool.completed",
+    ]);
+  });
+
+  test("that only thinks waits before its calls, and before its end is told", async () => {
+    const slow = slowly(() => soon());
+    const { tools, runtime } = logged(slow);
+    const thinking = { ...runtime, onlyThinks: true };
+    const ran = await journalWorld(thinking, { ...slow, tools }).run();
+    expect(ran).toMatchObject({ status: "succeeded", output: ["succeeded"] });
+    expect(slow.log).toEqual([
+      "decides",
+      "write admitted+turn.started+step+tool.requested",
+      "write call",
+      "kept admitted+turn.started+step+tool.requested",
+      "kept call",
+      "call",
+      "decides",
+      "write result+tool.completed+step+turn.completed+ended",
+      "kept result+tool.completed+step+turn.completed+ended",
+    ]);
+    await expectSound(slow.journal);
+  });
+
+  test("that only thinks is given nothing that is not durable by a journal that writes one thing after the other", async () => {
+    const slow = slowly(
+      () => soon(),
+      () => ({ isOrdered: false }),
+    );
+    const { tools, runtime } = logged(slow);
+    await journalWorld({ ...runtime, onlyThinks: true }, { ...slow, tools }).run();
+    expect(slow.log.filter((_line, place) => slow.log[place + 1] === "decides")).toEqual([
+      "kept admitted+turn.started",
+      "kept result+tool.completed",
+    ]);
+  });
+
+  for (const { lost, made } of [
+    { lost: "admitted", made: 0 },
+    { lost: "result", made: 1 },
+  ])
+    test(`that only thinks makes no call behind a lost ${lost}, and its turn fails`, async () => {
+      const slow = slowly(async (entries) => {
+        await soon();
+        if (entries.some(({ kind }) => kind === lost)) throw full;
+      });
+      const read = toolOf("files.read", { work: () => Promise.resolve(1) });
+      const { runtime } = drivenBy(
+        () => ({ type: "tools", calls: [calling("call-1")] }),
+        () => ({ type: "tools", calls: [calling("call-2")] }),
+      );
+      const ran = await journalWorld({ ...runtime, onlyThinks: true }, { ...slow, tools: [read] }).run();
+      expect(ran).toMatchObject({ status: "failed", error: { code: "audit_unavailable", retryable: false } });
+      expect(read.calls).toHaveLength(made);
+    });
+});
+
 describe("what could not be kept while the turn came to its end", () => {
   for (const { name, isAsync, said } of [
     {

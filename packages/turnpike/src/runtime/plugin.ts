@@ -68,6 +68,11 @@ export interface RuntimePlugin {
    * and calls in the same order, and is given what they came to. Absent: its turns end with their process.
    */
   resumes?(version: string): boolean;
+  /**
+   * It asks nobody, and does nothing but by its host and by its outcome. It may be given what is not durable yet: a call that it
+   * makes because of that, and its outcome, are kept behind it, or do not happen.
+   */
+  onlyThinks?: boolean;
   /** Runs one turn. When `signal` fires the turn is over: what is returned later is dropped, what is called later refused. */
   run(turn: RuntimeTurn, host: RuntimeHost, signal: AbortSignal): Promise<RuntimeOutcome>;
 }

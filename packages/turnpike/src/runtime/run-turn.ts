@@ -85,6 +85,8 @@ export function throwIfAsync({ journal, deadline }: Run, why: string, cause?: un
   if (journal?.pen.turn.isAsync !== true) return;
   const pause = cause instanceof TurnPause ? cause : new TurnPause(`The turn cannot go on now: ${why}.`, { cause });
   deadline.close(pause);
+  // What a runtime that only thinks was given already is not lost.
+  journal.book.keep().catch(() => {});
   journal.pen.close?.(pause);
   throw pause;
 }
@@ -129,7 +131,8 @@ async function admit(executor: Executor, run: Run): Promise<Admitted> {
   if (admission.kind === "refused") return admission;
   book.add({ kind: "admitted", admission: admission.scope.admission() });
   if (replay.events.length === 0) run.events.append("turn.started", { runtime: manifest, limits: run.limits });
-  await book.keep();
+  // Where writes keep their order, no call is made before it is durable: whoever only thinks may do so meanwhile.
+  if (runtime.onlyThinks !== true || !book.isOrdered) await book.keep();
   return admission;
 }
 
@@ -180,6 +183,7 @@ async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Prom
     clock,
     journal,
     waits: mayStop,
+    onlyThinks: runtime.onlyThinks === true,
     pauses,
     onBreak,
     owner: run.context.owner,

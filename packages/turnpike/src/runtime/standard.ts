@@ -49,6 +49,8 @@ export interface TurnDriver {
    * `recall` tells them. Absent: its turns end with their process.
    */
   resumes?(version: string): boolean;
+  /** It decides by what it is told, and asks nobody: its turns wait for fewer commits. */
+  onlyThinks?: boolean;
   /** May emit events of its own through `host` while it works. */
   open(turn: RuntimeTurn, host: Pick<RuntimeHost, "emit">): Promise<TurnSession>;
 }
@@ -58,6 +60,7 @@ export function standardRuntime(driver: TurnDriver): RuntimePlugin {
   return {
     manifest: driver.manifest ?? { id: "standard", version: "1" },
     resumes: (version) => driver.resumes?.(version) === true,
+    onlyThinks: driver.onlyThinks === true,
     async run(turn, host, signal) {
       const opening = (async () => driver.open(turn, host))();
       let session: TurnSession;

@@ -48,6 +48,7 @@ describe("a turn that is over for its host, although its signal has not fired ye
     const request = untyped<Parameters<typeof openTurnEvents>[0]>({ version: 1, executionId: "turn-1" });
     const tools = { clock: () => now, createId: () => "event" };
     const { host } = createTurnHost({
+      onlyThinks: false,
       scope,
       limits: { maxSteps: 9, maxToolCalls: 9, timeoutMs: 1_000 },
       events: openTurnEvents(request, "trace-1", tools, () => {}),

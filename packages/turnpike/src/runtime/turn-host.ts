@@ -36,6 +36,8 @@ export interface Envelope {
   journal?: { book: TurnBook; replay: TurnReplay } | undefined;
   /** Whether a question is waited for. */
   waits: boolean;
+  /** The plugin does nothing but by its host. */
+  onlyThinks: boolean;
   /** Who is asked for a yes to a call. */
   owner: PrincipalRef;
   /** Fires when the run is to stop before its next call or step. */
@@ -64,6 +66,12 @@ export function createTurnHost(envelope: Envelope): TurnHost {
   let emitted = 0;
   /** Whether a step was given before it was durable. */
   let isAhead = false;
+
+  /** Whether the plugin may be given what is not durable yet: all that it does is kept behind that, or does not happen. */
+  const mayBeAhead = envelope.onlyThinks && book?.isOrdered === true;
+  const keepUnlessAhead = async (): Promise<void> => {
+    if (book !== undefined && !mayBeAhead) await orAbort(book.keep(), signal);
+  };
 
   const count = (): void => {
     calls += 1;
@@ -120,9 +128,7 @@ export function createTurnHost(envelope: Envelope): TurnHost {
 
     if (replay?.wasSaid("tool.requested", callId, ask) !== true) events.append("tool.requested", { callId, tool });
     const made = await orAbort<Made>(
-      refused === undefined
-        ? carryOut(call, step, kept)
-        : scope.refuseTool(call, clock(), refused).then((denial) => ({ result: denial })),
+      refused === undefined ? carryOut(call, step, kept) : refuse(call, refused),
       signal,
     );
     book?.join(made.claim);
@@ -137,15 +143,24 @@ export function createTurnHost(envelope: Envelope): TurnHost {
     const { result } = made;
     book?.add({ kind: "result", callId, result, ...(ask > 1 && { ask }) });
     sayCompleted(result);
-    if (book !== undefined) await orAbort(book.keep(), signal);
+    await keepUnlessAhead();
     if (scope.mustEnd !== undefined) envelope.onBreak();
     return result;
+  };
+
+  /** The refusal is recorded with its result, behind what was recorded before. */
+  const refuse = async (call: ToolCall, code: ErrorCode): Promise<Made> => {
+    const claim = book?.claimFor();
+    return { result: await scope.refuseTool(call, clock(), code, claim), claim };
   };
 
   /** Makes a call, of which it is kept before that it is made. One that was made before is made again only if that is safe. */
   const carryOut = async (call: ToolCall, step: number, kept: KeptCall | undefined): Promise<Made> => {
     if (book === undefined) return { result: await scope.invokeTool(call, clock(), signal) };
-    if (kept?.repeatable === false) return { result: await scope.interruptTool(call, clock()) };
+    if (kept?.repeatable === false) {
+      const claim = book.claimFor();
+      return { result: await scope.interruptTool(call, clock(), claim), claim };
+    }
     const entry = { kind: "call", call, step, repeatable: isRepeatable(scope, call.tool) } as const;
     const input = envelope.waits && call.tool === escalationToolName ? readEscalationInput(call.arguments) : undefined;
     const isNew = kept === undefined || kept.isAsked === true;
@@ -204,7 +219,7 @@ export function createTurnHost(envelope: Envelope): TurnHost {
     if (made !== undefined) return made.value as T;
     // A step does something outside, which may be because of those before it.
     if (isAhead) {
-      await orAbort(book.keep(), signal);
+      await keepUnlessAhead();
       throwIfOver();
     }
     const value = await orAbort(Promise.resolve(work()), signal);
@@ -212,7 +227,7 @@ export function createTurnHost(envelope: Envelope): TurnHost {
     if (!checked.ok) throw new TypeError(`The step ${name} came to something that is no JSON: ${checked.message}`);
     book.add({ kind: "step", name, value: checked.value });
     if (isInside && book.isOrdered) isAhead = true;
-    else await orAbort(book.keep(), signal);
+    else await keepUnlessAhead();
     return value;
   };
 

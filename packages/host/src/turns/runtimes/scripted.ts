@@ -15,6 +15,7 @@ import {
 const driver: TurnDriver = {
   manifest: { id: "scripted", version: "1" },
   resumes: (version) => version === "1",
+  onlyThinks: true,
   open(turn) {
     const path = pathOf(turn);
     const payment = wishOf(turn, "pay");

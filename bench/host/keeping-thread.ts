@@ -4,7 +4,7 @@ import SqliteDatabase from "libsql";
 import type { Batch } from "./keeping-server.ts";
 
 const file = new SqliteDatabase(workerData as string);
-for (const setting of ["journal_mode = wal", "synchronous = full"]) file.pragma(setting);
+for (const setting of ["journal_mode = wal", "synchronous = full", "wal_autocheckpoint = 4000"]) file.pragma(setting);
 // The trail with the indexes that it has in the host, without which no filter of operators would be quick.
 file.exec(`create table trail (tenant text, sequence integer, id text, at text, actor text, trace text, content text, hash text,
   primary key (tenant, sequence)) without rowid;

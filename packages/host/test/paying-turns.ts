@@ -1,6 +1,6 @@
 import type { Capability, ToolCall, ToolResult, TurnResult } from "turnpike/contracts";
 import { createServiceApi } from "turnpike/http";
-import { createKernel, defineTool } from "turnpike/kernel";
+import { createKernel } from "turnpike/kernel";
 import {
   createTurnExecutor,
   standardRuntime,
@@ -8,13 +8,13 @@ import {
   type TurnDriver,
   type TurnExecutionOptions,
 } from "turnpike/runtime";
-import { z } from "zod";
 import { openStores } from "../src/compose/stores.ts";
 import type { Database } from "../src/storage/index.ts";
 import { keepPreludes } from "../src/turns/journal/prelude.ts";
 import { entriesOfRow } from "../src/turns/journal/turn-rows.ts";
 import { turn } from "./counting-api.ts";
 import { newTenant } from "./databases.ts";
+import { payTool } from "./pay-tool.ts";
 import { assistant, context, grant } from "./records.ts";
 
 const capabilities: Capability[] = [
@@ -28,7 +28,7 @@ const capabilities: Capability[] = [
 
 /** A call that pays, or one of a tool that nobody has. */
 export function payment(id: string, tool = "bank.pay"): ToolCall {
-  return { id, tool, arguments: {}, requestedAt: context().now, traceId: "trace-1" };
+  return { id, tool, arguments: { to: id }, requestedAt: context().now, traceId: "trace-1" };
 }
 
 /** A driver that wants one thing after the other, each once it knows what became of the one before, and is content then. */
@@ -59,16 +59,7 @@ export async function payingWorld(database: Database, driver: TurnDriver) {
   const { grants, usage, audit, decisions: ledger, turns: journal } = openStores(database);
   await grants.issue(grant("g", { namespaceId, capabilities }));
   const paid: string[] = [];
-  const pay = defineTool({
-    name: "bank.pay",
-    description: "Pays.",
-    namespace: "bank",
-    readWrite: "write",
-    input: z.strictObject({}),
-    requires: { action: "pay", resource: { namespace: "bank", path: [] } },
-    run: (_input, { call }) => (paid.push(call.id), "paid"),
-  });
-  const kernel = createKernel({ grants, usage, audit, ledger, tools: [pay] });
+  const kernel = createKernel({ grants, usage, audit, ledger, tools: [payTool(paid)] });
   const turns = createTurnExecutor({ kernel, runtime: standardRuntime(driver), journal });
   const api = keepPreludes(createServiceApi({ kernel, turns }));
   const caller = context({ namespaceId, enabledToolNamespaces: ["bank"] });

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { ToolCall } from "turnpike/contracts";
 import { createServiceApi } from "turnpike/http";
-import { createKernel, defineTool } from "turnpike/kernel";
-import { z } from "zod";
+import { createKernel } from "turnpike/kernel";
 import { databaseKinds, newTenant, openPair, sharedDatabase } from "../../test/databases.ts";
 import { oona } from "../../test/office.ts";
+import { payTool } from "../../test/pay-tool.ts";
 import { context, grant } from "../../test/records.ts";
 import { recordStatements } from "../../test/watched-database.ts";
 import { openStores } from "../compose/stores.ts";
@@ -24,18 +24,8 @@ const capabilities = [
 function openBank(database: Database, namespaceId: string) {
   const stores = openStores(database);
   const paid: string[] = [];
-  const pay = defineTool({
-    name: "bank.pay",
-    description: "Pays.",
-    namespace: "bank",
-    readWrite: "write",
-    input: z.strictObject({ to: z.string() }),
-    output: z.strictObject({ count: z.int() }),
-    requires: { action: "pay", resource: { namespace: "bank", path: [] } },
-    run: ({ to }) => ({ count: paid.push(to) }),
-  });
   const { grants, usage, audit, permits, decisions: ledger } = stores;
-  const kernel = createKernel({ grants, usage, audit, permits, ledger, tools: [pay] });
+  const kernel = createKernel({ grants, usage, audit, permits, ledger, tools: [payTool(paid)] });
   const turns = { execute: () => Promise.reject(new Error("no turns here")) };
   const api = protectFromReplay(createServiceApi({ kernel, turns }), {
     store: stores.replay,

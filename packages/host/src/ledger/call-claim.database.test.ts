@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { ToolCall } from "turnpike/contracts";
 import { createServiceApi, type ServiceApi } from "turnpike/http";
-import { createKernel, defineTool } from "turnpike/kernel";
-import { z } from "zod";
+import { createKernel } from "turnpike/kernel";
 import { databaseKinds, newTenant, sharedDatabase } from "../../test/databases.ts";
+import { payTool } from "../../test/pay-tool.ts";
 import { context, grant } from "../../test/records.ts";
 import { answeringLate, failingAt, recordStatements } from "../../test/watched-database.ts";
 import { openStores, type Stores } from "../compose/stores.ts";
@@ -15,21 +15,8 @@ function serviceOn(database: Database): { api: ServiceApi; paid: string[]; store
   const stores = openStores(database);
   const paid: string[] = [];
   const replayed: string[] = [];
-  const pay = defineTool({
-    name: "bank.pay",
-    description: "Pays.",
-    namespace: "bank",
-    readWrite: "write",
-    input: z.strictObject({ to: z.string() }),
-    output: z.strictObject({ count: z.int() }),
-    requires: { action: "pay", resource: { namespace: "bank", path: [] } },
-    run({ to }) {
-      paid.push(to);
-      return { count: paid.length };
-    },
-  });
   const { grants, usage, audit, decisions: ledger } = stores;
-  const kernel = createKernel({ grants, usage, audit, ledger, tools: [pay] });
+  const kernel = createKernel({ grants, usage, audit, ledger, tools: [payTool(paid)] });
   const turns = { execute: () => Promise.reject(new Error("no turns here")) };
   const api = protectFromReplay(createServiceApi({ kernel, turns }), {
     store: stores.replay,

@@ -420,13 +420,6 @@ const reads: Row[] = [
     run: ({ turns }) => turns.wakeMissed(9),
     // The table has the questions of turns that wait, and no others.
     plan: ["all of turn_questions", "escalations_pkey", "turn_questions_pkey", "turns_pkey"],
-    onPostgres: [
-      "escalations_pkey",
-      "in the order of escalations_by_status",
-      "turn_questions_by_id",
-      "turn_questions_pkey",
-      "turns_pkey",
-    ],
   },
   { name: "escalations", run: escalationPages(), plan: ["escalations_pkey"] },
   {

@@ -133,14 +133,15 @@ export function createTurnWaking({ db, reports, kind }: Database, onWoken: (id: 
       const missed = reports
         .selectFrom("turn_questions")
         .select("turn")
-        .where(({ exists, selectFrom }) =>
-          exists(
+        // As a value, not as `exists`, of which a database makes a join that begins with all escalations there ever were.
+        .where(
+          ({ selectFrom }) =>
             selectFrom("escalations")
-              .select("escalations.id")
+              .select("escalations.status")
               .whereRef("escalations.namespace_id", "=", "turn_questions.namespace_id")
-              .whereRef("escalations.id", "=", "turn_questions.question_id")
-              .where("escalations.status", "!=", "pending"),
-          ),
+              .whereRef("escalations.id", "=", "turn_questions.question_id"),
+          "!=",
+          "pending",
         );
       return settleAll(await missed.limit(limit).execute(), now);
     },

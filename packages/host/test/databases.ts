@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Kysely, SqliteDialect } from "kysely";
-import SqliteDatabase from "libsql";
+import { SqliteFile } from "../src/storage/sqlite/sqlite-file.ts";
 import { afterAll, inject, onTestFinished } from "vitest";
 import type { Database } from "../src/storage/database.ts";
 import { migrate } from "../src/storage/migrate.ts";
@@ -43,7 +43,7 @@ async function migratedLocation(kind: Database["kind"], folder?: string): Promis
 
 /** A connection to a file beside those of its host, if one has it open. */
 export function connectSqlite(location: string): Kysely<Schema> {
-  return new Kysely<Schema>({ dialect: new SqliteDialect({ database: new SqliteDatabase(location) }) });
+  return new Kysely<Schema>({ dialect: new SqliteDialect({ database: new SqliteFile(location) }) });
 }
 
 let migratedFile: Promise<Buffer> | undefined;

@@ -1,5 +1,5 @@
 import { Kysely, SqliteDialect, type Dialect } from "kysely";
-import type SqliteDatabase from "libsql";
+import type { SqliteFile } from "../src/storage/sqlite/sqlite-file.ts";
 import { migrate } from "../src/storage/migrate.ts";
 import type { Schema } from "../src/storage/schema.ts";
 
@@ -9,6 +9,6 @@ export function kyselyOver(dialect: Dialect): Kysely<Schema> {
 }
 
 /** Migrates a file through a connection of this thread, which stays open. */
-export async function migrateOn(file: InstanceType<typeof SqliteDatabase>): Promise<void> {
+export async function migrateOn(file: SqliteFile): Promise<void> {
   await migrate(kyselyOver(new SqliteDialect({ database: file })), "sqlite");
 }

@@ -1,5 +1,5 @@
 import { Kysely, PostgresDialect, SqliteDialect } from "kysely";
-import SqliteDatabase from "libsql";
+import { SqliteFile } from "../src/storage/sqlite/sqlite-file.ts";
 import pg from "pg";
 import type { Database } from "../src/storage/database.ts";
 import { migrate } from "../src/storage/migrate.ts";
@@ -13,7 +13,7 @@ export const migrationsOf = { sqlite: sqliteMigrations, postgres: postgresMigrat
 export function connectTo(kind: Database["kind"], location: string): Kysely<Schema> {
   const dialect =
     kind === "sqlite"
-      ? new SqliteDialect({ database: new SqliteDatabase(location) })
+      ? new SqliteDialect({ database: new SqliteFile(location) })
       : new PostgresDialect({ pool: new pg.Pool({ connectionString: location }) });
   return new Kysely<Schema>({ dialect });
 }

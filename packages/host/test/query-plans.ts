@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CompiledQuery } from "kysely";
-import SqliteDatabase from "libsql";
+import { SqliteFile } from "../src/storage/sqlite/sqlite-file.ts";
 import type { Database } from "../src/storage/database.ts";
 import { openDatabase } from "../src/storage/open-database.ts";
 import type { RunSteps } from "../src/storage/steps.ts";
@@ -50,7 +50,7 @@ export async function openPlanned(kind: Database["kind"]): Promise<PlannedDataba
     transact: (work) => opened.transact((run) => work(record(run))),
   };
   // A connection of its own: what is explained there stands in nobody's way.
-  const file = kind === "sqlite" ? new SqliteDatabase(location) : undefined;
+  const file = kind === "sqlite" ? new SqliteFile(location) : undefined;
   const explain = async (how: string, sql: string, parameters: readonly unknown[]): Promise<string[]> => {
     const query = CompiledQuery.raw(`explain (${how}, format json) ${sql}`, [...parameters]);
     const { rows } = await opened.db.executeQuery<{ "QUERY PLAN": unknown }>(query);

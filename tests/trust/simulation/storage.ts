@@ -1,18 +1,7 @@
-import SqliteDatabase from "libsql";
+import { runRows } from "../../../packages/host/src/storage/sqlite/run-rows.ts";
+import { SqliteFile, type SqliteStatement } from "../../../packages/host/src/storage/sqlite/sqlite-file.ts";
+import type { SqlValue, Step, StepResult } from "../../../packages/host/src/storage/steps.ts";
 import { migrateOn } from "../../../packages/host/test/in-process-kysely.ts";
-import {
-  NothingChangedError,
-  type SqlValue,
-  type Step,
-  type StepResult,
-} from "../../../packages/host/src/storage/steps.ts";
-
-type File = InstanceType<typeof SqliteDatabase>;
-/** A statement, and whether it has rows: to ask it each time takes as long as some statements run. */
-interface Prepared {
-  statement: ReturnType<File["prepare"]>;
-  hasRows: boolean;
-}
 
 /** What PostgreSQL has and SQLite has not: transactions are one after the other here, and the storage knows which hosts live. */
 const advisoryLock = /pg_advisory_xact_lock|set_config\(/;
@@ -37,13 +26,13 @@ export class Storage {
   readonly strands = new Set<number>();
   /** What hosts ask is changed by this first: a bug that is planted in all of them. */
   plant: (step: Step) => Step = (step) => step;
-  readonly #writer: File;
-  readonly #reader: File;
-  readonly #statements = { writer: new Map<string, Prepared>(), reader: new Map<string, Prepared>() };
+  readonly #writer: SqliteFile;
+  readonly #reader: SqliteFile;
+  readonly #statements = { writer: new Map<string, SqliteStatement>(), reader: new Map<string, SqliteStatement>() };
   readonly #tables: readonly string[];
   readonly #beginning: Step[] = [];
 
-  private constructor(writer: File, reader: File) {
+  private constructor(writer: SqliteFile, reader: SqliteFile) {
     [this.#writer, this.#reader] = [writer, reader];
     const tables = writer
       .prepare("select name from sqlite_master where type = 'table' and sql not like 'create virtual%'")
@@ -53,12 +42,12 @@ export class Storage {
   }
 
   static async open(path: string): Promise<Storage> {
-    const writer = new SqliteDatabase(path);
+    const writer = new SqliteFile(path);
     // What a power cut leaves of a file is not tried here, so nothing has to reach the disk.
     for (const setting of ["journal_mode = wal", "synchronous = off", "foreign_keys = off"]) writer.pragma(setting);
     await migrateOn(writer);
     writer.exec(keysOfStrands);
-    const reader = new SqliteDatabase(path);
+    const reader = new SqliteFile(path);
     reader.pragma("query_only = on");
     return new Storage(writer, reader);
   }
@@ -98,7 +87,7 @@ export class Storage {
   }
 
   rollback(): void {
-    if (this.#writer.inTransaction) this.#writer.exec("rollback");
+    if (this.#writer.isInTransaction) this.#writer.exec("rollback");
   }
 
   close(): void {
@@ -108,25 +97,12 @@ export class Storage {
     this.#writer.close();
   }
 
-  #run(connection: "writer" | "reader", { sql, rows, mustChange = false }: Step): StepResult {
-    const result: StepResult = { rows: [], changes: [] };
-    if (advisoryLock.test(sql)) return result;
-    const { statement, hasRows } = this.#prepare(connection, sql);
-    for (const parameters of rows) {
-      if (hasRows) {
-        for (const row of statement.all(parameters) as Record<string, SqlValue>[]) result.rows.push(row);
-        result.changes.push(0);
-      } else {
-        const { changes, lastInsertRowid } = statement.run(parameters);
-        if (mustChange && changes === 0) throw new NothingChangedError("Nothing was there to change.");
-        result.changes.push(changes);
-        result.insertId = lastInsertRowid;
-      }
-    }
-    return result;
+  #run(connection: "writer" | "reader", step: Step): StepResult {
+    if (advisoryLock.test(step.sql)) return { rows: [], changes: [] };
+    return runRows(this.#prepare(connection, step.sql), step);
   }
 
-  #prepare(connection: "writer" | "reader", sql: string): Prepared {
+  #prepare(connection: "writer" | "reader", sql: string): SqliteStatement {
     const prepared = this.#statements[connection];
     const known = prepared.get(sql);
     if (known !== undefined) return known;
@@ -136,8 +112,7 @@ export class Storage {
       `(select value from json_each('${JSON.stringify([...this.living])}') where 7443 = ?)`,
     );
     const statement = file.prepare(own);
-    const made = { statement, hasRows: statement.reader };
-    if (own === sql) prepared.set(sql, made);
-    return made;
+    if (own === sql) prepared.set(sql, statement);
+    return statement;
   }
 }

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { Kysely, PostgresDialect, sql, SqliteDialect } from "kysely";
-import SqliteDatabase from "libsql";
+import { SqliteFile } from "../storage/sqlite/sqlite-file.ts";
 import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { newLocation, openHost } from "../../test/databases.ts";
@@ -46,7 +46,7 @@ async function oldDatabase(kind: Database["kind"], count: number): Promise<strin
   const location = await newLocation(kind);
   const dialect =
     kind === "sqlite"
-      ? new SqliteDialect({ database: new SqliteDatabase(location) })
+      ? new SqliteDialect({ database: new SqliteFile(location) })
       : new PostgresDialect({ pool: new pg.Pool({ connectionString: location, max: 1 }) });
   const db = new Kysely<Schema>({ dialect });
   await migrate(db, kind, migrationsOf[kind].slice(0, 1));

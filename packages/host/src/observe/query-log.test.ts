@@ -1,5 +1,5 @@
 import { Kysely, sql, SqliteDialect } from "kysely";
-import SqliteDatabase from "libsql";
+import { SqliteFile } from "../storage/sqlite/sqlite-file.ts";
 import { expect, onTestFinished, test } from "vitest";
 import type { Schema } from "../storage/schema.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
@@ -8,7 +8,7 @@ import { queryLog } from "./query-log.ts";
 /** A database with one table whose statements are timed. */
 async function openTimed(): Promise<{ db: Kysely<Schema>; metrics: Metrics }> {
   const metrics = createMetrics();
-  const file = new SqliteDatabase(":memory:");
+  const file = new SqliteFile(":memory:");
   file.exec("create table uses (namespace_id text not null, grant_id text not null, used integer not null)");
   const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: file }), log: queryLog(metrics) });
   onTestFinished(() => db.destroy());

@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from "node:fs";
 import { Kysely, sql, SqliteDialect } from "kysely";
-import SqliteDatabase from "libsql";
+import { SqliteFile } from "./sqlite/sqlite-file.ts";
 import { listPending } from "./migrate.ts";
 import type { Schema } from "./schema.ts";
 import { DamagedDatabaseError, refuseBrokenPages, refuseDamaged } from "./sqlite/whole-file.ts";
@@ -22,7 +22,7 @@ export async function checkBackup(path: string, check: "quick" | "full", name = 
     throw error instanceof DamagedDatabaseError ? new Error(`${name} is no whole backup: ${error.why}.`) : error;
   }
   const hadLog = existsSync(`${path}-wal`);
-  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: new SqliteDatabase(path) }) });
+  const db = new Kysely<Schema>({ dialect: new SqliteDialect({ database: new SqliteFile(path) }) });
   try {
     const made = await sql`select 1 from sqlite_master where name in ('kysely_migration', 'audit')`.execute(db);
     if (made.rows.length < 2) throw new Error(`${name} is an SQLite file, and none of Turnpike's.`);

@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import SqliteDatabase from "libsql";
+import { SqliteFile } from "./sqlite/sqlite-file.ts";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 import { newLocation, openFresh, openHost } from "../../test/databases.ts";
@@ -39,14 +39,14 @@ test("a new SQLite file gives free pages back in small steps, and is smaller in 
 
 test("a file from before that keeps its pages, until it is vacuumed once", async () => {
   const location = await newLocation("sqlite");
-  const file = new SqliteDatabase(location);
+  const file = new SqliteFile(location);
   file.exec("create table old (id integer)");
   file.close();
   const database = await openHost(location);
   await leaveFreePages(database);
   expect(await freePages(database, 200)).toBe(0);
   await database.close();
-  const offline = new SqliteDatabase(location);
+  const offline = new SqliteFile(location);
   offline.exec("pragma auto_vacuum = incremental");
   offline.exec("vacuum");
   offline.close();

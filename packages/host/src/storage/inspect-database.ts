@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Kysely, PostgresDialect, sql, SqliteDialect } from "kysely";
-import SqliteDatabase from "libsql";
+import { SqliteFile } from "./sqlite/sqlite-file.ts";
 import { isPostgres } from "../base/index.ts";
 import type { Database } from "./database.ts";
 import { listPending } from "./migrate.ts";
@@ -75,10 +75,10 @@ async function inspectSqlite<Found>(path: string, look: Look<Found>): Promise<In
   }
 }
 
-/** The driver opens a file for reading alone only when its address says so; also an index that a killed host left. */
-function openForReading(path: string): InstanceType<typeof SqliteDatabase> {
+/** For reading alone. Only an address can say so of an index that a killed host left. */
+function openForReading(path: string): SqliteFile {
   const index = existsSync(`${path}-shm`) ? "&readonly_shm=1" : "";
-  return new SqliteDatabase(`${pathToFileURL(resolve(path)).href}?mode=ro${index}`);
+  return new SqliteFile(`${pathToFileURL(resolve(path)).href}?mode=ro${index}`);
 }
 
 /** Whether a process has the lock beside the database. */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Kysely, PostgresDialect, sql, SqliteDialect } from "kysely";
-import SqliteDatabase from "libsql";
+import { SqliteFile } from "./sqlite/sqlite-file.ts";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { databaseKinds, newLocation, openHost, temporaryFolder } from "../../test/databases.ts";
@@ -24,7 +24,7 @@ const migrationsOf: Record<Database["kind"], readonly Migration[]> = {
 async function openBare(kind: Database["kind"], location: string): Promise<Kysely<Schema>> {
   const dialect =
     kind === "sqlite"
-      ? new SqliteDialect({ database: new SqliteDatabase(location) })
+      ? new SqliteDialect({ database: new SqliteFile(location) })
       : new PostgresDialect({ pool: new pg.Pool({ connectionString: location, max: 2 }) });
   const db = new Kysely<Schema>({ dialect });
   onTestFinished(() => db.destroy().catch(() => {}));

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { createReadStream, createWriteStream, existsSync, linkSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { pipeline } from "node:stream/promises";
-import SqliteDatabase from "libsql";
+import { SqliteFile } from "./sqlite/sqlite-file.ts";
 import { ConfigError, makeFolder, putInPlace } from "../base/index.ts";
 import { type BackupFacts, checkBackup } from "./check-backup.ts";
 import { holdLock, lockFile, refuseFolder } from "./sqlite/open-sqlite.ts";
@@ -73,7 +73,7 @@ function replace(database: string, draft: string, isThere: boolean): string | un
 function foldLog(database: string): void {
   if (!existsSync(database)) return;
   try {
-    const file = new SqliteDatabase(database);
+    const file = new SqliteFile(database);
     try {
       file.pragma("journal_mode = delete");
     } finally {

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { Kysely, type Logger } from "kysely";
-import SqliteDatabase from "libsql";
+import { SqliteFile } from "./sqlite-file.ts";
 import { ConfigError, makeFolder } from "../../base/index.ts";
 import type { Database } from "../database.ts";
 import { keepCause } from "../keep-cause.ts";
@@ -109,12 +109,12 @@ function lock(path: string): () => void {
   // One that is there is left alone: closing it would let go of every lock that this process has on it.
   if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
   const unlock = holdLock(path);
-  let file: InstanceType<typeof SqliteDatabase> | undefined;
+  let file: SqliteFile | undefined;
   try {
     removeOldCopies(path);
     refuseDamaged(path);
     // Also one that is used without the lock beside it, or that is none.
-    file = new SqliteDatabase(path);
+    file = new SqliteFile(path);
     // A new file can give pages back that are free. One from before this was set keeps them until it is vacuumed once.
     file.pragma("auto_vacuum = incremental");
     file.exec("begin immediate; commit");
@@ -129,11 +129,11 @@ function lock(path: string): () => void {
 
 /** Takes the lock beside a database, whatever stands there; throws when a process has it. */
 export function holdLock(path: string): () => void {
-  let held: InstanceType<typeof SqliteDatabase> | undefined;
+  let held: SqliteFile | undefined;
   try {
     // Whoever can read it can lock it.
     if (!existsSync(lockFile(path))) closeSync(openSync(lockFile(path), "a", 0o600));
-    held = new SqliteDatabase(lockFile(path));
+    held = new SqliteFile(lockFile(path));
     held.exec("begin exclusive");
   } catch (cause) {
     held?.close();

@@ -8,7 +8,7 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
-import SqliteDatabase from "libsql";
+import { SqliteFile } from "./sqlite-file.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { newLocation, openHost } from "../../../test/databases.ts";
 import { otherProcess } from "../../../test/other-process.ts";
@@ -117,13 +117,13 @@ test("a file whose host was killed is refused when one of its pages is broken", 
 
 test("looking at a file lets go of no lock: nobody throws away the log that a connection of this process uses", async () => {
   const path = await killedHost();
-  const connection = new SqliteDatabase(path);
+  const connection = new SqliteFile(path);
   onTestFinished(() => void connection.close());
   connection.prepare("select 1 from sqlite_master").all();
   refuseDamaged(path);
   const other = await otherProcess(`
-    const { default: SqliteDatabase } = await import("libsql");
-    const file = new SqliteDatabase(${JSON.stringify(path)});
+    const { default: Database } = await import("libsql");
+    const file = new Database(${JSON.stringify(path)});
     file.exec("insert into uses (namespace_id, grant_id, used) values ('acme', 'grant-2', 1)");
     file.close();
     console.log("closed");`);

@@ -1,5 +1,5 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
-import SqliteDatabase from "libsql";
+import { SqliteFile } from "./sqlite-file.ts";
 
 /** A file that is no whole database; the words are for the operator. */
 export class DamagedDatabaseError extends Error {
@@ -46,9 +46,9 @@ function requireWhole(path: string, found: string): void {
   if (found !== "ok") throw new DamagedDatabaseError(path, `SQLite found that ${oneLine(found)}`);
 }
 
-function ask(path: string, look: (file: InstanceType<typeof SqliteDatabase>) => void): void {
+function ask(path: string, look: (file: SqliteFile) => void): void {
   try {
-    const file = new SqliteDatabase(path);
+    const file = new SqliteFile(path);
     try {
       look(file);
     } finally {

@@ -1,12 +1,13 @@
 import { parentPort, workerData } from "node:worker_threads";
-import SqliteDatabase from "libsql";
-import { NothingChangedError, type SqlValue, type Step, type StepResult } from "../steps.ts";
+import type { Step, StepResult } from "../steps.ts";
+import { runRows } from "./run-rows.ts";
+import { SqliteFile, type SqliteStatement } from "./sqlite-file.ts";
 import type { ThreadOptions, ThreadReply, ThreadRequest } from "./thread-protocol.ts";
 
 // The thread that has a connection to the database: it prepares each statement once, and waits for the disk alone.
 
 const { path, isReader } = workerData as ThreadOptions;
-const file = new SqliteDatabase(path, { timeout: 5000 });
+const file = new SqliteFile(path, { timeoutMs: 5000 });
 /**
  * Every commit is synced: an acknowledged write survives a power cut. The log is moved into the file at 16 MiB, not at SQLite's
  * 4: pages that many commits change are written there a quarter as often.
@@ -14,13 +15,11 @@ const file = new SqliteDatabase(path, { timeout: 5000 });
 const writerSettings = ["journal_mode = wal", "synchronous = full", "wal_autocheckpoint = 4000"];
 for (const setting of isReader ? ["query_only = on"] : writerSettings) file.pragma(setting);
 
-type Statement = ReturnType<(typeof file)["prepare"]>;
-
 const maxPrepared = 500;
 const begin = "begin immediate";
-const prepared = new Map<string, Statement>();
+const prepared = new Map<string, SqliteStatement>();
 
-function prepare(sql: string): Statement {
+function prepare(sql: string): SqliteStatement {
   let statement = prepared.get(sql);
   if (statement === undefined) {
     statement = file.prepare(sql);
@@ -30,35 +29,20 @@ function prepare(sql: string): Statement {
   return statement;
 }
 
-function run({ sql, rows, mustChange = false }: Step): StepResult {
+function run(step: Step): StepResult {
+  const { sql } = step;
   // A transaction that could not be ended must not swallow the next one.
-  if (sql === begin && file.inTransaction) file.exec("rollback");
-  const result: StepResult = { rows: [], changes: [] };
+  if (sql === begin && file.isInTransaction) file.exec("rollback");
+  if (!sql.startsWith("pragma incremental_vacuum")) return runRows(prepare(sql), step);
   // A prepared one would do the first page of its work only.
-  if (sql.startsWith("pragma incremental_vacuum")) {
-    file.exec(sql);
-    return result;
-  }
-  const statement = prepare(sql);
-  const isReading = statement.reader;
-  for (const parameters of rows) {
-    if (isReading) {
-      for (const row of statement.all(parameters) as Record<string, SqlValue>[]) result.rows.push(row);
-      result.changes.push(0);
-    } else {
-      const { changes, lastInsertRowid } = statement.run(parameters);
-      if (mustChange && changes === 0) throw new NothingChangedError("Nothing was there to change.");
-      result.changes.push(changes);
-      result.insertId = lastInsertRowid;
-    }
-  }
-  return result;
+  file.exec(sql);
+  return { rows: [], changes: [] };
 }
 
 function close(): void {
   prepared.clear();
   // Closing alone can leave a lock to statements that are not collected yet.
-  if (file.inTransaction) file.exec("rollback");
+  if (file.isInTransaction) file.exec("rollback");
   if (!isReader) leaveOneFile();
   file.close();
 }

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { sql } from "kysely";
 import { newLocation, openFresh, openHost } from "../../../test/databases.ts";
 import { opening, otherProcess } from "../../../test/other-process.ts";
@@ -7,6 +7,7 @@ import { openDatabase } from "../open-database.ts";
 import { isOutage } from "../outage.ts";
 import type { Database } from "../database.ts";
 import type { Step } from "../steps.ts";
+import { startThread } from "./thread.ts";
 
 function use(grantId: string): Step {
   return {
@@ -154,4 +155,16 @@ test("a database in memory shows nobody what a transaction has not committed", a
     .catch(() => {});
   expect(await seen).toEqual([]);
   await database.close();
+});
+
+test("a transaction that nobody has ended is undone by the next one, and does not swallow it", async () => {
+  const thread = startThread({ path: await newLocation("sqlite"), isReader: false });
+  onTestFinished(() => thread.close());
+  const begin: Step = { sql: "begin immediate", rows: [[]] };
+  const connection = thread.connect();
+  const make = { sql: "create table if not exists uses (namespace_id text, grant_id text, used integer)", rows: [[]] };
+  await connection.run([make, begin, use("half")]);
+  await connection.run([begin, use("next"), { sql: "commit", rows: [[]] }]);
+  const [kept] = await connection.run([{ sql: "select grant_id from uses", rows: [[]] }]);
+  expect(kept?.rows).toEqual([{ grant_id: "next" }]);
 });

@@ -1,12 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Kysely, SqliteDialect } from "kysely";
-import { SqliteFile } from "../src/storage/sqlite/sqlite-file.ts";
 import { afterAll, inject, onTestFinished } from "vitest";
 import type { Database } from "../src/storage/database.ts";
 import { migrate } from "../src/storage/migrate.ts";
 import { openDatabase } from "../src/storage/open-database.ts";
 import type { Schema } from "../src/storage/schema.ts";
+import { SqliteFile } from "../src/storage/sqlite/sqlite-file.ts";
 import { testRoot } from "./test-root.ts";
 
 /** The databases every store has to work on; with `TEST_DATABASES=sqlite` that one alone, for a first look. */

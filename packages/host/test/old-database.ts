@@ -1,11 +1,11 @@
 import { Kysely, PostgresDialect, SqliteDialect } from "kysely";
-import { SqliteFile } from "../src/storage/sqlite/sqlite-file.ts";
 import pg from "pg";
 import type { Database } from "../src/storage/database.ts";
 import { migrate } from "../src/storage/migrate.ts";
 import { postgresMigrations } from "../src/storage/migrations/postgres.ts";
 import { sqliteMigrations } from "../src/storage/migrations/sqlite.ts";
 import type { Schema } from "../src/storage/schema.ts";
+import { SqliteFile } from "../src/storage/sqlite/sqlite-file.ts";
 
 export const migrationsOf = { sqlite: sqliteMigrations, postgres: postgresMigrations };
 

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CompiledQuery } from "kysely";
-import { SqliteFile } from "../src/storage/sqlite/sqlite-file.ts";
 import type { Database } from "../src/storage/database.ts";
 import { openDatabase } from "../src/storage/open-database.ts";
+import { SqliteFile } from "../src/storage/sqlite/sqlite-file.ts";
 import type { RunSteps } from "../src/storage/steps.ts";
 import { newLocation } from "./databases.ts";
 

@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
 import { Kysely, PostgresDialect, sql, SqliteDialect } from "kysely";
-import { SqliteFile } from "../storage/sqlite/sqlite-file.ts";
 import pg from "pg";
 import { describe, expect, test } from "vitest";
 import { newLocation, openHost } from "../../test/databases.ts";
@@ -13,6 +12,7 @@ import { migrate } from "../storage/migrate.ts";
 import { postgresMigrations } from "../storage/migrations/postgres.ts";
 import { sqliteMigrations } from "../storage/migrations/sqlite.ts";
 import type { Schema } from "../storage/schema.ts";
+import { SqliteFile } from "../storage/sqlite/sqlite-file.ts";
 
 const migrationsOf = { sqlite: sqliteMigrations, postgres: postgresMigrations };
 const secret = "0".repeat(64);

@@ -1,7 +1,7 @@
 import { Kysely, sql, SqliteDialect } from "kysely";
-import { SqliteFile } from "../storage/sqlite/sqlite-file.ts";
 import { expect, onTestFinished, test } from "vitest";
 import type { Schema } from "../storage/schema.ts";
+import { SqliteFile } from "../storage/sqlite/sqlite-file.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { queryLog } from "./query-log.ts";
 

@@ -1,8 +1,8 @@
 import { existsSync, rmSync } from "node:fs";
 import { Kysely, sql, SqliteDialect } from "kysely";
-import { SqliteFile } from "./sqlite/sqlite-file.ts";
 import { listPending } from "./migrate.ts";
 import type { Schema } from "./schema.ts";
+import { SqliteFile } from "./sqlite/sqlite-file.ts";
 import { DamagedDatabaseError, refuseBrokenPages, refuseDamaged } from "./sqlite/whole-file.ts";
 
 /** What a backup says of itself. */

@@ -1,10 +1,10 @@
 import { statSync } from "node:fs";
-import { SqliteFile } from "./sqlite/sqlite-file.ts";
 import { sql } from "kysely";
 import { expect, test } from "vitest";
 import { newLocation, openFresh, openHost } from "../../test/databases.ts";
 import type { Database } from "./database.ts";
 import { freePages } from "./free-pages.ts";
+import { SqliteFile } from "./sqlite/sqlite-file.ts";
 
 /** Writes some megabytes and deletes them. */
 async function leaveFreePages({ db }: Database): Promise<void> {

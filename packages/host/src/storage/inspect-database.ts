@@ -2,12 +2,12 @@ import { accessSync, constants, existsSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Kysely, PostgresDialect, sql, SqliteDialect } from "kysely";
-import { SqliteFile } from "./sqlite/sqlite-file.ts";
 import { isPostgres } from "../base/index.ts";
 import type { Database } from "./database.ts";
 import { listPending } from "./migrate.ts";
 import type { Schema } from "./schema.ts";
 import { lockFile, refuseFolder } from "./sqlite/open-sqlite.ts";
+import { SqliteFile } from "./sqlite/sqlite-file.ts";
 import { damageOf } from "./sqlite/whole-file.ts";
 
 /** What a database looks like before a host opens it. */

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Kysely, PostgresDialect, sql, SqliteDialect } from "kysely";
-import { SqliteFile } from "./sqlite/sqlite-file.ts";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { databaseKinds, newLocation, openHost, temporaryFolder } from "../../test/databases.ts";
@@ -14,6 +13,7 @@ import { postgresMigrations } from "./migrations/postgres.ts";
 import { sqliteMigrations } from "./migrations/sqlite.ts";
 import { openDatabase } from "./open-database.ts";
 import type { Schema } from "./schema.ts";
+import { SqliteFile } from "./sqlite/sqlite-file.ts";
 
 const migrationsOf: Record<Database["kind"], readonly Migration[]> = {
   sqlite: sqliteMigrations,

@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { createReadStream, createWriteStream, existsSync, linkSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { SqliteFile } from "./sqlite/sqlite-file.ts";
 import { ConfigError, makeFolder, putInPlace } from "../base/index.ts";
 import { type BackupFacts, checkBackup } from "./check-backup.ts";
 import { holdLock, lockFile, refuseFolder } from "./sqlite/open-sqlite.ts";
+import { SqliteFile } from "./sqlite/sqlite-file.ts";
 
 /** A backup that was copied to where it is to be restored, and checked. It is no database yet. */
 export interface RestoreDraft extends BackupFacts {

@@ -1,7 +1,6 @@
 import { closeSync, existsSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { Kysely, type Logger } from "kysely";
-import { SqliteFile } from "./sqlite-file.ts";
 import { ConfigError, makeFolder } from "../../base/index.ts";
 import type { Database } from "../database.ts";
 import { keepCause } from "../keep-cause.ts";
@@ -11,6 +10,7 @@ import { copyFile, copyMemory, removeOldCopies, vacuumInto } from "./copy.ts";
 import { threadDialect } from "./dialect.ts";
 import { gatherReads } from "./gather.ts";
 import { createMutex } from "./mutex.ts";
+import { SqliteFile } from "./sqlite-file.ts";
 import { startThread } from "./thread.ts";
 import { transact } from "./transact.ts";
 import { DamagedDatabaseError, refuseDamaged } from "./whole-file.ts";

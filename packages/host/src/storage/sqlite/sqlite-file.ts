@@ -30,8 +30,8 @@ export class SqliteStatement {
 }
 
 /**
- * An SQLite file that is open, or `:memory:`. Nothing else knows the driver. It is what Kysely's `SqliteDialect` takes, too. What
- * goes wrong has the name of SQLite's code, such as `SQLITE_BUSY`.
+ * An SQLite file that is open, or `:memory:`. Nothing else of the host knows the driver. It is what Kysely's `SqliteDialect`
+ * takes, too. What goes wrong has the name of SQLite's code, such as `SQLITE_BUSY`.
  */
 export class SqliteFile {
   readonly #database: Driver;

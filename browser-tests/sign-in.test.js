@@ -62,9 +62,10 @@ test("a revoked credential: the next click asks for a sign-in on top, and what w
   const { page, close } = await openConsole(browser, { url: demo.url, operator, place: "demo/grants/issue" });
   await page.getByLabel("Actions").fill("read");
   await page.getByLabel("Resource").fill("files/notes");
-  await demo.operator.request("revokeCredential", { id });
-  await page.getByLabel("To: who may act").fill("human:bob");
   await page.getByLabel("From: who grants it").fill("human:alice");
+  await demo.operator.request("revokeCredential", { id });
+  // The last thing that is typed: as soon as the dialog is there, nothing behind it can be.
+  await page.getByLabel("To: who may act").fill("human:bob");
   const dialog = page.getByRole("dialog", { name: "Sign in again" });
   await dialog.waitFor();
   await page.keyboard.press("Escape");
@@ -75,6 +76,40 @@ test("a revoked credential: the next click asks for a sign-in on top, and what w
   await page.getByLabel("Id", { exact: true }).fill("bob-notes");
   await page.getByRole("button", { name: "Issue this grant" }).click();
   await page.getByRole("heading", { name: "bob-notes" }).waitFor();
+  await close();
+});
+
+test("a refusal that comes after the sign-in is not about it, and what was refused is read again", async () => {
+  const { id, operator } = await makeOperator(demo, "dave");
+  const { page, close } = await openConsole(browser, { url: demo.url, operator, place: "demo/grants/issue" });
+  const preview = page.getByText(/^The trail has no decisions yet|in the last \d+ decisions?/);
+  await page.getByLabel("Actions").fill("read");
+  await page.getByLabel("Resource").fill("files/notes");
+  await page.getByLabel("From: who grants it").fill("human:alice");
+  await page.getByLabel("To: who may act").fill("human:bob");
+  await preview.waitFor();
+  const late = [];
+  await page.route("**/admin/v1/grants/preview", async (route) => {
+    const response = await route.fetch();
+    if (response.status() === 401) late.push(() => route.fulfill({ response }));
+    else await route.fulfill({ response });
+  });
+  await demo.operator.request("revokeCredential", { id });
+  // Suggestions and a preview are asked for at once; it is the suggestions that bring the dialog.
+  await page.getByLabel("To: who may act").fill("human:carol");
+  const dialog = page.getByRole("dialog", { name: "Sign in again" });
+  await dialog.waitFor();
+  await expect.poll(() => late.length, { timeout: 10_000 }).toBeGreaterThan(0);
+  await signIn(dialog, demo.token);
+  await dialog.waitFor({ state: "hidden" });
+  const refusal = page.waitForResponse((response) => response.status() === 401);
+  for (const answer of late) await answer();
+  await refusal;
+  await preview.waitFor();
+  expect(await page.getByRole("main").textContent()).not.toContain("This session has ended");
+  await page.getByLabel("Id", { exact: true }).fill("carol-notes");
+  await page.getByRole("button", { name: "Issue this grant" }).click({ timeout: 10_000 });
+  await page.getByRole("heading", { name: "carol-notes" }).waitFor();
   await close();
 });
 

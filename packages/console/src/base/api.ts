@@ -11,12 +11,15 @@ export type Input<Name extends AdminRouteName> = { [Key in keyof AdminInput<Name
 
 /** Calls the management API as the operator of the session. Throws an `AdminClientError`. */
 export async function request<Name extends AdminRouteName>(name: Name, input: Input<Name>): Promise<AdminOutput<Name>> {
+  const sender = session.current.value;
   try {
     const url = globalThis.location.origin;
     return (await callAdmin({ hasBody: false, ...calls[name] }, input, { url, headers })) as AdminOutput<Name>;
   } catch (error) {
-    // The page asks for a sign-in again, on top of what is there: nothing that was typed is lost.
-    if (error instanceof AdminClientError && error.code === "unauthenticated") session.isLost.value = true;
+    // The page asks for a sign-in again, on top of what is there: nothing that was typed is lost. A refusal that comes after
+    // that sign-in is about the session before.
+    const isRefused = error instanceof AdminClientError && error.code === "unauthenticated";
+    if (isRefused && session.current.value === sender) session.isLost.value = true;
     throw error;
   }
 }

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { AdminOutput, AdminRouteName } from "turnpike-host/management";
 import { type Input, messageOf, request } from "./api.ts";
+import { session } from "./session.ts";
 
 /** Something that is read from the host. What was read stays while it is read again. */
 export interface Loaded<T> {
@@ -11,7 +12,7 @@ export interface Loaded<T> {
   reload(): void;
 }
 
-/** Reads something, and again when one of `keys` changes. An answer that comes too late is not shown. */
+/** Reads something, and again when one of `keys` changes or somebody signs in. An answer that comes too late is not shown. */
 export function useLoad<T>(read: () => Promise<T>, keys: readonly (string | number | undefined)[]): Loaded<T> {
   const key = JSON.stringify(keys);
   const [state, setState] = useState<{ key: string; value?: T; problem?: string; isLoading: boolean }>({
@@ -30,7 +31,7 @@ export function useLoad<T>(read: () => Promise<T>, keys: readonly (string | numb
     return () => {
       isWanted = false;
     };
-  }, [key, round]);
+  }, [key, round, session.current.value]);
   const isCurrent = state.key === key;
   return {
     value: isCurrent ? state.value : undefined,

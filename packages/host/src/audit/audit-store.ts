@@ -78,8 +78,8 @@ export function createAuditStore(database: Database, ledger: Ledger = openLedger
     get waiting() {
       return ledger.waiting;
     },
-    list: (namespaceId, filter) => listEvents(reports, namespaceId, filter),
-    findScanEnd: (namespaceId, filter) => findScanEnd(reports, namespaceId, filter),
+    list: (namespaceId, filter) => listEvents(database, namespaceId, filter),
+    findScanEnd: (namespaceId, filter) => findScanEnd(database, namespaceId, filter),
     listRowsBehind: (namespaceId, place, limit) => listRowsBehind(reports, namespaceId, place, limit),
     flush: () => ledger.flush(),
     readAnchors: (namespaceId, key) => readAnchors(reports, namespaceId, key),

@@ -95,6 +95,8 @@ interface Row {
   run(stores: Stores, database: Database): Promise<unknown>;
   /** By which indexes the rows are found; on PostgreSQL by others where its planner has more to choose from. */
   plan: string[];
+  /** As good on SQLite, which chooses either by its version. */
+  alsoGood?: string[];
   onPostgres?: string[];
 }
 
@@ -454,7 +456,17 @@ const reads: Row[] = [
   { name: "audit events", run: auditPages({}), plan: ["audit_by_time"] },
   { name: "audit events of a time", run: auditPages(times), plan: ["audit_by_time"] },
   { name: "audit events of a trace", run: auditPages({ traceId: "trace-7" }), plan: ["audit_by_trace"] },
+  {
+    name: "audit events of a trace and a time",
+    run: auditPages({ traceId: "trace-7", ...times }),
+    plan: ["audit_by_trace"],
+  },
   { name: "audit events of an actor", run: auditPages({ actor: agent }), plan: ["audit_by_actor"] },
+  {
+    name: "audit events of an actor and a time",
+    run: auditPages({ actor: agent, ...times }),
+    plan: ["audit_by_actor"],
+  },
   { name: "audit events of a rare outcome", run: auditPages({ outcome: "denied" }), plan: ["audit_by_outcome"] },
   { name: "audit events of a rare type", run: auditPages({ type: "turn.ended" }), plan: ["audit_by_type"] },
   { name: "audit events of a common outcome", run: auditPages({ outcome: "allowed" }), plan: ["audit_by_time"] },
@@ -548,12 +560,14 @@ const reads: Row[] = [
       await principals.list(tenant, "agent:agent-5", 9);
     },
     plan: ["credentials_by_actor", "grants_by_holder", "grants_by_issuer", "grants_by_subject"],
+    alsoGood: ["credentials_by_actor", "grants_by_issuer", "grants_by_subject"],
     onPostgres: ["credentials_by_actor", "grants_by_holder", "grants_by_issuer"],
   },
   {
     name: "how often principals are named",
     run: ({ principals }) => principals.count(tenant, ["agent:agent-5", "human:user-7"]),
     plan: ["credentials_by_actor", "grants_by_holder", "grants_by_issuer"],
+    alsoGood: ["credentials_by_actor", "grants_by_issuer", "grants_by_subject"],
     onPostgres: ["credentials_by_actor", "grants_by_holder", "grants_by_issuer", "sorted"],
   },
 ];
@@ -571,7 +585,8 @@ describe.each(databaseKinds)("on %s", (kind) => {
   });
   afterAll(() => planned.close());
 
-  test.each([...calls, ...reads])("$name: rows are found by an index", async ({ run, plan, onPostgres = plan }) => {
+  test.each([...calls, ...reads])("$name: rows are found by an index", async (row) => {
+    const { run, plan, alsoGood = plan, onPostgres = plan } = row;
     planned.statements.length = 0;
     await run(stores, planned.database);
     const steps = new Set<string>();
@@ -579,6 +594,6 @@ describe.each(databaseKinds)("on %s", (kind) => {
       const how = /^\s*(with|select|insert|update|delete)/i.test(statement.sql) ? await planned.planOf(statement) : [];
       for (const step of how) if (!isSmall.test(step)) steps.add(step);
     }
-    expect([...steps].toSorted()).toEqual(kind === "postgres" ? onPostgres : plan);
+    expect(kind === "postgres" ? [onPostgres] : [plan, alsoGood]).toContainEqual([...steps].toSorted());
   });
 });

@@ -14,9 +14,6 @@ interface Span extends Window {
   readonly cpuMicros: number;
 }
 
-/** The package that SQLite's statements run in. */
-const driver = "libsql";
-
 /** Loads a host that profiles itself, one case after the other, and says in which rooms the time of a request went. */
 export async function whereTimeGoes(
   folder: string,
@@ -49,6 +46,8 @@ export async function whereTimeGoes(
 
 function tableOf(span: Span, threads: readonly CpuProfile[]): Section {
   const { self, charged } = sumTimes(threads.map((thread) => timeByRoom(thread, span)));
+  // What SQLite's statements run in: a package, or Node itself.
+  const driver = self.has("libsql") ? "libsql" : "native";
   const split = splitWaiting(self, driver, span.cpuMicros);
   const total = [...split.values()].reduce((sum, micros) => sum + micros, 0);
   const micros = (value: number | undefined): string => (value === undefined ? "" : digits(value / span.requests));

@@ -23,16 +23,20 @@ function watch(methods: Methods, name: string, before: (...args: unknown[]) => v
 }
 
 const modules = process.env["BENCH_MODULES"] ?? "";
-const sqlite = require(`${modules}/libsql`) as { prototype: Methods };
+const libsql = require(`${modules}/libsql`) as { prototype: Methods };
+const ofNode = process.getBuiltinModule("node:sqlite") as { DatabaseSync: { prototype: Methods } } | undefined;
 const postgres = require(`${modules}/pg`) as { Client: { prototype: Methods } };
 
-watch(sqlite.prototype, "exec", record);
-const prepare = sqlite.prototype["prepare"];
-sqlite.prototype["prepare"] = function (sql, ...rest) {
-  const statement = prepare?.call(this, sql, ...rest) as Methods;
-  for (const name of ["run", "get", "all", "iterate"]) watch(statement, name, () => record(sql));
-  return statement;
-};
+// The host takes one of the two.
+for (const { prototype } of [libsql, ...(ofNode === undefined ? [] : [ofNode.DatabaseSync])]) {
+  watch(prototype, "exec", record);
+  const { prepare } = prototype;
+  prototype["prepare"] = function (sql, ...rest) {
+    const statement = prepare?.call(this, sql, ...rest) as Methods;
+    for (const name of ["run", "get", "all", "iterate"]) watch(statement, name, () => record(sql));
+    return statement;
+  };
+}
 watch(postgres.Client.prototype, "query", (query) =>
   record(typeof query === "object" ? (query as { text?: unknown } | null)?.text : query),
 );

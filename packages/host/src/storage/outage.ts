@@ -16,7 +16,7 @@ const socketCode =
  * full or broken, and then there is none to roll back.
  */
 const driverWords =
-  /^(cannot rollback - no transaction is active|Connection terminated|timeout e(xceeded|xpired)|Query read timeout|Client (has encountered a connection error|was closed)|Cannot use a pool|driver has already been destroyed|The database connection is not open)/;
+  /^(cannot rollback - no transaction is active|Connection terminated|timeout e(xceeded|xpired)|Query read timeout|Client (has encountered a connection error|was closed)|Cannot use a pool|driver has already been destroyed|The database connection is not open|database is not open)/;
 
 /**
  * Whether an error, or what caused it, says that the database cannot be used right now: the same request may succeed

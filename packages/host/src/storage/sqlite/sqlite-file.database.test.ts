@@ -1,8 +1,11 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { temporaryFolder } from "../../../test/databases.ts";
+import { otherProcess } from "../../../test/other-process.ts";
+import { isOutage } from "../outage.ts";
+import { ChosenDriver } from "./choose-driver.ts";
 import { SqliteFile } from "./sqlite-file.ts";
 
 function open(path: string, options?: { timeoutMs: number }): SqliteFile {
@@ -20,6 +23,12 @@ function codeOf(work: () => unknown): unknown {
   }
   return "nothing went wrong";
 }
+
+test("the driver is Node's own from 24.20 and 26.8 on", () => {
+  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+  const isNodes = (major === 24 && minor >= 20) || (major === 26 && minor >= 8) || major > 26;
+  expect(ChosenDriver.name).toBe(isNodes ? "DatabaseSync" : "LibsqlDriver");
+});
 
 const pair = "create table pairs (one text primary key, other integer) strict";
 
@@ -85,8 +94,36 @@ test("a file that is locked is waited for as long as was said", () => {
   expect(performance.now() - begun).toBeGreaterThan(200);
 });
 
-test("what is asked of a file that was closed is refused", () => {
+test("what is asked of a file that was closed is refused as an outage", () => {
   const file = new SqliteFile(":memory:");
   file.close();
-  expect(() => file.exec("select 1")).toThrow("not open");
+  let refusal: unknown;
+  try {
+    file.exec("select 1");
+  } catch (error) {
+    refusal = error;
+  }
+  expect(isOutage(refusal)).toBe(true);
+});
+
+test("a file that libsql wrote goes on here, with what a killed process left in its log, and back again", async () => {
+  const path = join(temporaryFolder(), "pairs.db");
+  const withLibsql = (work: string) =>
+    otherProcess(`
+      const { default: Database } = await import("libsql");
+      const file = new Database(${JSON.stringify(path)});
+      ${work}
+      setInterval(() => {}, 1000);`);
+  const killed = await withLibsql(`
+    for (const sql of ["pragma journal_mode = wal", ${JSON.stringify(pair)}, "insert into pairs values ('a', 1)"])
+      file.exec(sql);
+    console.log("written");`);
+  await killed.kill();
+  expect([killed.said, existsSync(`${path}-wal`)]).toEqual(["written", true]);
+  const file = new SqliteFile(path);
+  expect(file.prepare("select one, other from pairs").all()).toEqual([{ one: "a", other: 1 }]);
+  file.exec("insert into pairs values ('b', 2)");
+  file.close();
+  const back = await withLibsql(`console.log(JSON.stringify(file.prepare("select one from pairs").all()));`);
+  expect(back.said).toBe('[{"one":"a"},{"one":"b"}]');
 });

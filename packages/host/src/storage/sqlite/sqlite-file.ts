@@ -1,8 +1,24 @@
-import LibsqlDatabase from "libsql";
+import { ChosenDriver } from "./choose-driver.ts";
+import type { Driver, DriverStatement } from "./sqlite-driver.ts";
 
-type Driver = InstanceType<typeof LibsqlDatabase>;
-type DriverStatement = ReturnType<Driver["prepare"]>;
 type Row = Record<string, unknown>;
+
+/** SQLite's names for what goes wrong, in the order of their numbers. */
+const faults =
+  `OK ERROR INTERNAL PERM ABORT BUSY LOCKED NOMEM READONLY INTERRUPT IOERR CORRUPT NOTFOUND FULL CANTOPEN PROTOCOL EMPTY
+  SCHEMA TOOBIG CONSTRAINT MISMATCH MISUSE NOLFS AUTH FORMAT RANGE NOTADB`.split(/\s+/);
+
+/** Does something with the driver. What goes wrong gets SQLite's name for it; `libsql` says that by itself. */
+function asking<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    // The last byte of a number is what it is a case of.
+    if (error instanceof Error && "errcode" in error)
+      Object.assign(error, { code: `SQLITE_${faults[Number(error.errcode) & 0xff] ?? "ERROR"}` });
+    throw error;
+  }
+}
 
 /** A statement that is prepared, and run any number of times. */
 export class SqliteStatement {
@@ -12,15 +28,15 @@ export class SqliteStatement {
 
   constructor(statement: DriverStatement) {
     this.#statement = statement;
-    this.reader = statement.reader;
+    this.reader = statement.columns().length > 0;
   }
 
   all(parameters: readonly unknown[] = []): Row[] {
-    return this.#statement.all(parameters) as Row[];
+    return asking(() => this.#statement.all(...parameters));
   }
 
   run(parameters: readonly unknown[] = []): { changes: number; lastInsertRowid: number | bigint } {
-    return this.#statement.run(parameters);
+    return asking(() => this.#statement.run(...parameters));
   }
 
   /** Kysely asks for it when it is to stream. */
@@ -30,27 +46,27 @@ export class SqliteStatement {
 }
 
 /**
- * An SQLite file that is open, or `:memory:`. Nothing else of the host knows the driver. It is what Kysely's `SqliteDialect`
- * takes, too. What goes wrong has the name of SQLite's code, such as `SQLITE_BUSY`.
+ * An SQLite file that is open, or `:memory:`. It is what Kysely's `SqliteDialect` takes, too. What goes wrong has the name of
+ * SQLite's code, such as `SQLITE_BUSY`.
  */
 export class SqliteFile {
   readonly #database: Driver;
 
   /** Waits so long for a lock before it says that the file is busy. */
   constructor(path: string, { timeoutMs = 0 }: { timeoutMs?: number } = {}) {
-    this.#database = new LibsqlDatabase(path, { timeout: timeoutMs });
+    this.#database = asking(() => new ChosenDriver(path, { timeout: timeoutMs }));
   }
 
   get isInTransaction(): boolean {
-    return this.#database.inTransaction;
+    return this.#database.isTransaction;
   }
 
   exec(sql: string): void {
-    this.#database.exec(sql);
+    asking(() => this.#database.exec(sql));
   }
 
   prepare(sql: string): SqliteStatement {
-    return new SqliteStatement(this.#database.prepare(sql));
+    return asking(() => new SqliteStatement(this.#database.prepare(sql)));
   }
 
   pragma(text: string): Row[] {
@@ -58,6 +74,6 @@ export class SqliteFile {
   }
 
   close(): void {
-    this.#database.close();
+    asking(() => this.#database.close());
   }
 }

@@ -46,6 +46,13 @@ test("statements know whether they answer with rows, and are run with any values
   expect(file.prepare("insert into pairs values ('c', 3) returning other").all()).toEqual([{ other: 3 }]);
 });
 
+test.each([undefined, true])("a statement is not run with %s", (value) => {
+  const echo = open(":memory:").prepare("select ? as it");
+  expect(() => echo.all([value])).toThrow(TypeError);
+  expect(() => echo.run([value])).toThrow(TypeError);
+  expect(echo.all([null])).toEqual([{ it: null }]);
+});
+
 test("a statement that was prepared before a table changed has its new columns", () => {
   const file = open(":memory:");
   file.exec(pair);

@@ -20,6 +20,13 @@ function asking<T>(work: () => T): T {
   }
 }
 
+/** Refuses what only one driver takes: undefined is null to `libsql`, and a boolean ends the process there. */
+function bindable(parameters: readonly unknown[]): readonly unknown[] {
+  for (const value of parameters)
+    if (value === undefined || typeof value === "boolean") throw new TypeError(`${value} is no value for a statement.`);
+  return parameters;
+}
+
 /** A statement that is prepared, and run any number of times. */
 export class SqliteStatement {
   /** Whether it answers with rows. To ask the driver takes as long as some statements run. */
@@ -32,11 +39,11 @@ export class SqliteStatement {
   }
 
   all(parameters: readonly unknown[] = []): Row[] {
-    return asking(() => this.#statement.all(...parameters));
+    return asking(() => this.#statement.all(...bindable(parameters)));
   }
 
   run(parameters: readonly unknown[] = []): { changes: number; lastInsertRowid: number | bigint } {
-    return asking(() => this.#statement.run(...parameters));
+    return asking(() => this.#statement.run(...bindable(parameters)));
   }
 
   /** Kysely asks for it when it is to stream. */

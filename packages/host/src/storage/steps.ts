@@ -15,7 +15,6 @@ export interface StepResult {
   rows: Record<string, SqlValue>[];
   /** How many rows each run changed. */
   changes: number[];
-  insertId?: number | bigint | undefined;
 }
 
 /** Runs steps in order within a transaction; the last ones of a transaction commit it too. */

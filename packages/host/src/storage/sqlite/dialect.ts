@@ -89,10 +89,6 @@ function isRead({ query, sql }: CompiledQuery): boolean {
 
 async function execute<Row>(connection: Connection, { sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
   const [result] = await connection.run([{ sql, rows: [parameters] }]);
-  const { rows = [], changes = [], insertId } = result ?? {};
-  return {
-    rows: rows as Row[],
-    numAffectedRows: BigInt(changes[0] ?? 0),
-    ...(insertId !== undefined && { insertId: BigInt(insertId) }),
-  };
+  const { rows = [], changes = [] } = result ?? {};
+  return { rows: rows as Row[], numAffectedRows: BigInt(changes[0] ?? 0) };
 }

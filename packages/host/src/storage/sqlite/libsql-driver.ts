@@ -23,6 +23,8 @@ export class LibsqlDriver implements Driver {
       columns: () => statement.columns(),
       all: (...parameters) => statement.all(parameters) as Record<string, unknown>[],
       run: (...parameters) => statement.run(parameters),
+      // It refuses no number, whatever is set.
+      setReadBigInts() {},
     };
   }
 

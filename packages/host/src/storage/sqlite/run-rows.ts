@@ -9,10 +9,9 @@ export function runRows(statement: SqliteStatement, { rows, mustChange = false }
       for (const row of statement.all(parameters)) result.rows.push(row as Record<string, SqlValue>);
       result.changes.push(0);
     } else {
-      const { changes, lastInsertRowid } = statement.run(parameters);
+      const { changes } = statement.run(parameters);
       if (mustChange && changes === 0) throw new NothingChangedError("Nothing was there to change.");
       result.changes.push(changes);
-      result.insertId = lastInsertRowid;
     }
   }
   return result;

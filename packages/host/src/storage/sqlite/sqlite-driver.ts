@@ -3,7 +3,8 @@ export interface DriverStatement {
   /** What it answers with; nothing for one that has no rows. */
   columns(): readonly unknown[];
   all(...parameters: readonly unknown[]): Record<string, unknown>[];
-  run(...parameters: readonly unknown[]): { changes: number; lastInsertRowid: number | bigint };
+  run(...parameters: readonly unknown[]): { changes: number | bigint; lastInsertRowid: number | bigint };
+  setReadBigInts(isOn: boolean): void;
 }
 
 /** The calls of `node:sqlite` that the host makes, whichever driver answers them. */

@@ -36,6 +36,8 @@ export class SqliteStatement {
   constructor(statement: DriverStatement) {
     this.#statement = statement;
     this.reader = statement.columns().length > 0;
+    // The index of words leaves ids of rows that are no JavaScript numbers. Node 26 would throw, when all is written.
+    if (!this.reader) statement.setReadBigInts(true);
   }
 
   all(parameters: readonly unknown[] = []): Row[] {
@@ -43,7 +45,8 @@ export class SqliteStatement {
   }
 
   run(parameters: readonly unknown[] = []): { changes: number; lastInsertRowid: number | bigint } {
-    return asking(() => this.#statement.run(...bindable(parameters)));
+    const { changes, lastInsertRowid } = asking(() => this.#statement.run(...bindable(parameters)));
+    return { changes: Number(changes), lastInsertRowid };
   }
 
   /** Kysely asks for it when it is to stream. */

@@ -302,7 +302,9 @@ describe.each(databaseKinds)("a webhook on %s", (kind) => {
     const { receiver, host } = await begin();
     const endless = (response: ServerResponse): void => {
       response.writeHead(200);
-      const go = (): void => void (response.destroyed || response.write("x".repeat(65_536), go));
+      // A write that fails says so at once, and the next one would as well.
+      const go = (error?: Error | null): void =>
+        void (error || response.destroyed || response.write("x".repeat(65_536), go));
       go();
     };
     receiver.reply((_one, place) => (place === 0 ? endless : 200));

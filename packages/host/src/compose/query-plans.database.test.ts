@@ -8,6 +8,7 @@ import { removeOldEscalations } from "../retention/old-escalations.ts";
 import { openOutbox, type Webhook } from "../notify/index.ts";
 import { forgetEndedTurns } from "../retention/old-turns.ts";
 import type { Database } from "../storage/index.ts";
+import { ChosenDriver } from "../storage/sqlite/choose-driver.ts";
 import type { GrantScope } from "turnpike/kernel";
 import { openStores, type Stores } from "./stores.ts";
 
@@ -95,8 +96,8 @@ interface Row {
   run(stores: Stores, database: Database): Promise<unknown>;
   /** By which indexes the rows are found; on PostgreSQL by others where its planner has more to choose from. */
   plan: string[];
-  /** As good on SQLite, which chooses either by its version. */
-  alsoGood?: string[];
+  /** With the newer SQLite that Node has, where it takes another index that is as good. */
+  onNodesSqlite?: string[];
   onPostgres?: string[];
 }
 
@@ -560,14 +561,14 @@ const reads: Row[] = [
       await principals.list(tenant, "agent:agent-5", 9);
     },
     plan: ["credentials_by_actor", "grants_by_holder", "grants_by_issuer", "grants_by_subject"],
-    alsoGood: ["credentials_by_actor", "grants_by_issuer", "grants_by_subject"],
+    onNodesSqlite: ["credentials_by_actor", "grants_by_issuer", "grants_by_subject"],
     onPostgres: ["credentials_by_actor", "grants_by_holder", "grants_by_issuer"],
   },
   {
     name: "how often principals are named",
     run: ({ principals }) => principals.count(tenant, ["agent:agent-5", "human:user-7"]),
     plan: ["credentials_by_actor", "grants_by_holder", "grants_by_issuer"],
-    alsoGood: ["credentials_by_actor", "grants_by_issuer", "grants_by_subject"],
+    onNodesSqlite: ["credentials_by_actor", "grants_by_issuer", "grants_by_subject"],
     onPostgres: ["credentials_by_actor", "grants_by_holder", "grants_by_issuer", "sorted"],
   },
 ];
@@ -586,7 +587,7 @@ describe.each(databaseKinds)("on %s", (kind) => {
   afterAll(() => planned.close());
 
   test.each([...calls, ...reads])("$name: rows are found by an index", async (row) => {
-    const { run, plan, alsoGood = plan, onPostgres = plan } = row;
+    const { run, plan, onPostgres = plan, onNodesSqlite = plan } = row;
     planned.statements.length = 0;
     await run(stores, planned.database);
     const steps = new Set<string>();
@@ -594,6 +595,7 @@ describe.each(databaseKinds)("on %s", (kind) => {
       const how = /^\s*(with|select|insert|update|delete)/i.test(statement.sql) ? await planned.planOf(statement) : [];
       for (const step of how) if (!isSmall.test(step)) steps.add(step);
     }
-    expect(kind === "postgres" ? [onPostgres] : [plan, alsoGood]).toContainEqual([...steps].toSorted());
+    const onSqlite = ChosenDriver.name === "LibsqlDriver" ? plan : onNodesSqlite;
+    expect([...steps].toSorted()).toEqual(kind === "postgres" ? onPostgres : onSqlite);
   });
 });

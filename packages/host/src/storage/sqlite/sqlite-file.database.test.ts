@@ -32,7 +32,7 @@ test("the driver is Node's own from 24.20 and 26.8 on", () => {
 
 const pair = "create table pairs (one text primary key, other integer) strict";
 
-test("statements know whether they answer with rows, and are run with any values", () => {
+test("statements know whether they answer with rows, and are run again with other values", () => {
   const file = open(":memory:");
   file.exec(pair);
   const add = file.prepare("insert into pairs values (?1, ?2)");

@@ -8,11 +8,11 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
-import { SqliteFile } from "./sqlite-file.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { newLocation, openHost } from "../../../test/databases.ts";
 import { otherProcess } from "../../../test/other-process.ts";
 import { openDatabase } from "../open-database.ts";
+import { SqliteFile } from "./sqlite-file.ts";
 import { refuseDamaged } from "./whole-file.ts";
 
 const pageSize = 4096;

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, release, totalmem, type } from "node:os";
 import { join } from "node:path";
 import { barChart } from "./support/bar-chart.ts";
-import { resultsPage } from "./support/results-page.ts";
+import { resultsPage, type GoalsOfNode } from "./support/results-page.ts";
 import { sectionsFolder, type Section } from "./support/results.ts";
 
 const isQuick = process.argv.includes("--quick");
@@ -28,16 +28,32 @@ const versions = Object.entries(packages).flatMap(([name, folder]) => {
   return [[name, (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version] as const];
 });
 
+const { node } = process.versions;
+const processors = `${cpus().length} x ${cpuModel()}`;
 const circumstances = {
   date: new Date().toISOString().slice(0, 10),
-  machine: `${cpus().length} x ${cpuModel()}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${type()} ${release()}`,
-  versions: { node: process.versions.node, ...Object.fromEntries(versions) },
+  machine: `${processors}, ${Math.round(totalmem() / 2 ** 30)} GiB, ${type()} ${release()}`,
+  versions: { node, ...Object.fromEntries(versions) },
   isQuick,
 };
-writeFileSync("bench/results.md", resultsPage(circumstances, sections));
 const goals = sections.flatMap((section) => section.goals ?? []);
+
+/** The newest goals of each Node that was measured. */
+const goalsFile = "bench/goals-by-node.json";
+const kept = existsSync(goalsFile) ? (JSON.parse(readFileSync(goalsFile, "utf8")) as GoalsOfNode[]) : [];
+const others = kept.filter((other) => majorOf(other.node) !== majorOf(node) && other.processors === processors);
+if (!isQuick) {
+  const all: GoalsOfNode[] = [{ node, date: circumstances.date, processors, goals }, ...others];
+  writeFileSync(goalsFile, `${JSON.stringify(all, null, 2)}\n`);
+}
+
+writeFileSync("bench/results.md", resultsPage(circumstances, sections, others));
 writeFileSync("bench/results.svg", barChart("Turnpike against its goals", goals));
 console.log("\nbench/results.md and bench/results.svg are written.");
+
+function majorOf(version: string): string {
+  return version.split(".")[0] ?? "";
+}
 
 /** ARM processors do not say their name everywhere. */
 function cpuModel(): string {

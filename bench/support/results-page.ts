@@ -1,4 +1,4 @@
-import { goalHead, goalRow, type Section } from "./results.ts";
+import { goalHead, goalRow, measuredText, type Goal, type Section } from "./results.ts";
 import { markdownTable } from "./tables.ts";
 
 /** Where and when everything was measured. */
@@ -10,8 +10,21 @@ export interface Circumstances {
   readonly isQuick: boolean;
 }
 
-/** The page of all results, in Markdown. */
-export function resultsPage(circumstances: Circumstances, sections: readonly Section[]): string {
+/** What one version of Node came to. */
+export interface GoalsOfNode {
+  readonly node: string;
+  readonly date: string;
+  /** Numbers of different processors say nothing about each other. */
+  readonly processors: string;
+  readonly goals: readonly Goal[];
+}
+
+/** The page of all results, in Markdown, with what other versions of Node came to beside the goals. */
+export function resultsPage(
+  circumstances: Circumstances,
+  sections: readonly Section[],
+  others: readonly GoalsOfNode[] = [],
+): string {
   const { date, machine, versions, isQuick } = circumstances;
   const goals = sections.flatMap((section) => section.goals ?? []);
   const parts = [
@@ -28,7 +41,12 @@ export function resultsPage(circumstances: Circumstances, sections: readonly Sec
     ].join("\n"),
     "![Measured numbers against their goals](results.svg)",
     "## Goals",
-    markdownTable(goalHead, goals.map(goalRow)),
+    ...(others.length > 0
+      ? [
+          "Everything on this page is of the Node named above; only the last column is of another one, on the same processors.",
+        ]
+      : []),
+    goalTable(goals, others),
     ...sections.flatMap(({ title, text, head, rows }) => [
       `## ${title}`,
       ...(text === undefined ? [] : [text]),
@@ -36,4 +54,15 @@ export function resultsPage(circumstances: Circumstances, sections: readonly Sec
     ]),
   ];
   return `${parts.join("\n\n")}\n`;
+}
+
+function goalTable(goals: readonly Goal[], others: readonly GoalsOfNode[]): string {
+  const named = others.map(({ node, date }) => `node ${node}, ${date}`);
+  const withOthers = (goal: Goal): string[] => [...goalRow(goal), ...others.map((other) => sameGoal(goal, other))];
+  return markdownTable([...goalHead, ...named], goals.map(withOthers));
+}
+
+function sameGoal({ name, unit }: Goal, { goals }: GoalsOfNode): string {
+  const found = goals.find((goal) => goal.name === name && goal.unit === unit);
+  return found === undefined ? "-" : measuredText(found);
 }

@@ -93,6 +93,20 @@ test("the page says when, where and with what, then the goals, then every table"
   expect(resultsPage({ ...circumstances, isQuick: false }, sections)).not.toContain("quick");
 });
 
+test("what another Node came to stands beside a goal of the same name and unit", () => {
+  const circumstances = { date: "2026-02-01", machine: "2 x arm64", versions: { node: "24.1.0" }, isQuick: false };
+  const sections = [{ title: "First", head: ["what"], rows: [["one"]], goals: [rate, cpu] }];
+  const goals = [
+    { ...rate, measured: 0.3 },
+    { ...cpu, unit: "ms" },
+  ];
+  const others = [{ node: "20.1.0", date: "2026-01-01", processors: "2 x arm64", goals }];
+  const page = resultsPage(circumstances, sections, others);
+  expect(page).toContain("| reached | node 20.1.0, 2026-01-01 |");
+  expect(page).toMatch(/^\| rate .*\| +yes \| +0\.30 x bare \|$/m);
+  expect(page).toMatch(/^\| CPU <host> .*\| +no \| +- \|$/m);
+});
+
 test("a bar is as long as the share of its goal that is reached, ends somewhere, and says its numbers", () => {
   const chart = barChart("All & more", [rate, cpu, latency]);
   // The goal's line is at 180 of 270: a bar of 1.25 has 225.

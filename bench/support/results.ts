@@ -41,8 +41,13 @@ export const goalHead: readonly string[] = ["goal", "measured", "to reach", "rea
 
 /** A goal as a row of a table. */
 export function goalRow(goal: Goal): string[] {
-  const { name, measured, goal: wanted, side, unit } = goal;
-  return [name, `${digits(measured)} ${unit}`, `${side} ${wanted} ${unit}`, isReached(goal) ? "yes" : "no"];
+  const { name, goal: wanted, side, unit } = goal;
+  return [name, measuredText(goal), `${side} ${wanted} ${unit}`, isReached(goal) ? "yes" : "no"];
+}
+
+/** What was measured, with its unit. */
+export function measuredText({ measured, unit }: Goal): string {
+  return `${digits(measured)} ${unit}`;
 }
 
 export function isReached({ measured, goal, side }: Goal): boolean {

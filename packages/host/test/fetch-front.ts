@@ -1,10 +1,11 @@
 import type { Front } from "../src/front/front.ts";
 import type { WireRequest } from "../src/front/wire-request.ts";
 
-/** A front that tests call with what Fetch has, without a socket between. */
+/** A front that tests call with what Fetch has, without a socket between. When it has answered, the log was told. */
 export function asFetch(front: Front): (request: Request) => Promise<Response> {
   return async (request) => {
     const answer = await front(wireRequestFrom(request));
+    await new Promise((resolve) => process.nextTick(resolve));
     if (answer instanceof Response) return answer;
     return new Response(answer.body, { status: answer.status, headers: answer.headers });
   };

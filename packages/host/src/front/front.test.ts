@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { jsonReply, ServiceHttpError } from "turnpike/http";
 import type { Log } from "../observe/log.ts";
-import { asFetch } from "../../test/fetch-front.ts";
+import { asFetch, wireRequestFrom } from "../../test/fetch-front.ts";
 import { createMetrics } from "../observe/metrics.ts";
 import { createFront } from "./front.ts";
 import { serveProtocol, type Protocol } from "./protocol.ts";
@@ -28,9 +28,9 @@ function frontWith(changes: Partial<Protocol<string>>) {
     openRoutes: [{ ...ok, path: "/open" }],
   };
   const metrics = createMetrics();
-  const front = asFetch(createFront({ protocols: [serveProtocol(first), serveProtocol(rest)], log, metrics }));
-  const send = (path: string, init: RequestInit = {}) => front(new Request(`http://localhost${path}`, init));
-  return { send, lines, metrics };
+  const front = createFront({ protocols: [serveProtocol(first), serveProtocol(rest)], log, metrics });
+  const send = (path: string, init: RequestInit = {}) => asFetch(front)(new Request(`http://localhost${path}`, init));
+  return { front, send, lines, metrics };
 }
 
 function failing(thrown: unknown): Pick<Protocol<string>, "routes"> {
@@ -54,6 +54,14 @@ test("a part that throws is answered 500, and the log says where it happened", a
     { msg: "request failed", requestId: "mine", error: "Error: not found in the table", stack: bug.stack },
     { msg: "request", requestId: "mine", route: "/a/fails", status: 500 },
   ]);
+});
+
+test("nobody waits for the log: a request is told when its answer can be sent", async () => {
+  const { front, lines } = frontWith({});
+  await expect(front(wireRequestFrom(new Request("http://localhost/open")))).resolves.toMatchObject({ status: 200 });
+  expect(lines).toEqual([]);
+  await new Promise((resolve) => process.nextTick(resolve));
+  expect(lines).toMatchObject([{ msg: "request", route: "/open", status: 200 }]);
 });
 
 test("a database that does not answer is an outage, which is worth another try and no bug", async () => {

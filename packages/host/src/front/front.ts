@@ -58,10 +58,13 @@ export function createFront({ protocols, log, metrics, tracing }: FrontOptions):
     // A route with an id in its path is counted and logged as one, whatever the id is.
     const route = paths.has(path) ? path : (patternOf(patterns, path) ?? "other");
     const { status } = answer;
-    metrics.request(route, status, ms / 1000);
     const { tenant, traceId, credentialId } = record.facts;
-    const rounded = Math.round(ms * 1000) / 1000;
-    log.info({ requestId, tenant, traceId, credentialId, method, route, status, ms: rounded }, "request");
+    // The caller does not wait for the log: it is told when the answer was sent.
+    process.nextTick(() => {
+      metrics.request(route, status, ms / 1000);
+      const rounded = Math.round(ms * 1000) / 1000;
+      log.info({ requestId, tenant, traceId, credentialId, method, route, status, ms: rounded }, "request");
+    });
     if (span !== undefined) describeRequest(span, { method, route, status, tenant, traceId });
     return answer;
   };

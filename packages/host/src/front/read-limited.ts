@@ -32,6 +32,9 @@ export function readLimited(
   return new Promise((resolve, reject) => {
     state.whenBroken(reject);
     if (incoming.destroyed && !incoming.readableEnded) return reject(new Error("The request broke off."));
+    // Most bodies are here by now, and to wait for the events of a stream takes as long as to check what was read.
+    if (incoming.complete && incoming.readableLength <= limit)
+      return resolve((incoming.read() as Buffer | null) ?? nothing);
     let first: Buffer | undefined;
     let rest: Buffer[] | undefined;
     let size = 0;

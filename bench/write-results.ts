@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, release, totalmem, type } from "node:os";
 import { join } from "node:path";
 import { barChart } from "./support/bar-chart.ts";
-import { resultsPage, type GoalsOfNode } from "./support/results-page.ts";
+import { comparableTo, resultsPage, type GoalsOfNode } from "./support/results-page.ts";
 import { sectionsFolder, type Section } from "./support/results.ts";
 
 const isQuick = process.argv.includes("--quick");
@@ -41,19 +41,13 @@ const goals = sections.flatMap((section) => section.goals ?? []);
 /** The newest goals of each Node that was measured. */
 const goalsFile = "bench/goals-by-node.json";
 const kept = existsSync(goalsFile) ? (JSON.parse(readFileSync(goalsFile, "utf8")) as GoalsOfNode[]) : [];
-const others = kept.filter((other) => majorOf(other.node) !== majorOf(node) && other.processors === processors);
-if (!isQuick) {
-  const all: GoalsOfNode[] = [{ node, date: circumstances.date, processors, goals }, ...others];
-  writeFileSync(goalsFile, `${JSON.stringify(all, null, 2)}\n`);
-}
+const own: GoalsOfNode = { node, date: circumstances.date, processors, goals };
+const others = comparableTo(own, kept);
+if (!isQuick) writeFileSync(goalsFile, `${JSON.stringify([own, ...others], null, 2)}\n`);
 
 writeFileSync("bench/results.md", resultsPage(circumstances, sections, others));
 writeFileSync("bench/results.svg", barChart("Turnpike against its goals", goals));
 console.log("\nbench/results.md and bench/results.svg are written.");
-
-function majorOf(version: string): string {
-  return version.split(".")[0] ?? "";
-}
 
 /** ARM processors do not say their name everywhere. */
 function cpuModel(): string {

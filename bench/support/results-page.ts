@@ -19,6 +19,15 @@ export interface GoalsOfNode {
   readonly goals: readonly Goal[];
 }
 
+/** Of everything that was measured: the other Nodes that can stand beside this one, which replaces its own older versions. */
+export function comparableTo({ node, processors }: GoalsOfNode, measured: readonly GoalsOfNode[]): GoalsOfNode[] {
+  return measured.filter((other) => majorOf(other.node) !== majorOf(node) && other.processors === processors);
+}
+
+function majorOf(version: string): string {
+  return version.split(".")[0] ?? "";
+}
+
 /** The page of all results, in Markdown, with what other versions of Node came to beside the goals. */
 export function resultsPage(
   circumstances: Circumstances,
@@ -42,9 +51,7 @@ export function resultsPage(
     "![Measured numbers against their goals](results.svg)",
     "## Goals",
     ...(others.length > 0
-      ? [
-          "Everything on this page is of the Node named above; only the last column is of another one, on the same processors.",
-        ]
+      ? ["A column that names a Node is of that one, on the same processors; all else here is of the one above."]
       : []),
     goalTable(goals, others),
     ...sections.flatMap(({ title, text, head, rows }) => [

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { barChart } from "./bar-chart.ts";
 import { sectionOf } from "./in-process.ts";
-import { resultsPage } from "./results-page.ts";
+import { comparableTo, resultsPage } from "./results-page.ts";
 import { digits, goalRow, shareReached, type Goal } from "./results.ts";
 import { markdownTable, textTable } from "./tables.ts";
 
@@ -105,6 +105,13 @@ test("what another Node came to stands beside a goal of the same name and unit",
   expect(page).toContain("| reached | node 20.1.0, 2026-01-01 |");
   expect(page).toMatch(/^\| rate .*\| +yes \| +0\.30 x bare \|$/m);
   expect(page).toMatch(/^\| CPU <host> .*\| +no \| +- \|$/m);
+});
+
+test("beside a Node stand others on the same processors, and no older version of itself", () => {
+  const of = (node: string, processors = "2 x arm64") => ({ node, date: "2026-01-01", processors, goals: [] });
+  const measured = [of("24.1.0"), of("20.9.0"), of("22.1.0", "8 x arm64")];
+  expect(comparableTo(of("24.2.0"), measured)).toEqual([of("20.9.0")]);
+  expect(comparableTo(of("2.0.0"), measured)).toEqual([of("24.1.0"), of("20.9.0")]);
 });
 
 test("a bar is as long as the share of its goal that is reached, ends somewhere, and says its numbers", () => {

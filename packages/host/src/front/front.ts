@@ -59,7 +59,7 @@ export function createFront({ protocols, log, metrics, tracing }: FrontOptions):
     const route = paths.has(path) ? path : (patternOf(patterns, path) ?? "other");
     const { status } = answer;
     const { tenant, traceId, credentialId } = record.facts;
-    // The caller does not wait for the log: it is told when the answer was sent.
+    // Behind everything that promises still do, and so behind the answer: no caller waits for the log.
     process.nextTick(() => {
       metrics.request(route, status, ms / 1000);
       const rounded = Math.round(ms * 1000) / 1000;

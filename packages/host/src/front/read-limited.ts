@@ -32,7 +32,7 @@ export function readLimited(
   return new Promise((resolve, reject) => {
     state.whenBroken(reject);
     if (incoming.destroyed && !incoming.readableEnded) return reject(new Error("The request broke off."));
-    // Most bodies are here by now, and to wait for the events of a stream takes as long as to check what was read.
+    // Most bodies are here by now, and need none of a stream's events.
     if (incoming.complete && incoming.readableLength <= limit)
       return resolve((incoming.read() as Buffer | null) ?? nothing);
     let first: Buffer | undefined;

@@ -4,7 +4,8 @@ import { consoleLink, createCodeFor, type OperatorToken } from "../access/index.
 import { ConfigError, dataFolder, isPostgres } from "../base/index.ts";
 import { commandLine } from "./format.ts";
 import { type Config, type Host, startHost } from "../compose/index.ts";
-import { demoScreen, openDemoWorld, paymentTool } from "../demo/index.ts";
+import { demoScreen, type DemoTokens, openDemoWorld, paymentTool } from "../demo/index.ts";
+import type { FileStore } from "../files/index.ts";
 import { createLog } from "../observe/index.ts";
 import { openRuntimes } from "../turns/index.ts";
 
@@ -29,15 +30,22 @@ export async function runHost(config: Config, options: RunOptions, print: (text:
   const log = createLog(isDemo ? { level: "warn" } : config.log);
   const isScripted = isDemo && config.runtime.kind === "none";
   const runtimes = await openRuntimes(isScripted ? { kind: "scripted" } : config.runtime, process.env);
-  const tools = isDemo ? [paymentTool(() => host.stores.files)] : [];
-  const host: Host = await startHost(config, { log, ...runtimes, tools, isDemo, isNewOperatorTokenWanted });
+  let demo: { stores: Host["stores"]; tokens: DemoTokens } | undefined;
+  const prepare = async (stores: Host["stores"]): Promise<void> => {
+    if (isDemo) demo = { stores, tokens: await openDemoWorld(stores, tokenFile(config)) };
+  };
+  const files = (): FileStore => {
+    if (demo === undefined) throw new Error("The demo has no files yet.");
+    return demo.stores.files;
+  };
+  const tools = isDemo ? [paymentTool(files)] : [];
+  const host: Host = await startHost(config, { log, ...runtimes, tools, isDemo, isNewOperatorTokenWanted, prepare });
   try {
-    const tokens = isDemo ? await openDemoWorld(host.stores, tokenFile(config)) : undefined;
     if (isJson) print(JSON.stringify(startedFacts(host, config, isDemo)));
-    else if (tokens === undefined) print(emptyScreen(host, config));
+    else if (demo === undefined) print(emptyScreen(host, config));
     else {
       const links = { url: host.url, console: await operatorLink(host) };
-      print(demoScreen(links, operatorFlags(host.url, config), tokens));
+      print(demoScreen(links, operatorFlags(host.url, config), demo.tokens));
     }
     await stopped;
   } finally {

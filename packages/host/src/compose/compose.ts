@@ -26,6 +26,8 @@ export interface HostOptions extends WireOptions {
   isNewOperatorTokenWanted?: boolean;
   /** Where the secrets of webhooks are; the environment of the process unless given. */
   env?: NodeJS.ProcessEnv;
+  /** Fills the stores before the host listens: no request meets what is only half there. */
+  prepare?(stores: Stores): Promise<void>;
 }
 
 /** Starts a host. A host that cannot start leaves nothing open. */
@@ -48,13 +50,14 @@ export async function startHost(config: Config, options: HostOptions): Promise<H
 /** Wires the host, and lets it listen. */
 async function listen(
   config: Config,
-  { isNewOperatorTokenWanted = false, ...options }: HostOptions,
+  { isNewOperatorTokenWanted = false, prepare, ...options }: HostOptions,
   parts: Omit<HostParts, "consoleUrl">,
 ): Promise<Host> {
   const { metrics } = parts;
   const { log } = options;
   let { consoleUrl } = config.notify;
   const wired = await wireHost(config, options, { ...parts, consoleUrl: () => consoleUrl ?? "" });
+  await prepare?.(wired.stores);
   const listening = await startServer(config, wired.front, {
     onRefused(refusal) {
       metrics.request("other", refusal.status, 0);

@@ -39,7 +39,7 @@ test("a host that is not ready is found", async () => {
   expect(ready).toEqual({
     check: "host",
     isOk: false,
-    says: "the host at 127.0.0.1:PORT is not ready: its database takes no writes. Its log says why.",
+    says: "the host at 127.0.0.1:PORT is not ready: it is still starting, or its database takes no writes. Its log says why.",
   });
 });
 

@@ -41,7 +41,10 @@ async function lookAt(config: Config, health: Answer | undefined): Promise<Findi
   const readiness =
     ready?.status === 200
       ? good("host", `the host at ${host}:${port} is ready`)
-      : bad("host", `the host at ${host}:${port} is not ready: its database takes no writes. Its log says why.`);
+      : bad(
+          "host",
+          `the host at ${host}:${port} is not ready: it is still starting, or its database takes no writes. Its log says why.`,
+        );
   const apart = Math.abs(Date.now() - (health?.sentAt ?? Number.NaN));
   if (Number.isNaN(apart)) return [readiness];
   const clock =

@@ -34,7 +34,7 @@ export interface WiredHost {
   front: Front;
   stores: Stores;
   engine: TurnEngine;
-  /** Begins with what is done in the background. */
+  /** Begins with what is done in the background. Everything that callers need is there from now on: the host is ready. */
   start(): void;
   /** Finishes running requests, flushes, and closes everything. */
   close(stopListening: () => Promise<void>): Promise<void>;
@@ -172,7 +172,13 @@ export async function wireHost(
     metrics,
     log,
   });
-  const pages = openPages({ checkReady: createReadiness(() => heartbeat(database)), log });
+  let isStarted = false;
+  const takesWrites = createReadiness(() => heartbeat(database));
+  const checkReady = async (): Promise<void> => {
+    if (!isStarted) throw new Error("The host is still starting.");
+    await takesWrites();
+  };
+  const pages = openPages({ checkReady, log });
   const authzen = {
     kernel,
     access: callers,
@@ -222,6 +228,7 @@ export async function wireHost(
     stores,
     engine,
     start() {
+      isStarted = true;
       retention.start();
       checkpoints.start(config.audit.checkpointSeconds);
       engine.start();

@@ -1,3 +1,3 @@
 export { demoScreen } from "./demo-screen.ts";
-export { openDemoWorld } from "./demo-world.ts";
+export { type DemoTokens, openDemoWorld } from "./demo-world.ts";
 export { paymentTool } from "./payment-tool.ts";

@@ -169,7 +169,7 @@ export const hostRoutes: Readonly<Record<string, HostRoute>> = {
     access: "open",
     answers: {
       200: { description: "The host is ready.", schema: ReadinessSchema },
-      503: { description: "The database takes no writes.", schema: ReadinessSchema },
+      503: { description: "The database takes no writes, or the host is still starting.", schema: ReadinessSchema },
     },
   },
   metrics: {

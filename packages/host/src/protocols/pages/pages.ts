@@ -5,7 +5,7 @@ import { hostOpenApi } from "./openapi.ts";
 
 /** What the pages use. */
 export interface PageOptions {
-  /** Rejects when the database takes no writes. */
+  /** Rejects when the database takes no writes, and while the host is still starting. */
   checkReady(): Promise<void>;
   log: Log;
 }
@@ -30,7 +30,7 @@ async function ready({ checkReady, log }: PageOptions): Promise<Reply> {
     await checkReady();
     return jsonReply({ status: "ready" });
   } catch (error) {
-    log.warn(errorFacts(error), "not ready: the database takes no writes");
+    log.warn(errorFacts(error), "not ready");
     return jsonReply({ status: "unavailable" }, 503);
   }
 }

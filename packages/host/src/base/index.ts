@@ -11,3 +11,4 @@ export { sha256 } from "./sha256.ts";
 export { hashedName, nameTools, providerName, type ToolNames } from "./tool-names.ts";
 export { columnText, truncateText, unprintable, visibleText, withoutHiddenText } from "./text.ts";
 export { packageFolder, version } from "./version.ts";
+export { withMembers } from "./with-members.ts";

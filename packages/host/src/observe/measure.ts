@@ -1,26 +1,27 @@
 import type { ServiceApi } from "turnpike/http";
 import type { AuditSink, DecisionLedger } from "turnpike/kernel";
+import { withMembers } from "../base/index.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** The same sink, which also counts the events that it kept. */
 export function countAuditEvents(sink: AuditSink, metrics: Metrics): AuditSink {
-  return {
+  return withMembers(sink, {
     async record(event, call) {
       await sink.record(event, call);
       metrics.event(event);
     },
-  };
+  });
 }
 
 /** The same ledger, which also counts the decisions that it kept. */
 export function countDecisions(ledger: DecisionLedger, metrics: Metrics): DecisionLedger {
-  return {
+  return withMembers(ledger, {
     async decide(choices, call) {
       const place = await ledger.decide(choices, call);
       for (const { event } of choices.slice(place, place + 1)) metrics.event(event);
       return place;
     },
-  };
+  });
 }
 
 /** The same api, which also times turns. It belongs below every layer that refuses or replays turns. */

@@ -4,7 +4,15 @@ import type { ToolHandler } from "turnpike/kernel";
 import type { RuntimeHost, RuntimePlugin } from "turnpike/runtime";
 import { auditEvent, context } from "../../test/records.ts";
 import { inSpan, type OpenSpan, runIn, type SpanStart, withTrace } from "./spans.ts";
-import { inModelSpan, traceDecisions, traceSteps, traceTool, traceTurns } from "./trace-layers.ts";
+import {
+  inModelSpan,
+  traceDecisions,
+  traceMcpServer,
+  traceResources,
+  traceSteps,
+  traceTool,
+  traceTurns,
+} from "./trace-layers.ts";
 import type { Tracing } from "./tracing.ts";
 
 /** Tracing that keeps one line for each span: its place, and what was said of it. */
@@ -180,6 +188,17 @@ describe("a turn", () => {
     expect([traced.manifest, traced.resumes?.("1"), traced.resumes?.("2")]).toEqual([plugin.manifest, true, false]);
     const { resumes: _resumes, ...simple } = plugin;
     expect(traceSteps(simple).resumes).toBeUndefined();
+  });
+
+  test("everything that a traced runtime, tool or provider says of itself is passed on", () => {
+    const plugin = { manifest: { id: "test", version: "1" }, onlyThinks: true, later: 1, run: () => Promise.reject() };
+    expect(traceSteps(plugin as unknown as RuntimePlugin)).toMatchObject({ onlyThinks: true, later: 1 });
+    const tool = { descriptor: { name: "one" }, later: 1 } as unknown as ToolHandler;
+    expect(traceTool(tool)).toMatchObject({ later: 1 });
+    const provider = { id: "mcp.one", namespaces: ["mcp.one"], tools: () => Promise.resolve([]), later: 1 };
+    expect(traceMcpServer(provider)).toMatchObject({ later: 1 });
+    const resources = { namespace: "one", invoke: () => Promise.reject(), later: 1 };
+    expect(traceResources(resources)).toMatchObject({ later: 1 });
   });
 });
 

@@ -2,12 +2,13 @@ import { principalKey, type AuditEvent, type ToolResult } from "turnpike/contrac
 import type { ServiceApi } from "turnpike/http";
 import type { AuditSink, DecisionLedger, ResourceProvider, ToolHandler, ToolProvider } from "turnpike/kernel";
 import type { RuntimePlugin } from "turnpike/runtime";
+import { withMembers } from "../base/index.ts";
 import { activeSpan, inSpan, type OpenSpan, runIn, type Span, type SpanAttributes, type SpanStart } from "./spans.ts";
 import type { Tracing } from "./tracing.ts";
 
 /** The same ledger, whose decisions are traced. */
 export function traceDecisions(ledger: DecisionLedger): DecisionLedger {
-  return {
+  return withMembers(ledger, {
     decide: (choices, call) =>
       inSpan(
         () => ({ name: "authorize" }),
@@ -18,18 +19,18 @@ export function traceDecisions(ledger: DecisionLedger): DecisionLedger {
           return place;
         },
       ),
-  };
+  });
 }
 
 /** The same sink, whose decisions are traced: those that nothing follows from have no ledger. */
 export function traceAuditedDecisions(sink: AuditSink): AuditSink {
-  return {
+  return withMembers(sink, {
     record(event, call) {
       if (event.type !== "authorization.checked") return sink.record(event, call);
       const start = (): SpanStart => ({ name: "authorize", attributes: decisionAttributes(event) });
       return inSpan(start, () => sink.record(event, call));
     },
-  };
+  });
 }
 
 /** Not the path of the resource, in which there may be arguments. */
@@ -47,26 +48,21 @@ function decisionAttributes({ outcome, reason, grantId, resource, action, tool }
 /** The same tool, whose calls are traced. */
 export function traceTool(handler: ToolHandler): ToolHandler {
   const { name } = handler.descriptor;
-  return withInvoke(handler, (context, call, signal, reportProgress) =>
-    inSpan(
-      () => ({
-        name: `execute_tool ${name}`,
-        attributes: {
-          "gen_ai.operation.name": "execute_tool",
-          "gen_ai.tool.name": name,
-          "gen_ai.tool.call.id": call.id,
-          "gen_ai.tool.type": "function",
-        },
-      }),
-      async (span) => tell(span, await handler.invoke(context, call, signal, reportProgress)),
-    ),
-  );
-}
-
-function withInvoke(handler: ToolHandler, invoke: ToolHandler["invoke"]): ToolHandler {
-  const { descriptor } = handler;
-  const requirement = handler.requirement?.bind(handler);
-  return { descriptor, parse: handler.parse.bind(handler), ...(requirement && { requirement }), invoke };
+  return withMembers(handler, {
+    invoke: (context, call, signal, reportProgress) =>
+      inSpan(
+        () => ({
+          name: `execute_tool ${name}`,
+          attributes: {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": name,
+            "gen_ai.tool.call.id": call.id,
+            "gen_ai.tool.type": "function",
+          },
+        }),
+        async (span) => tell(span, await handler.invoke(context, call, signal, reportProgress)),
+      ),
+  });
 }
 
 /** The same provider of an MCP server, whose calls are traced: as those of a tool, and as those to another service. */
@@ -77,18 +73,18 @@ export function traceMcpServer(provider: ToolProvider): ToolProvider {
     known.set(handler, found);
     return found;
   };
-  return {
-    id: provider.id,
-    namespaces: provider.namespaces,
+  return withMembers(provider, {
     tools: async (context, signal) => (await provider.tools(context, signal)).map(traced),
-  };
+  });
 }
 
 function calling(handler: ToolHandler): ToolHandler {
   const { name, namespace } = handler.descriptor;
   const tool = name.slice(namespace.length + 1);
   const call = clientSpan("tools/call", namespace, { "gen_ai.tool.name": tool }, tool);
-  return withInvoke(handler, (...asked) => inSpan(call, async (span) => tell(span, await handler.invoke(...asked))));
+  return withMembers(handler, {
+    invoke: (...asked) => inSpan(call, async (span) => tell(span, await handler.invoke(...asked))),
+  });
 }
 
 /** The same provider, whose operations are traced; those of an MCP server as calls to another service. */
@@ -98,14 +94,13 @@ export function traceResources(provider: ResourceProvider): ResourceProvider {
     name: `resource ${namespace}`,
     attributes: { "turnpike.resource.namespace": namespace },
   });
-  return {
-    namespace,
+  return withMembers(provider, {
     invoke(operation, signal) {
       const method = operation.action === "use" ? "prompts/get" : "resources/read";
       const start = namespace.startsWith("mcp.") ? clientSpan(method, namespace) : own;
       return inSpan(start, async (span) => tell(span, await provider.invoke(operation, signal)));
     },
-  };
+  });
 }
 
 function clientSpan(method: string, server: string, more: SpanAttributes = {}, target = ""): () => SpanStart {
@@ -161,10 +156,7 @@ export function traceTurns(api: ServiceApi, tracing: Tracing): ServiceApi {
 
 /** The same runtime, whose steps are traced: those that are done, not those that are given again. */
 export function traceSteps(plugin: RuntimePlugin): RuntimePlugin {
-  const { manifest } = plugin;
-  return {
-    manifest,
-    ...(plugin.resumes && { resumes: (version: string) => plugin.resumes?.(version) === true }),
+  return withMembers(plugin, {
     run(turn, host, signal) {
       let steps = 0;
       const step: typeof host.step = (name, work, options) =>
@@ -177,9 +169,9 @@ export function traceSteps(plugin: RuntimePlugin): RuntimePlugin {
             ),
           options,
         );
-      return plugin.run(turn, { ...host, step }, signal);
+      return plugin.run(turn, withMembers(host, { step }), signal);
     },
-  };
+  });
 }
 
 /** What a request to a model came to. */

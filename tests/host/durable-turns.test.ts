@@ -16,6 +16,27 @@ import { revokeCredential, revokeGrant } from "../support/host-stores.ts";
 
 const traced = { "x-trace-id": "t" };
 
+/** Asks twenty times at once for a turn that asks a person, in turn of each host, and counts the answers. */
+async function startAtOnce(
+  hosts: readonly HostProcess[],
+  token: string,
+  id: string,
+  isOther = (_place: number) => false,
+) {
+  const headers = { ...traced, prefer: "respond-async" };
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, place) => {
+      const body = stepsTurn(id, isOther(place) ? 4 : 3, 1);
+      return ask(hosts[place % hosts.length]?.url ?? "", "/v1/turns", { token, headers, body });
+    }),
+  );
+  const says = answers.map(({ status, body }) => {
+    const { error, executionId } = body as { error?: { code: string }; executionId?: string };
+    return `${status} ${error?.code ?? executionId}`;
+  });
+  return Object.fromEntries(says.toSorted().map((each) => [each, says.filter((other) => other === each).length]));
+}
+
 /** Waits until a turn has come so far that it has made a step. */
 const underWay = (folder: string, id: string): Promise<unknown> =>
   eventually(() => expect(linesIn(folder, "asked.log")).toContain(`${id} decision-1`));
@@ -95,6 +116,22 @@ describe("an asynchronous turn", () => {
     const state = await post(stepsTurn("twice", 30), prefer);
     expect(state.body).toMatchObject({ status: "succeeded", result: plain.body });
     expect(linesIn(folder, "asked.log").filter((line) => line === "twice decision-0")).toHaveLength(1);
+  });
+
+  test("asked for twenty times at once is one turn, and nobody is told to come back", async () => {
+    const { token } = await makeDurableTenant(host, "twenty");
+    for (const id of ["first", "second", "third"])
+      expect(await startAtOnce([host], token, id)).toEqual({ [`202 ${id}`]: 20 });
+    await eventually(async () => expect(await client(token).turn("third")).toMatchObject({ status: "waiting" }));
+    expect(linesIn(folder, "asked.log").filter((line) => line === "third decision-0")).toHaveLength(1);
+  });
+
+  test("asked for at once with another body is refused, and never told to wait", async () => {
+    const { token } = await makeDurableTenant(host, "unequal");
+    expect(await startAtOnce([host], token, "two", (place) => place >= 10)).toEqual({
+      "202 two": 10,
+      "409 replay_conflict": 10,
+    });
   });
 });
 
@@ -188,6 +225,23 @@ describe("two hosts on one PostgreSQL", () => {
     expect(Date.now() - answeredAt).toBeLessThan(10_000);
     expect((await caller.turn("asks")).result).toMatchObject({ status: "succeeded" });
     await other.stop();
+  });
+
+  test("one turn that is asked of both twenty times at once is one turn, and another body is refused", async () => {
+    const folder = makeFolder();
+    const database = await newLocation("postgres");
+    const hosts = await Promise.all([startDurableHost(folder, { database }), startDurableHost(folder, { database })]);
+    const { token } = await makeDurableTenant(hosts[0]);
+    for (const id of ["first", "second", "third"]) {
+      expect(await startAtOnce(hosts, token, id)).toEqual({ [`202 ${id}`]: 20 });
+      const caller = durableClient(token, () => hosts[1].url);
+      await eventually(async () => expect(await caller.turn(id)).toMatchObject({ status: "waiting" }));
+      expect(linesIn(folder, "asked.log").filter((line) => line === `${id} decision-0`)).toHaveLength(1);
+    }
+    // Either body may be the first, and each is sent by half of them, to both hosts.
+    const unequal = await startAtOnce(hosts, token, "two", (place) => place % 4 >= 2);
+    expect(unequal).toEqual({ "202 two": 10, "409 replay_conflict": 10 });
+    await Promise.all(hosts.map((host) => host.stop()));
   });
 
   test("the limit of turns holds for those that go on, too", async () => {

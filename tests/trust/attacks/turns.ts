@@ -1,5 +1,5 @@
 import { eventually } from "../../../packages/host/test/host-calls.ts";
-import { attack, type Attack, type Group, type Seen } from "./attack.ts";
+import { attack, type Attack, type Group, type Seen, together } from "./attack.ts";
 import { answerTo, change, http, run, statusOf } from "./surfaces.ts";
 import { helper, issue, openWorld, type Person, type World } from "./world.ts";
 
@@ -65,6 +65,18 @@ function ofAnother(
   });
 }
 
+/** Starts a turn of the assistant so many times at once, with one body or with another each. */
+async function startAtOnce(world: World, bodyOf: (place: number) => object): Promise<Seen> {
+  const id = world.fresh("turn");
+  const orders = { calls: [{ tool: "service.escalate", arguments: { reason: `Shall ${id} go on?` } }] };
+  const starts = Array.from({ length: 6 }, (_, place) =>
+    run(world, "assistant", { ...orders, ...bodyOf(place) }, { id, headers: later }),
+  );
+  const answers = await Promise.all(starts);
+  await comesTo(world, "assistant", id, "waiting");
+  return together(answers.map(({ says, text }) => ({ says: says.replace(/ (running|waiting)$/, ""), text })));
+}
+
 const rows: readonly Attack[] = [
   ordered(
     "A runtime calls a tool that no grant offers it",
@@ -98,6 +110,15 @@ const rows: readonly Attack[] = [
     `${ended}succeeded, denied tool_call_limit_exceeded`,
     { options: { maxToolCalls: 1 } },
   ),
+  attack({
+    name: "An agent starts one id at once with six bodies, of which one may run",
+    surface: "HTTP",
+    attack: (world) => startAtOnce(world, (place) => ({ place })),
+    held: "1 x 202, 5 x 409 replay_conflict",
+    leaves: ["turns", "replay", "escalations"],
+    control: (world) => startAtOnce(world, () => ({})),
+    succeeds: "6 x 202",
+  }),
   ordered(
     "A runtime calls in the name of another trace",
     { calls: [{ ...pays("shop"), traceId: "another" }] },

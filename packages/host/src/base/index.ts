@@ -7,6 +7,7 @@ export { putInPlace } from "./put-in-place.ts";
 export { deepFreeze } from "./deep-freeze.ts";
 export { mapInSlices } from "./map-in-slices.ts";
 export { nearestName } from "./nearest-name.ts";
+export { createKeyedSemaphore, createSemaphore, type Semaphore } from "./semaphore.ts";
 export { sha256 } from "./sha256.ts";
 export { hashedName, nameTools, providerName, type ToolNames } from "./tool-names.ts";
 export { columnText, truncateText, unprintable, visibleText, withoutHiddenText } from "./text.ts";

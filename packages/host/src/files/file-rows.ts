@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { sql, type Kysely, type Transaction } from "kysely";
+import { createKeyedSemaphore, createSemaphore } from "../base/index.ts";
 import type { Database, Schema } from "../storage/index.ts";
 import {
   isOwnedBy,
@@ -12,7 +13,6 @@ import {
 } from "./file-columns.ts";
 import type { FullText } from "./full-text.ts";
 import { postgresFullText } from "./postgres-full-text.ts";
-import { createKeyedSemaphore, createSemaphore } from "./semaphore.ts";
 import { sqliteFullText } from "./sqlite-full-text.ts";
 import { tokenize } from "./tokenize.ts";
 

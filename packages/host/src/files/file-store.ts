@@ -1,3 +1,4 @@
+import { createSemaphore, type Semaphore } from "../base/index.ts";
 import type { Database } from "../storage/index.ts";
 import { isAtOrAfter, isOwnedBy, isWithin, ownerColumns, pathKey, type FileOwner } from "./file-columns.ts";
 import { contentTooLarge, fileExists, noFile, otherVersion, tooMany } from "./file-errors.ts";
@@ -18,7 +19,6 @@ import {
 } from "./file-rows.ts";
 import type { WordMatch } from "./full-text.ts";
 import { defaultFileLimits, type FileLimits } from "./limits.ts";
-import { createSemaphore, type Semaphore } from "./semaphore.ts";
 import { createSnapshotStore, type SnapshotStore } from "./snapshot-store.ts";
 import { yieldToEventLoop } from "./time-slice.ts";
 import type { WordQuery } from "./tokenize.ts";

@@ -1,18 +1,52 @@
+import { principalKey, type TurnResult, type TurnState } from "turnpike/contracts";
 import type { ServiceApi } from "turnpike/http";
 import { KnownTurnError } from "turnpike/runtime";
+import { createKeyedSemaphore } from "../base/index.ts";
 import type { TurnJournalStore } from "./journal/journal-store.ts";
+import { isOverloaded } from "./turn-limit.ts";
 
 /**
  * The same api, which begins no turn whose id is taken. It belongs above the limits of turns: whoever asks again needs no
- * slot. Two that ask at once both get past it, and the journal itself lets one of them begin.
+ * slot. Starts of one id begin one after the other: each takes the id, or leaves it free, before the next one looks for it. When
+ * two hosts start one id at once, the journal lets one of them begin.
  */
 export function answerKnownTurns(api: ServiceApi, journal: Pick<TurnJournalStore, "known">): ServiceApi {
+  const starts = createKeyedSemaphore(1);
+
+  const start = async (...[context, request, call]: Parameters<ServiceApi["executeTurn"]>): Promise<Started> => {
+    const throwIfKnown = async (): Promise<void> => {
+      const known = await journal.known(context, request);
+      if (known !== undefined) throw new KnownTurnError(known);
+    };
+    await throwIfKnown();
+    return new Promise((resolve) => {
+      const onBegun = (state: TurnState): void => {
+        resolve({ result });
+        call?.onBegun?.(state);
+      };
+      const running = Promise.resolve().then(() => api.executeTurn(context, request, { ...call, onBegun }));
+      const result = running.catch(async (error: unknown) => {
+        // Another host may have begun it meanwhile, and have the slot that was missing here.
+        if (isOverloaded(error)) await throwIfKnown();
+        throw error;
+      });
+      const onEnded = (): void => resolve({ result });
+      result.then(onEnded, onEnded);
+    });
+  };
+
   return {
     ...api,
     async executeTurn(context, request, call) {
-      const known = await journal.known(context, request);
-      if (known !== undefined) throw new KnownTurnError(known);
-      return api.executeTurn(context, request, call);
+      const { namespaceId, actor } = context;
+      const key = JSON.stringify([namespaceId, principalKey(actor), request.executionId]);
+      const { result } = await starts.run(key, () => start(context, request, call), call?.signal);
+      return result;
     },
   };
+}
+
+/** A turn that has begun, or that will not. */
+interface Started {
+  result: Promise<TurnResult>;
 }

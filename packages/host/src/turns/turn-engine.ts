@@ -1,9 +1,10 @@
 import type { AccessContext, JsonObject } from "turnpike/contracts";
-import { ServiceHttpError, type ServiceApi, type ServiceApiCallOptions } from "turnpike/http";
+import type { ServiceApi, ServiceApiCallOptions } from "turnpike/http";
 import { TurnPause } from "turnpike/runtime";
 import type { TurnJournalStore } from "./journal/journal-store.ts";
 import type { JournalPen } from "./journal/pen.ts";
 import type { TurnId } from "./journal/turn-rows.ts";
+import { isOverloaded } from "./turn-limit.ts";
 
 /** What the engine uses. */
 export interface TurnEngineOptions {
@@ -146,9 +147,4 @@ export function createTurnEngine(options: TurnEngineOptions): TurnEngine {
       clearTimeout(stopping);
     },
   };
-}
-
-/** Whether a turn found no slot. */
-function isOverloaded(error: unknown): boolean {
-  return error instanceof ServiceHttpError && error.code === "overloaded";
 }

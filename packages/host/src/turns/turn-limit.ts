@@ -63,3 +63,8 @@ export function limitTurns(api: ServiceApi, options: TurnLimitOptions): ServiceA
 function overloaded(message: string, cause?: unknown): ServiceHttpError {
   return new ServiceHttpError(503, "overloaded", message, { headers: { "retry-after": "1" }, cause });
 }
+
+/** Whether a turn found no slot. */
+export function isOverloaded(error: unknown): boolean {
+  return error instanceof ServiceHttpError && error.code === "overloaded";
+}

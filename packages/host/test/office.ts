@@ -155,8 +155,8 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
         database,
         kernel,
         readOnlyKernel: (over) => createKernel({ usage, permits, ...options.kernel, grants: over, audit: "none" }),
-        toolNamespaces: ["files", "messages", "service"],
-        resourceActions: [{ namespace: "files", actions: ["list", "read"] }],
+        toolNamespaces: () => ["files", "messages", "service"],
+        resourceActions: () => [{ namespace: "files", actions: ["list", "read"] }],
         mcp: reviewsOf(stores, options.mcpTools),
         live: createLiveTenants({
           stores,

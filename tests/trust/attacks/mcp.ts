@@ -49,7 +49,51 @@ async function listed(world: World, text: string, as: Person = "assistant"): Pro
   return { says: `${says}, ${all.includes(text) ? "it is there" : "it is not there"}`, text: all };
 }
 
+/** Whether what an operator is answered has some text. */
+async function told(world: World, path: string, text: string, sent: Sent): Promise<Seen> {
+  const { says, text: all } = await http(world, path, sent);
+  return { says: `${says}, ${all.includes(text) ? "it is there" : "it is not there"}`, text: all };
+}
+
+/** A server's name asked for by an operator of a tenant that the server is not for, and by one of a tenant that it is for. */
+function naming(name: string, path: (tenant: string) => string): Attack {
+  return attack({
+    name,
+    surface: "HTTP",
+    attack: (world) => told(world, path("globex"), "mcp.turncoat", { as: "globexAdmin" }),
+    held: "200, it is not there",
+    control: (world) => told(world, path("acme"), "mcp.turncoat", { as: "acmeAuditor" }),
+    succeeds: "200, it is there",
+  });
+}
+
+/** Has somebody denied a tool of a server, and an operator explain it: whether the server is named as one that there is. */
+async function explained(world: World, tenant: string, client: Person, as: Person): Promise<Seen> {
+  const [traceId, id] = [world.fresh("trace"), world.fresh("call")];
+  const body = { id, tool: "mcp.turncoat.nothing", arguments: {}, requestedAt: "2026-01-01T00:00:00Z", traceId };
+  await http(world, "/v1/tools/invoke", { as: client, headers: { "x-trace-id": traceId }, body });
+  const denial = { as, body: { namespaceId: tenant, traceId } };
+  return told(world, "/admin/v1/explanations/denial", '"toolNamespace":"mcp.turncoat"', denial);
+}
+
 const rows: readonly Attack[] = [
+  naming(
+    "An operator of one tenant reads which servers another one has, among the names for mistyped ones",
+    (tenant) => `/admin/v1/names?namespaceId=${tenant}`,
+  ),
+  naming(
+    "An operator of one tenant reads which servers another one has, among what can be switched on",
+    (tenant) => `/admin/v1/namespaces?namespaceId=${tenant}&actor=human:nobody`,
+  ),
+  attack({
+    name: "An operator of one tenant guesses the servers of another one by what is said of a denial",
+    surface: "HTTP",
+    attack: (world) => explained(world, "globex", "globexAssistant", "globexAdmin"),
+    held: "200, it is not there",
+    leaves: ["replay"],
+    control: (world) => explained(world, "acme", "assistant", "acmeAuditor"),
+    succeeds: "200, it is there",
+  }),
   calling(
     "A client calls a tool that it was not shown, under the name it has on its server",
     "issue",

@@ -45,13 +45,15 @@ export interface HostKernelOptions {
   limits: Config["tools"];
 }
 
+type ResourceActions = ReturnType<AdminServices["resourceActions"]>;
+
 /** The kernel on the host's stores, with the host's own tools and resources; their names, and the known tool namespaces. */
 export function createHostKernel(options: HostKernelOptions): {
   kernel: Kernel;
   readOnlyKernel: AdminServices["readOnlyKernel"];
   ownTools: string[];
   toolNamespaces: string[];
-  resourceActions: AdminServices["resourceActions"];
+  resourceActions: ResourceActions;
 } {
   const { stores, access, metrics, log, tools, providers, resources, isTraced, limits } = options;
   const { makeOwnTools = fileAndMessageTools } = options;
@@ -101,10 +103,7 @@ function fileAndMessageTools(services: FileServices, { messages }: Stores): Tool
 }
 
 /** What the host's own tools need, and what is done with the tools, resources and prompts of MCP servers. */
-function resourceActionsOf(
-  offered: readonly ToolHandler[],
-  providers: readonly ToolProvider[],
-): AdminServices["resourceActions"] {
+function resourceActionsOf(offered: readonly ToolHandler[], providers: readonly ToolProvider[]): ResourceActions {
   const actions = new Map<string, Set<string>>();
   for (const { descriptor } of offered) {
     const { action, resource } = descriptor.requiredCapability;

@@ -27,6 +27,7 @@ function poolWithoutServers({ store, pinFirst }: McpPinning, log: Log): McpPool 
     resources: [],
     offers: () => Promise.resolve([]),
     reviews: createReviews(new Map(), store, createToolPins({ store, pinFirst, log })),
+    mayServe: () => true,
     isHidden: () => false,
     close: () => Promise.resolve(),
   };

@@ -31,6 +31,8 @@ export interface McpPool {
    * that does not answer is left out.
    */
   offers(context: DiscoveryContext, signal: AbortSignal): Promise<readonly ServerOffer[]>;
+  /** Whether a namespace may be one of a tenant's: false for that of a server which the configuration has for others alone. */
+  mayServe(namespace: string, tenant: string): boolean;
   /** True for the namespace of a server that is not offered to this context. */
   isHidden(namespace: string, context: DiscoveryContext): boolean;
   /** What operators see of the tools, and how they accept those that changed. */
@@ -98,6 +100,7 @@ function createMcpPool(prepared: readonly PreparedServer[], { store, pinFirst }:
     return {
       name,
       clients,
+      tenants: server.tenants,
       isOfferedTo,
       provider: createMcpProvider({ ...about, pins, onList, onLate }),
       resources: createMcpResources({ ...about, onList: reportLists(name, log) }),
@@ -117,6 +120,7 @@ function createMcpPool(prepared: readonly PreparedServer[], { store, pinFirst }:
       return (await unlessAborted(Promise.all(offers), signal)).filter((offer) => offer !== undefined);
     },
     reviews: createReviews(new Map(servers.map(({ name, provider }) => [name, provider.look])), store, pins),
+    mayServe: (namespace, tenant) => byNamespace.get(namespace)?.tenants?.includes(tenant) !== false,
     isHidden: (namespace, context) => byNamespace.get(namespace)?.isOfferedTo(context) === false,
     close: async () => void (await Promise.all(servers.map(({ clients }) => clients.close()))),
   };

@@ -36,10 +36,10 @@ export interface AdminServices {
   kernel: Kernel;
   /** Decides as the kernel does, on other grants, and lists tools. It keeps no trail and takes no use. */
   readOnlyKernel(grants: GrantSource): Pick<Kernel, "authorize" | "explain" | "listTools">;
-  /** The tool namespaces that this host can switch on. */
-  toolNamespaces: readonly string[];
-  /** The resource namespaces that this host acts on, and what it does there. */
-  resourceActions: readonly { namespace: string; actions: readonly string[] }[];
+  /** The tool namespaces that this host can switch on for somebody of a tenant: not those of servers for others alone. */
+  toolNamespaces(tenant: string): readonly string[];
+  /** The resource namespaces of a tenant that this host acts on, and what it does there. */
+  resourceActions(tenant: string): readonly { namespace: string; actions: readonly string[] }[];
   /** The tools of MCP servers, and accepting them. */
   mcp: McpReviews;
   /** Everybody who follows a tenant. */

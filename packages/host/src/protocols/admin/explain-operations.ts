@@ -25,7 +25,9 @@ export function explainOperations(services: AdminServices): AdminOperations<"exp
       const explanation = request
         ? await explainAct(services, access, request)
         : await explainRecorded(services, access, recorded);
-      const toolNamespace = services.toolNamespaces.find((name) => recorded.tool?.startsWith(`${name}.`));
+      const toolNamespace = services
+        .toolNamespaces(input.namespaceId)
+        .find((name) => recorded.tool?.startsWith(`${name}.`));
       return { ...explanation, recorded, ...(toolNamespace !== undefined && { toolNamespace }) };
     },
   };

@@ -21,7 +21,9 @@ export function nameOperations({
       const nearest = nearestName(namespaceId, others);
       // What somebody granted before is known as well: other programs may ask about it.
       const granted = await grants.list(namespaceId, { limit: lookedGrants });
-      const actions = new Map(resourceActions.map(({ namespace, actions: known }) => [namespace, new Set(known)]));
+      const actions = new Map(
+        resourceActions(namespaceId).map(({ namespace, actions: known }) => [namespace, new Set(known)]),
+      );
       for (const { capabilities } of granted)
         for (const { resource, actions: given } of capabilities) {
           const known = actions.get(resource.namespace) ?? new Set();
@@ -30,7 +32,7 @@ export function nameOperations({
         }
       return {
         tenant: { isKnown, ...(nearest !== undefined && { nearest }) },
-        toolNamespaces: [...toolNamespaces],
+        toolNamespaces: [...toolNamespaces(namespaceId)],
         resources: [...actions]
           .map(([namespace, known]) => ({ namespace, actions: [...known].toSorted() }))
           .toSorted((one, other) => (one.namespace < other.namespace ? -1 : 1)),

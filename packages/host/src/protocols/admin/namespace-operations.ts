@@ -15,7 +15,7 @@ export function namespaceOperations(
   const { settings } = services.stores;
   type ListInput = AdminInput<"listNamespaces"> & { namespaceId: string };
   const shown = (namespaceId: string, actor: PrincipalRef, enabled: readonly string[]): Settings => {
-    const known = [...new Set([...toolNamespaces, ...enabled])].toSorted();
+    const known = [...new Set([...toolNamespaces(namespaceId), ...enabled])].toSorted();
     return { namespaceId, actor, enabled: [...enabled], known, version: versionOf(enabled) };
   };
   return {

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { textWidth } from "../../packages/host/src/cli/text-width.ts";
 import { ask } from "../../packages/host/test/host-calls.ts";
 import type { HostProcess } from "../support/host-process.ts";
-import { makeCredential, makeGrant } from "../support/host-world.ts";
+import { listCall, makeCredential, makeGrant } from "../support/host-world.ts";
 import { command, commandJson, commandWith, startAskingHost, words } from "../support/terminal.ts";
 
 let host: HostProcess;
@@ -92,6 +92,39 @@ describe("without --tenant", () => {
     const env = { TURNPIKE_ADMIN_TOKEN: host.operatorToken() };
     const { stdout } = await commandWith(host.folder, words`turn list --url ${host.url}`, env);
     expect(stdout).toMatch(/^TENANT /);
+  });
+});
+
+describe("audit list", () => {
+  beforeAll(async () => {
+    const body = listCall("1", "t");
+    await ask(host.url, "/v1/tools/invoke", { token, headers: { "x-trace-id": "t" }, body });
+  });
+
+  for (const { args, fits } of [
+    { args: words`--grant turns`, fits: ({ grantId }: Row) => grantId === "turns" },
+    { args: words`--tool files.list`, fits: ({ tool }: Row) => tool === "files.list" },
+    { args: words`--reason no_matching_grant`, fits: ({ reason }: Row) => reason === "no_matching_grant" },
+    { args: words`--resource service/escalation`, fits: ({ action }: Row) => action === "request" },
+    { args: words`--text GRANT.CREATE --actor service:operator`, fits: ({ action }: Row) => action === "grant.create" },
+  ]) {
+    test(`${args.join(" ")} shows the events that fit, and some`, async () => {
+      const all = (await commandJson(host, words`audit list --tenant 三 --limit 200`)) as { events: { event: Row }[] };
+      const found = (await commandJson(host, [...words`audit list --tenant 三`, ...args])) as typeof all;
+      const wanted = all.events.filter(({ event }) => fits(event));
+      expect(found.events).toEqual(wanted);
+      expect(wanted.length).toBeGreaterThan(0);
+      expect(wanted.length).toBeLessThan(all.events.length);
+    });
+  }
+
+  test("says what to do about filters that fit nothing together", async () => {
+    const args = words`audit list --tenant one --reason no_matching_grant --outcome allowed`;
+    const { code, stderr } = await command(host, args);
+    expect([code, stderr]).toEqual([
+      1,
+      "Refused (invalid_request): --reason: expected it or this outcome, not both: only what was refused or failed has a reason\n",
+    ]);
   });
 });
 

@@ -40,7 +40,7 @@ const hostFloors: readonly (readonly string[])[] = [
 ];
 
 /** What the console may know of the host: its management API, as types and as calls. */
-const managementDoors = new Set(["turnpike-host/management", "turnpike-host/management/call"]);
+const managementDoors = new Set(["", "/call", "/event-filter"].map((door) => `turnpike-host/management${door}`));
 
 /** One sentence per import, below `root`, that the architecture does not allow. */
 export function boundaryViolations(root: string): string[] {

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { principalKey, type PrincipalRef } from "turnpike/contracts";
+import { principalKey, type AuditEvent, type PrincipalRef } from "turnpike/contracts";
 import { describe, expect, test } from "vitest";
 import { databaseKinds, newTenant, openFresh, sharedDatabase } from "../../test/databases.ts";
 import { auditEvent } from "../../test/records.ts";
@@ -20,6 +20,20 @@ const events = Array.from({ length: 60 }, (_, place) =>
     type: types[Math.floor(place / 2) % 4] ?? "tool.invoked",
     outcome: outcomes[Math.floor(place / 3) % 4] ?? "allowed",
     traceId: `trace-${place % 3}`,
+    resource: {
+      namespace: place % 5 === 0 ? "mail" : "files",
+      path: ["notes", `n${place % 4}`, "a"].slice(0, place % 7),
+    },
+    tool: `files.tool-${place % 2}`,
+    ...(place % 3 === 0 && { reason: place % 6 === 0 ? "grant_exhausted" : "no_matching_grant" }),
+    ...(place % 4 === 0 && { grantId: "grant-1" }),
+    // What looks like another member inside of one is none.
+    metadata: {
+      parentId: place % 8 === 1 ? "grant-1" : "x",
+      tool: "files.tool-0",
+      said: '"tool":"files.tool-1"',
+      place,
+    },
   }),
 );
 
@@ -32,6 +46,38 @@ const filters: AuditFilter[] = [undefined, agents[0]].flatMap((actor) =>
     ),
   ),
 );
+
+const notes = (...path: string[]) => ({ namespace: "files", path });
+/** Each with what a person would look for in an event. */
+const details: { filter: AuditFilter; isWanted(event: AuditEvent): boolean }[] = [
+  { filter: { tool: "files.tool-1" }, isWanted: ({ tool }) => tool === "files.tool-1" },
+  { filter: { tool: "files.tool" }, isWanted: () => false },
+  { filter: { reason: "grant_exhausted" }, isWanted: ({ reason }) => reason === "grant_exhausted" },
+  {
+    filter: { grant: "grant-1" },
+    isWanted: ({ grantId, metadata }) => grantId === "grant-1" || metadata?.["parentId"] === "grant-1",
+  },
+  { filter: { resource: notes() }, isWanted: ({ resource }) => resource?.namespace === "files" },
+  {
+    filter: { resource: notes("notes", "n1") },
+    isWanted: ({ resource }) => `${resource?.namespace}/${resource?.path.join("/")}/`.startsWith("files/notes/n1/"),
+  },
+  { filter: { resource: notes("notes", "n") }, isWanted: () => false },
+  {
+    filter: { text: "NOTES/n2/A" },
+    isWanted: ({ resource }) => resource?.path.join("/") === "notes/n2/a",
+  },
+  { filter: { text: "Agent:ONE" }, isWanted: ({ actor }) => principalKey(actor) === "agent:one" },
+  { filter: { text: '"PLACE":7,' }, isWanted: ({ id }) => id === "event-7" },
+  {
+    filter: { text: "exhausted", tool: "files.tool-0", type: "turn.ended", actor: agents[0] },
+    isWanted: ({ reason, tool, type, actor }) =>
+      reason === "grant_exhausted" &&
+      tool === "files.tool-0" &&
+      type === "turn.ended" &&
+      principalKey(actor) === "agent:one",
+  },
+];
 
 /** All pages of a list, as an operator reads them. */
 async function readAll({ audit }: Stores, namespaceId: string, filter: AuditFilter, limit: number) {
@@ -69,6 +115,26 @@ describe.each(databaseKinds)("a list of audit events on %s", (kind) => {
     }
   });
 
+  test("has what a look into every event finds, by what stands in it", async () => {
+    const stores = openStores(await open());
+    const namespaceId = newTenant();
+    for (const event of events) await stores.audit.record({ ...event, namespaceId });
+    for (const { filter, isWanted } of details) {
+      const wanted = events.filter(isWanted).map(({ id }) => id);
+      const found = (await readAll(stores, namespaceId, filter, 7)).flat().map(({ event }) => event.id);
+      expect([filter, found]).toEqual([filter, wanted.toReversed()]);
+    }
+  });
+
+  test("finds names that no column holds as they are", async () => {
+    const stores = openStores(await open());
+    const namespaceId = newTenant();
+    const tool = 'a "\0\uD800\\ tool';
+    await stores.audit.record(auditEvent("odd", { namespaceId, tool }));
+    const found = await stores.audit.list(namespaceId, { tool, limit: 9 });
+    expect(found.map(({ event }) => event.id)).toEqual(["odd"]);
+  });
+
   /** So many events of the time before `minute(0)`, all of them alike. */
   const fill = ({ db }: Database, namespaceId: string, count: number) =>
     sql`insert into audit (namespace_id, strand, sequence, id, type, outcome, at, actor, trace_id, content, hash)
@@ -88,6 +154,9 @@ describe.each(databaseKinds)("a list of audit events on %s", (kind) => {
       pages: [1, ...tenEmpty],
     },
     { name: "a trace and a rare type", filter: { traceId: "trace-1", type: "turn.ended" }, pages: [...tenEmpty, 1] },
+    { name: "a tool", filter: { tool: "old-tool" }, pages: [0, 0, 1] },
+    { name: "a text", filter: { text: "OLD-tool" }, pages: [...tenEmpty, 1] },
+    { name: "a grant and an actor", filter: { grant: "none", actor: agents[0] }, pages: [0, ...tenEmpty] },
     { name: "an actor alone", filter: { actor: agents[1] }, pages: [1] },
     { name: "a rare outcome", filter: { outcome: "denied" }, pages: [1] },
   ] satisfies { name: string; filter: AuditFilter; pages: number[] }[]) {
@@ -99,7 +168,9 @@ describe.each(databaseKinds)("a list of audit events on %s", (kind) => {
       const old = { namespaceId, at: "2026-01-01T10:00:00.000Z", traceId: "trace-1", actor: two };
       const late = { namespaceId, at: minute(0), traceId: "trace-2", actor: one };
       await stores.audit.record(auditEvent("old", { ...old, type: "turn.ended", outcome: "denied" }));
-      await stores.audit.record(auditEvent("old-check", { ...old, type: "authorization.checked", actor: one }));
+      await stores.audit.record(
+        auditEvent("old-check", { ...old, type: "authorization.checked", actor: one, tool: "old-tool" }),
+      );
       await fill(database, namespaceId, 20_050);
       await stores.audit.record(auditEvent("late", { ...late, type: "authorization.checked", outcome: "succeeded" }));
       const found = await readAll(stores, namespaceId, filter, 50);

@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import { principalKey, type AuditEvent, type PrincipalRef } from "turnpike/contracts";
 import { columnText } from "../base/index.ts";
+import { detailsFit, type EventDetails } from "../management/index.ts";
 import type { Database } from "../storage/index.ts";
 
 /** Where an event stands in the trail: when it was, and its place in one of the tenant's chains. */
@@ -16,7 +17,7 @@ export interface AuditRow extends AuditPlace {
 }
 
 /** Which events to list; instants are UTC, as the host writes them. */
-export interface AuditFilter {
+export interface AuditFilter extends EventDetails {
   from?: string | undefined;
   until?: string | undefined;
   actor?: PrincipalRef | undefined;
@@ -33,9 +34,11 @@ type Source = Pick<Database, "kind" | "reports">;
 
 /**
  * How many rows one page looks at: an answer takes milliseconds, however little fits. By time they lie beside each other;
- * those that another index finds are scattered over the table.
+ * those that another index finds are scattered over the table, and those that are searched for a text leave the database.
  */
-const maxScanned = { byTime: 10_000, scattered: 2000 };
+const maxScanned = { byTime: 10_000, scattered: 2000, searched: 2000 };
+/** How many rows are read at once when the host itself looks at each. */
+const readAtOnce = 500;
 
 /** What most rows have. Those are found by time: the partial indexes of outcomes and types have only the others. */
 const common = {
@@ -52,6 +55,19 @@ export async function listEvents(
   namespaceId: string,
   { limit, ...filter }: AuditFilter & { limit: number },
 ): Promise<AuditRow[]> {
+  if (!hasDetails(filter)) return readRows(source, namespaceId, filter, limit);
+  const found: AuditRow[] = [];
+  let { before } = filter;
+  for (;;) {
+    const rows = await readRows(source, namespaceId, { ...filter, before }, readAtOnce);
+    for (const row of rows) if (found.length < limit && detailsFit(row.event, filter)) found.push(row);
+    before = rows.at(-1);
+    if (found.length === limit || rows.length < readAtOnce) return found;
+  }
+}
+
+/** Rows that fit the columns of a filter and may fit its details. */
+async function readRows(source: Source, namespaceId: string, filter: AuditFilter, limit: number): Promise<AuditRow[]> {
   let rows = served(source, namespaceId, filter).select(["at", "strand", "sequence", "content"]).limit(limit);
   for (const other of conditionsOf(filter).others) {
     const { column, value } = other;
@@ -60,10 +76,36 @@ export async function listEvents(
       ? rows.where(sql<boolean>`${sql.ref(column)} || '' = ${value}`)
       : rows.where(column, "=", value);
   }
+  const search = sql.raw(source.kind === "sqlite" ? "instr" : "strpos");
+  for (const alternatives of partsOf(filter)) {
+    const has = alternatives.map((part) => sql<boolean>`${search}(content, ${part}) > 0`);
+    rows = rows.where(sql<boolean>`(${sql.join(has, sql` or `)})`);
+  }
   return (await rows.execute()).map(({ content, ...place }) => ({
     ...place,
     event: JSON.parse(content) as AuditEvent,
   }));
+}
+
+function hasDetails({ resource, tool, grant, reason, text }: EventDetails): boolean {
+  return [resource, tool, grant, reason, text].some((detail) => detail !== undefined);
+}
+
+/**
+ * What the canonical JSON of every event with these details has in it, one of several each time. It may be elsewhere in another
+ * event, so that each row that has it is looked at.
+ */
+function partsOf({ resource, tool, grant, reason }: EventDetails): string[][] {
+  const member = (name: string, value: string): string => `"${name}":${JSON.stringify(value)}`;
+  return [
+    ...(resource === undefined ? [] : [[member("namespace", resource.namespace)]]),
+    ...(resource === undefined || resource.path.length === 0
+      ? []
+      : [[`"path":${JSON.stringify(resource.path).slice(0, -1)}`]]),
+    ...(tool === undefined ? [] : [[member("tool", tool)]]),
+    ...(grant === undefined ? [] : [[member("grantId", grant), member("parentId", grant)]]),
+    ...(reason === undefined ? [] : [[member("reason", reason)]]),
+  ];
 }
 
 /**
@@ -76,8 +118,9 @@ export async function findScanEnd(
   filter: AuditFilter,
 ): Promise<AuditPlace | undefined> {
   const { first, others } = conditionsOf(filter);
-  if (others.length === 0) return undefined;
-  const most = first === undefined ? maxScanned.byTime : maxScanned.scattered;
+  if (others.length === 0 && !hasDetails(filter)) return undefined;
+  const found = first === undefined ? maxScanned.byTime : maxScanned.scattered;
+  const most = filter.text === undefined ? found : maxScanned.searched;
   const places = served(source, namespaceId, filter).select(["at", "strand", "sequence"]);
   return places
     .limit(1)

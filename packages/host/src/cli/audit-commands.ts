@@ -54,6 +54,11 @@ export function addAuditCommands(program: Command, show: Show): void {
     )
     .option("--outcome <outcome>", outcomes.join(", "), (text) => readChoice("--outcome", text, outcomes))
     .option("--trace <id>", "only what happened in this trace")
+    .option("--resource <place>", "only events about it and what is below it, such as files/notes")
+    .option("--tool <name>", "only events about this tool")
+    .option("--grant <id>", "only events that name this grant, or a change of one that was derived from it")
+    .option("--reason <code>", "only what was refused or failed for this reason, such as no_matching_grant")
+    .option("--text <text>", "only events that have this anywhere in them, in letters of either case")
     .option("--follow", "go on with rows as they come; with --json: a line for each")
     .action(async (flags: ListFlags) => {
       if (flags.follow === true) {

@@ -1,4 +1,5 @@
 import type { AuditEvent } from "turnpike/contracts";
+import { eventFits } from "../management/index.ts";
 import type { OperatorFlags, PageFlags } from "./connection.ts";
 import { principalText, resourceText } from "./format.ts";
 import { type Column, renderTable, withMore, withTenant } from "./table.ts";
@@ -12,6 +13,11 @@ export interface ListFlags extends OperatorFlags, PageFlags {
   type?: string;
   outcome?: string;
   trace?: string;
+  resource?: string;
+  tool?: string;
+  grant?: string;
+  reason?: string;
+  text?: string;
   follow?: boolean;
 }
 
@@ -24,19 +30,17 @@ export interface TrailRow {
 
 /** The query of a list with these flags. */
 export function queryOf(flags: ListFlags) {
-  const { tenant: namespaceId, from, until, actor, type, outcome, trace: traceId, limit, cursor } = flags;
-  return { namespaceId, from, until, actor, type, outcome, traceId, limit, cursor };
+  const { tenant: namespaceId, limit, cursor } = flags;
+  return { namespaceId, ...filterOf(flags), limit, cursor };
 }
 
 /** Whether a row fits the flags, as the host would say. */
-export function fits({ event }: TrailRow, { from, actor, type, outcome, trace }: ListFlags): boolean {
-  return (
-    (from === undefined || Date.parse(event.at) >= Date.parse(from)) &&
-    (actor === undefined || principalText(event.actor) === actor) &&
-    (type === undefined || event.type === type) &&
-    (outcome === undefined || event.outcome === outcome) &&
-    (trace === undefined || event.traceId === trace)
-  );
+export function fits({ event }: TrailRow, flags: ListFlags): boolean {
+  return eventFits(event, filterOf(flags));
+}
+
+function filterOf({ from, until, actor, type, outcome, trace, resource, tool, grant, reason, text }: ListFlags) {
+  return { from, until, actor, type, outcome, traceId: trace, resource, tool, grant, reason, text };
 }
 
 /** The columns of the trail. */

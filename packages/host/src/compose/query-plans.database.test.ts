@@ -499,6 +499,24 @@ const reads: Row[] = [
     plan: ["audit_by_trace"],
   },
   {
+    name: "audit events by what stands in them",
+    run: auditPages({
+      tool: "files.read",
+      grant: "grant-1",
+      reason: "denied",
+      text: "notes",
+      resource: request.resource,
+    }),
+    plan: ["audit_by_time"],
+    // It sorts no more than the rows that a page looks at.
+    onPostgres: ["audit_by_time", "sorted"],
+  },
+  {
+    name: "audit events of an actor by what stands in them",
+    run: auditPages({ actor: agent, grant: "grant-1", ...times }),
+    plan: ["audit_by_actor"],
+  },
+  {
     name: "a trail that is verified",
     run: ({ audit }) => audit.verify(tenant),
     plan: ["audit_by_strand", "audit_heads_pkey", "audit_pkey"],

@@ -10,6 +10,7 @@ export {
   type AdminFileName,
   type AdminStreamName,
 } from "./admin-routes.ts";
+export { detailsFit, type EventDetails, eventFits } from "./event-filter.ts";
 export { InstantSchema } from "./admin-schemas.ts";
 export type { AdminExplanation, GrantEntry, OperatedTurn, Settings } from "./admin-schemas.ts";
 export type { Difference, McpReview, McpServer } from "./mcp-schemas.ts";

@@ -5,17 +5,31 @@ import { Form, SelectField, TextField } from "../../parts/fields.tsx";
 import { PrincipalField } from "../../parts/principal-field.tsx";
 import { eventOutcomes, eventTypes, type TrailFilter } from "./trail-filter.ts";
 
+/** The filters that are typed. */
+const texts = ["text", "actor", "resource", "tool", "grant", "reason", "traceId"] as const;
+type Texts = Record<(typeof texts)[number], string>;
+
+/** Those that few look for: they are shown when asked for, or when one of them is set. */
+const details = [
+  { name: "resource", label: "Resource", hint: "and what is below it" },
+  { name: "tool", label: "Tool" },
+  { name: "grant", label: "Grant" },
+  { name: "reason", label: "Reason" },
+  { name: "traceId", label: "Trace" },
+] as const;
+
 /** Which rows to see. Choices count at once, texts when they are sent with Enter or left. */
 export function TrailFilters({ filter }: { filter: TrailFilter }) {
-  const { actor = "", traceId = "" } = filter;
-  const [typed, change] = useTyped({ actor, traceId });
-  const send = (): void => {
-    const wanted = { actor: typed.actor.trim(), traceId: typed.traceId.trim() };
-    if (wanted.actor !== actor || wanted.traceId !== traceId) setQuery({ ...wanted, open: undefined });
-  };
+  const asked = Object.fromEntries(texts.map((name) => [name, filter[name] ?? ""])) as Texts;
+  const [typed, change] = useTyped(asked);
   const choose = (changes: TrailFilter): void => setQuery({ ...changes, open: undefined });
+  const send = (): void => {
+    const wanted = Object.fromEntries(texts.map((name) => [name, typed[name].trim()])) as Texts;
+    if (texts.some((name) => wanted[name] !== asked[name])) choose(wanted);
+  };
   return (
     <Form label="Filter" isRow onSend={send} onLeave={send}>
+      <TextField label="Text" type="search" value={typed.text} onChange={(text) => change({ text })} />
       <SelectField
         label="Outcome"
         value={filter.outcome ?? ""}
@@ -29,7 +43,6 @@ export function TrailFilters({ filter }: { filter: TrailFilter }) {
         onChange={(type) => choose({ type })}
       />
       <PrincipalField label="Actor" value={typed.actor} onChange={(text) => change({ actor: text })} />
-      <TextField label="Trace" value={typed.traceId} onChange={(text) => change({ traceId: text })} />
       <TextField
         label="From"
         type="datetime-local"
@@ -42,6 +55,14 @@ export function TrailFilters({ filter }: { filter: TrailFilter }) {
         value={fieldMoment(filter.until)}
         onChange={(field) => choose({ until: momentOf(field) ?? "" })}
       />
+      <details class="folded" open={details.some(({ name }) => asked[name] !== "")}>
+        <summary>By what it is about</summary>
+        <div class="form row">
+          {details.map(({ name, ...field }) => (
+            <TextField key={name} {...field} value={typed[name]} onChange={(text) => change({ [name]: text })} />
+          ))}
+        </div>
+      </details>
       <div class="actions">
         <button type="submit" class="button">
           Filter

@@ -2,7 +2,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { messageOf, request } from "../../base/api.ts";
 import { listen, live } from "../../base/live.ts";
 import type { Pages } from "../../base/pages.ts";
-import { matches, type TrailFilter, type TrailRow } from "./trail-filter.ts";
+import { eventFits } from "turnpike-host/management/event-filter";
+import type { TrailFilter, TrailRow } from "./trail-filter.ts";
 import { appendPage, beginList, emptyList, receiveRows, showPending, type TrailList } from "./trail-list.ts";
 
 const pageSize = 200;
@@ -74,7 +75,7 @@ export function useTrail(tenant: string, filter: TrailFilter, mayMove: () => boo
     let come: TrailRow[] = [];
     let timer: ReturnType<typeof setTimeout> | undefined;
     const stop = listen((event) => {
-      if (event.kind !== "trail" || !matches(event.event, filter)) return;
+      if (event.kind !== "trail" || !eventFits(event.event, filter)) return;
       const { strand, sequence, event: row } = event;
       come.push({ strand, sequence, event: row });
       timer ??= setTimeout(() => {

@@ -14,6 +14,7 @@ import {
   nextPage,
   page,
   PrincipalTextSchema,
+  ResourceTextSchema,
   SignedHeadSchema,
   tenant,
   trailPart,
@@ -21,6 +22,9 @@ import {
 } from "../admin-schemas.ts";
 import { z } from "zod";
 import { type AdminRoute, readers } from "../admin-route.ts";
+
+/** What was allowed, or came to its end, says no reason. */
+const hasNoReason: ReadonlySet<string> = new Set(["allowed", "succeeded"]);
 
 /** The routes of the audit trail. */
 export const auditRoutes = {
@@ -30,16 +34,33 @@ export const auditRoutes = {
     roles: readers,
     about: "tenants",
     summary: "Reads the audit trail of a tenant, newest first; or those of all tenants, one after the other.",
-    query: z.strictObject({
-      ...anyTenant,
-      from: InstantSchema.optional(),
-      until: InstantSchema.optional(),
-      actor: PrincipalTextSchema.optional(),
-      type: AuditEventTypeSchema.optional(),
-      outcome: AuditOutcomeSchema.optional(),
-      traceId: IdentifierSchema.optional(),
-      ...page,
-    }),
+    query: z
+      .strictObject({
+        ...anyTenant,
+        from: InstantSchema.optional(),
+        until: InstantSchema.optional(),
+        actor: PrincipalTextSchema.optional(),
+        type: AuditEventTypeSchema.optional(),
+        outcome: AuditOutcomeSchema.optional(),
+        traceId: IdentifierSchema.optional(),
+        resource: ResourceTextSchema.optional().meta({
+          description: "only events about this place, such as `files/notes`, and about what is below it",
+        }),
+        tool: IdentifierSchema.optional().meta({ description: "only events about this tool" }),
+        grant: IdentifierSchema.optional().meta({
+          description: "only events that name this grant: its changes, its uses, and changes of grants derived from it",
+        }),
+        reason: IdentifierSchema.optional().meta({ description: "only events with this reason, an error code" }),
+        text: z.string().regex(/\S/, "expected more than white space").max(200).optional().meta({
+          description:
+            "only events that have this text in them as people see them, in letters of either case; a page looks at 2,000 events",
+        }),
+        ...page,
+      })
+      .refine(({ reason, outcome }) => reason === undefined || outcome === undefined || !hasNoReason.has(outcome), {
+        path: ["reason"],
+        message: "expected it or this outcome, not both: only what was refused or failed has a reason",
+      }),
     response: z.strictObject({
       events: z.array(z.strictObject({ strand: z.int(), sequence: z.int(), event: AuditEventSchema })),
       ...nextPage,

@@ -218,6 +218,51 @@ describe.each(databaseKinds)("the audit trail for operators on %s", (kind) => {
     }
   });
 
+  describe("is searched by what stands in its events", () => {
+    const facts = { resource: { namespace: "files", path: ["notes", "todo.md"] }, tool: "files.read" };
+    const denied = { outcome: "denied", reason: "no_matching_grant" } as const;
+    const searched = [
+      auditEvent("1", { grantId: "grant-1", ...facts }),
+      auditEvent("2", { ...denied, ...facts, tool: "files.list" }),
+      auditEvent("3", { ...denied, reason: "grant_exhausted", resource: { namespace: "files", path: ["notes"] } }),
+      auditEvent("4", { type: "operator.changed", metadata: { parentId: "grant-1" } }),
+    ];
+    for (const { query, ids } of [
+      { query: { resource: "files/notes/todo.md" }, ids: "21" },
+      { query: { resource: "files/notes" }, ids: "321" },
+      { query: { tool: "files.read" }, ids: "1" },
+      { query: { grant: "grant-1" }, ids: "41" },
+      { query: { reason: "grant_exhausted" }, ids: "3" },
+      { query: { text: "TODO.md" }, ids: "21" },
+      { query: { text: "todo.md", outcome: "denied", reason: "no_matching_grant" }, ids: "2" },
+    ]) {
+      test(JSON.stringify(query), async () => {
+        const adminApi = await office();
+        const namespaceId = newTenant();
+        for (const event of searched) await recordAll(adminApi, namespaceId, [event]);
+        await recordAll(adminApi, newTenant(), searched);
+        expect(idsOf(await readPages<Page>(adminApi, path, { namespaceId, ...query, limit: 1 })).join("")).toBe(ids);
+      });
+    }
+
+    for (const { query, says } of [
+      { query: { resource: "files//todo" }, says: "/resource: expected a place such as files/notes/todo.md" },
+      { query: { text: " " }, says: "/text: expected more than white space" },
+      { query: { text: "x".repeat(201) }, says: "/text: " },
+      { query: { tool: "" }, says: "/tool: " },
+      {
+        query: { reason: "no_matching_grant", outcome: "allowed" },
+        says: "/reason: expected it or this outcome, not both: only what was refused or failed has a reason",
+      },
+    ]) {
+      test(`${JSON.stringify(query).slice(0, 80)} is refused`, async () => {
+        const { status, body } = await (await office()).get<Refusal>(path, { namespaceId: newTenant(), ...query });
+        expect([status, body.error.code]).toEqual([400, "invalid_request"]);
+        expect(body.error.message).toContain(says);
+      });
+    }
+  });
+
   for (const limit of [1, 2, 3, 7]) {
     test(`in pages of ${limit} neither repeats nor skips, whatever is recorded between them`, async () => {
       const adminApi = await office();

@@ -50,7 +50,7 @@ export const adminExamples: Readonly<Record<AdminRouteName, AdminExample>> = {
   startTrialTurn: { body: { namespaceId, credentialId, agent: "assistant", payload: { read: "notes/todo.md" } } },
   inspectTurn: { query: { namespaceId, executionId: "turn-1" } },
   cancelAnyTurn: { query: { namespaceId, executionId: "turn-1" } },
-  listAudit: { query: { namespaceId } },
+  listAudit: { query: { namespaceId, resource: "files/notes", text: "todo" } },
   verifyAudit: { query: { namespaceId } },
   readAuditHeads: { query: { namespaceId } },
   verifyAuditHeads: {

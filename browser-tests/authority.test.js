@@ -172,7 +172,14 @@ test("a credential's token is shown once and is nowhere afterwards; it is rotate
   expect(await everywhere()).not.toContain(token.slice(-20));
 
   await page.getByRole("button", { name: "Rotate the credential of agent:courier" }).click();
-  await page.getByRole("button", { name: "Rotate and show the new token" }).click();
+  // A session alone, which whoever finds the page open has, gives nobody another token.
+  const rotate = page.getByRole("dialog", { name: "Another token" });
+  expect(await rotate.getByRole("button", { name: "Rotate and show the new token" }).isDisabled()).toBe(true);
+  await rotate.getByLabel("Your own token").fill(token);
+  await page.keyboard.press("Enter");
+  await rotate.getByRole("alert").getByText("With a session this needs your own token as well").waitFor();
+  await rotate.getByLabel("Your own token").fill(demo.token);
+  await rotate.getByRole("button", { name: "Rotate and show the new token" }).click();
   const next = await page.getByRole("dialog", { name: "The new token" }).getByText(/^tp_/).textContent();
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "hidden" });
@@ -180,6 +187,7 @@ test("a credential's token is shown once and is nowhere afterwards; it is rotate
   await page.reload();
   await page.getByRole("link", { name: "agent:courier" }).waitFor();
   expect(await everywhere()).not.toContain(next.slice(-20));
+  expect(await everywhere()).not.toContain(demo.token.slice(-20));
 
   await page.getByRole("button", { name: "Revoke the credential of agent:courier" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Revoke it" }).click();

@@ -28,13 +28,34 @@ test("a token signs in and keeps the address, a wrong one says so, a reload stay
   expect(page.url()).toBe(`${demo.url}/console/demo/trail?outcome=denied`);
   await page.reload();
   await h1(page, "Trail").waitFor();
-  // The token is a session now, which no script can read.
+  // The token is a session now, of which the page has its half and no script can read the other.
   const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]));
-  expect(kept).toBe('[{},{},""]');
+  expect(kept).toMatch(/^\[\{"turnpike-session":"[0-9a-f]{64}"\},\{\},""\]$/);
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByLabel("Operator's token").waitFor();
   await page.reload();
   await page.getByLabel("Operator's token").waitFor();
+  await close();
+});
+
+test("all tabs share a session; a browser that has its cookie alone signs in, and so do its other tabs", async () => {
+  const { page, close } = await openConsole(browser, { url: demo.url, operator: demo.operator });
+  const other = await page.context().newPage();
+  await other.goto(`${demo.url}/console/demo/grants`);
+  await h1(other, "Grants").waitFor();
+  await other.getByText(/^Live/).waitFor();
+  // What a server on another port of this host name has: browsers send it the cookie.
+  await page.evaluate(() => localStorage.clear());
+  await other.reload();
+  await signIn(other, demo.token);
+  await h1(other, "Grants").waitFor();
+  // The first tab heard of it, and goes on with the new session.
+  await page.getByRole("link", { name: "Grants" }).click();
+  await h1(page, "Grants").waitFor();
+  await page.getByText("human:bob").first().waitFor();
+  await other.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("dialog", { name: "Sign in again" }).waitFor();
+  expect(await page.evaluate(() => localStorage.getItem("turnpike-session"))).toBe("");
   await close();
 });
 

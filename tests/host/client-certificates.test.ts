@@ -70,10 +70,10 @@ describe("over TLS, a credential that names a client certificate", () => {
 
     const begin = (sent: SentOverTls) => ask("/admin/v1/sessions", sent);
     expect((await begin({ body: { token } })).status).toBe(401);
-    const { status, cookie } = await begin({ client, body: { token } });
+    const { status, session } = await begin({ client, body: { token } });
     expect(status).toBe(201);
-    expect(await statusOf("/admin/v1/session", { client, cookie })).toBe(200);
-    expect(await statusOf("/admin/v1/session", { cookie })).toBe(401);
+    expect(await statusOf("/admin/v1/session", { client, session })).toBe(200);
+    expect(await statusOf("/admin/v1/session", { session })).toBe(401);
 
     const { code } = (await ask("/admin/v1/codes", { client, body: {} })).body;
     expect((await begin({ body: { code: code ?? "" } })).status).toBe(401);

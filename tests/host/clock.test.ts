@@ -101,16 +101,17 @@ describe("a host whose clock is set", () => {
   });
 
   test("keeps a session that goes on, and ends for good one that it found to be over", async () => {
-    const begin = async (): Promise<string> => {
+    const begin = async (): Promise<Record<string, string>> => {
       const begun = await ask(host.url, "/admin/v1/sessions", {
         headers: { origin: host.url },
         body: { token: host.operatorToken() },
       });
       expect(begun.status).toBe(201);
-      return (begun.headers.get("set-cookie") ?? "").split(";", 1)[0] ?? "";
+      const [cookie = ""] = (begun.headers.get("set-cookie") ?? "").split(";", 1);
+      return { cookie, "x-turnpike-console": (begun.body as { pageSecret: string }).pageSecret };
     };
-    const statusOf = async (cookie: string): Promise<number> =>
-      (await ask(host.url, "/admin/v1/session", { headers: { cookie } })).status;
+    const statusOf = async (headers: Record<string, string>): Promise<number> =>
+      (await ask(host.url, "/admin/v1/session", { headers })).status;
     const before = await begin();
     await host.setClock(-hourMs);
     expect([await statusOf(before), await statusOf(await begin())]).toEqual([200, 200]);

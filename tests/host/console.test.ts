@@ -12,7 +12,6 @@ interface Made {
 
 const operator = { kind: "human", userId: "olga" };
 const access = { actor: operator, owner: operator, purposes: ["operate"], admin: true };
-const fromConsole = { "x-turnpike-console": "1" };
 
 /** The code of the link on a screen, or of what a command printed. */
 function codeIn(text: string): string {
@@ -23,12 +22,18 @@ function begin({ url }: HostProcess, body: object): Promise<Answer> {
   return ask(url, "/admin/v1/sessions", { body });
 }
 
-function cookieOf({ headers }: Answer): string {
-  return headers.get("set-cookie")?.split(";")[0] ?? "";
+/** Both halves of the session that was begun, as the page sends them. */
+function halvesOf({ headers, body }: Answer): Record<string, string> {
+  const cookie = headers.get("set-cookie")?.split(";")[0] ?? "";
+  return { cookie, "x-turnpike-console": (body as { pageSecret: string }).pageSecret };
 }
 
-async function statusOf({ url }: HostProcess, cookie: string, path = "/admin/v1/session"): Promise<number> {
-  return (await ask(url, path, { headers: { cookie } })).status;
+async function statusOf(
+  { url }: HostProcess,
+  headers: Record<string, string>,
+  path = "/admin/v1/session",
+): Promise<number> {
+  return (await ask(url, path, { headers })).status;
 }
 
 async function post({ url, operatorToken }: HostProcess, path: string, body: object): Promise<unknown> {
@@ -47,20 +52,22 @@ describe.each(databaseKinds)("the console of a host on %s", (kind) => {
     const first = both.find(({ status }) => status === 201);
     expect(first?.body).toMatchObject({ operator: { role: "admin" }, host: { isDemo: true } });
     expect(first?.body).not.toHaveProperty("operator.tenant");
-    const cookie = first === undefined ? "" : cookieOf(first);
+    const halves = first === undefined ? {} : halvesOf(first);
+    const { cookie = "" } = halves;
 
-    expect(await statusOf(host, cookie)).toBe(200);
-    expect(await statusOf(host, cookie, "/admin/v1/grants?namespaceId=demo")).toBe(200);
-    expect(await statusOf(host, cookie, "/metrics")).toBe(200);
+    expect(await statusOf(host, halves)).toBe(200);
+    expect(await statusOf(host, { cookie })).toBe(401);
+    expect(await statusOf(host, halves, "/admin/v1/grants?namespaceId=demo")).toBe(200);
+    expect(await statusOf(host, halves, "/metrics")).toBe(200);
     for (const path of ["/v1/tools", "/v1/reach", "/mcp", "/access/v1/evaluation"])
-      expect([path, await statusOf(host, cookie, path)]).toEqual([path, 401]);
+      expect([path, await statusOf(host, halves, path)]).toEqual([path, 401]);
 
     const revoke = { namespaceId: "demo", id: "bob-shared" };
     const change = (headers: Record<string, string>) =>
-      ask(host.url, "/admin/v1/grants/revoke", { body: revoke, headers: { cookie, ...headers } });
-    expect((await change({})).status).toBe(403);
-    expect((await change({ ...fromConsole, origin: "http://evil.example" })).status).toBe(403);
-    expect((await change({ ...fromConsole, origin: host.url })).status).toBe(200);
+      ask(host.url, "/admin/v1/grants/revoke", { body: revoke, headers });
+    expect((await change({ cookie })).status).toBe(401);
+    expect((await change({ ...halves, origin: "http://evil.example" })).status).toBe(403);
+    expect((await change({ ...halves, origin: host.url })).status).toBe(200);
     expect(await host.stop("SIGINT")).toEqual({ code: 0, signal: null });
   });
 
@@ -73,16 +80,16 @@ describe.each(databaseKinds)("the console of a host on %s", (kind) => {
       access,
     })) as Made;
     const code = ((await ask(killed.url, "/admin/v1/codes", { token, body: {} })).body as { code: string }).code;
-    const cookie = cookieOf(await begin(killed, { code }));
-    expect(await statusOf(killed, cookie)).toBe(200);
+    const headers = halvesOf(await begin(killed, { code }));
+    expect(await statusOf(killed, headers)).toBe(200);
     await killed.stop("SIGKILL");
 
     const host = await startHostProcess({ folder, args });
     expect((await begin(host, { code })).status).toBe(401);
-    const session = await ask(host.url, "/admin/v1/session", { headers: { cookie } });
+    const session = await ask(host.url, "/admin/v1/session", { headers });
     expect(session.body).toMatchObject({ operator: { id, actor: operator }, host: { isDemo: false } });
     expect(await post(host, "/admin/v1/credentials/revoke", { id })).toEqual({ revoked: id });
-    expect(await statusOf(host, cookie)).toBe(401);
+    expect(await statusOf(host, headers)).toBe(401);
     await host.stop();
   });
 });

@@ -1,8 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { AdminClientError } from "turnpike-host/management/call";
-import { may, messageOf, request } from "./base/api.ts";
+import { may, messageOf, request, signIn } from "./base/api.ts";
 import { place } from "./base/place.ts";
-import { session } from "./base/session.ts";
+import { pageHalf, session } from "./base/session.ts";
 import { Link } from "./parts/link.tsx";
 import { Empty } from "./parts/states.tsx";
 import { screens } from "./screens/screens.ts";
@@ -19,6 +19,7 @@ export function App() {
     void begin()
       .then(setProblem)
       .then(() => setState("ready"));
+    return pageHalf.onChange(() => void followSession());
   }, []);
   if (state === "starting") return <div class="loading page-loading" role="status" aria-label="Loading the console" />;
   if (session.current.value === undefined) return <SignIn problem={problem} />;
@@ -70,7 +71,7 @@ async function begin(): Promise<string | undefined> {
   const code = codeInAddress();
   let problem: string | undefined;
   try {
-    if (code !== undefined) session.current.value = await request("createSession", { code });
+    if (code !== undefined) await signIn({ code });
   } catch (error) {
     // A link that is opened twice: whoever has a session already goes on with it.
     problem = messageOf(error);
@@ -83,4 +84,14 @@ async function begin(): Promise<string | undefined> {
   }
   session.isLost.value = false;
   return problem;
+}
+
+/** Another tab has signed in or out, so the session is another one here as well. */
+async function followSession(): Promise<void> {
+  try {
+    session.current.value = await request("readSession", {});
+    session.isLost.value = false;
+  } catch {
+    // The sign-in is asked for where a session was lost. A host that does not answer is asked again by what needs it.
+  }
 }

@@ -44,20 +44,26 @@ export function clientOf(files: CertificateFiles | undefined, trusts: Certificat
 export interface SentOverTls {
   client?: CertificateFiles;
   token?: string;
-  cookie?: string;
+  /** Both halves of a session, as `askOverTls` found them in the answer that began it. */
+  session?: TlsSession;
   headers?: Readonly<Record<string, string>>;
   body?: object;
+}
+
+export interface TlsSession {
+  cookie: string;
+  page: string;
 }
 
 /** Sends a request over a connection of its own. */
 export function askOverTls(
   url: URL,
-  { client, token, cookie, headers: more, body }: SentOverTls,
+  { client, token, session, headers: more, body }: SentOverTls,
   trusts: CertificateFiles,
-): Promise<{ status: number; cookie: string; text: string }> {
+): Promise<{ status: number; session: TlsSession; text: string }> {
   const headers = {
     ...(token !== undefined && { authorization: `Bearer ${token}` }),
-    ...(cookie !== undefined && { cookie, "x-turnpike-console": "1" }),
+    ...(session && { cookie: session.cookie, "x-turnpike-console": session.page }),
     ...(body && { "content-type": "application/json" }),
     ...more,
   };
@@ -66,8 +72,11 @@ export function askOverTls(
     const sent = request(url, options, (response) => {
       let text = "";
       response.setEncoding("utf8").on("data", (part: string) => (text += part));
-      const made = response.headers["set-cookie"]?.[0]?.split(";")[0] ?? "";
-      response.on("end", () => resolve({ status: response.statusCode ?? 0, cookie: made, text }));
+      const cookie = response.headers["set-cookie"]?.[0]?.split(";")[0] ?? "";
+      response.on("end", () => {
+        const [, page = ""] = /"pageSecret":"([0-9a-f]+)"/.exec(text) ?? [];
+        resolve({ status: response.statusCode ?? 0, session: { cookie, page }, text });
+      });
     });
     sent.on("error", reject).end(body && JSON.stringify(body));
   });

@@ -3,6 +3,7 @@ import {
   type CertificateFiles,
   makeCertificate,
   type SentOverTls,
+  type TlsSession,
 } from "../../../packages/host/test/certificates.ts";
 import { makeFolder } from "../../support/host-process.ts";
 import { attack, type Attack, type Group, type Seen } from "./attack.ts";
@@ -21,10 +22,14 @@ let shown: Shown;
 /** The tokens of an agent and of an operator who have a certificate. */
 let tokens: Record<"agent" | "operator", string>;
 
-async function tls({ url }: Pick<World, "url">, path: string, sent: SentOverTls): Promise<Seen & { cookie: string }> {
-  const { status, text, cookie } = await askOverTls(new URL(path, url), sent, shown.servers);
+async function tls(
+  { url }: Pick<World, "url">,
+  path: string,
+  sent: SentOverTls,
+): Promise<Seen & { session: TlsSession }> {
+  const { status, text, session } = await askOverTls(new URL(path, url), sent, shown.servers);
   const [, code = ""] = /"error":\{"code":"(\w+)"/.exec(text) ?? [];
-  return { says: `${status} ${code}`.trim(), text, cookie };
+  return { says: `${status} ${code}`.trim(), text, session };
 }
 
 const reach = (world: World, sent: SentOverTls) => tls(world, "/v1/reach", sent);
@@ -99,32 +104,35 @@ const rows: readonly Attack[] = [
     name: "A thief uses the cookie of such an operator without the certificate",
     surface: "console",
     async prepare(world) {
-      const { cookie } = await tls(world, "/admin/v1/sessions", {
+      const { session } = await tls(world, "/admin/v1/sessions", {
         client: shown.operator,
         body: { token: tokens.operator },
       });
-      world.secrets.add(cookie.split("=")[1] ?? "");
-      return cookie;
+      world.secrets.add(session.cookie.split("=")[1] ?? "");
+      world.secrets.add(session.page);
+      return session;
     },
-    attack: (world, cookie) => tls(world, "/admin/v1/session", { cookie }),
+    attack: (world, session) => tls(world, "/admin/v1/session", { session }),
     held: refused,
-    control: (world, cookie) => tls(world, "/admin/v1/session", { cookie, client: shown.operator }),
+    control: (world, session) => tls(world, "/admin/v1/session", { session, client: shown.operator }),
     succeeds: "200",
   }),
   attack({
     name: "A site without TLS sets the cookie of the session for this one",
     surface: "console",
     async prepare(world) {
-      const { cookie } = await tls(world, "/admin/v1/sessions", {
+      const { session } = await tls(world, "/admin/v1/sessions", {
         client: shown.operator,
         body: { token: tokens.operator },
       });
-      world.secrets.add(cookie.split("=")[1] ?? "");
-      return cookie;
+      world.secrets.add(session.cookie.split("=")[1] ?? "");
+      world.secrets.add(session.page);
+      return session;
     },
-    attack: (world, cookie) => tls(world, "/admin/v1/session", { cookie: cookie.replace("__Host-", "") }),
+    attack: (world, { cookie, page }) =>
+      tls(world, "/admin/v1/session", { session: { cookie: cookie.replace("__Host-", ""), page } }),
     held: refused,
-    control: (world, cookie) => tls(world, "/admin/v1/session", { cookie, client: shown.operator }),
+    control: (world, session) => tls(world, "/admin/v1/session", { session, client: shown.operator }),
     succeeds: "200",
   }),
 ];

@@ -180,7 +180,10 @@ const rows: readonly Attack[] = [
     name: "A cookie of the console can be read by scripts or sent by other sites",
     surface: "console",
     async attack(world) {
-      const { headers } = await answerTo(world, "/admin/v1/sessions", { body: { token: world.tokens.acmeAuditor } });
+      const { headers, body } = await answerTo(world, "/admin/v1/sessions", {
+        body: { token: world.tokens.acmeAuditor },
+      });
+      world.secrets.add((body as { pageSecret: string }).pageSecret);
       const [value = "", ...rules] = (headers.get("set-cookie") ?? "").split("; ");
       world.secrets.add(value.split("=")[1] ?? "");
       return { says: rules.join("; "), text: "" };

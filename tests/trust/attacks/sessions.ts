@@ -1,17 +1,21 @@
 import { attack, type Attack, type Group, type Seen, together } from "./attack.ts";
-import { answerTo, change, http, newOperator, type Sent } from "./surfaces.ts";
-import { done, grantBody, openWorld, type Person, type World } from "./world.ts";
+import { answerTo, change, http, makeCredential, newOperator, seen, type Sent } from "./surfaces.ts";
+import { carol, done, grantBody, openWorld, type Person, type World } from "./world.ts";
 
 const forbidden = "403 permission_denied";
 const refused = "401 unauthenticated";
-const fromConsole = { "x-turnpike-console": "1" };
 
-/** Begins a session and returns its cookie. */
-async function signIn(world: World, body: object): Promise<string> {
-  const { headers } = await done(answerTo(world, "/admin/v1/sessions", { body }));
+/** Both halves of a session, as the console's page sends them. */
+type Halves = Record<"cookie" | "x-turnpike-console", string>;
+
+/** Begins a session. */
+async function signIn(world: World, body: object): Promise<Halves> {
+  const { headers, body: begun } = await done(answerTo(world, "/admin/v1/sessions", { body }));
   const cookie = headers.get("set-cookie")?.split(";")[0] ?? "";
+  const { pageSecret } = begun as { pageSecret: string };
   world.secrets.add(cookie.split("=")[1] ?? "");
-  return cookie;
+  world.secrets.add(pageSecret);
+  return { cookie, "x-turnpike-console": pageSecret };
 }
 
 const session = (world: World, as: Person = "acmeAdmin") => signIn(world, { token: world.tokens[as] });
@@ -23,27 +27,74 @@ async function codeOf(world: World, as: Person = "acmeAdmin"): Promise<string> {
   return code;
 }
 
-/** A change by the cookie of a session, with something wrong about it. */
-function byCookie(name: string, wrong: (world: World) => Sent["headers"], held = forbidden): Attack {
-  const send = (world: World, cookie: string, headers: Sent["headers"]) =>
+/** A change by a session, with something wrong about it. */
+function bySession(name: string, wrong: (world: World, halves: Halves) => Sent["headers"], held = forbidden): Attack {
+  const send = (world: World, headers: Sent["headers"]) =>
     http(world, "/admin/v1/grants", {
-      headers: { cookie, ...headers },
+      headers: { ...headers },
       body: grantBody(world.fresh("grant"), "files/notes"),
     });
   return attack({
     name,
     surface: "console",
     prepare: (world) => session(world),
-    attack: (world, cookie) => send(world, cookie, wrong(world)),
+    attack: (world, halves) => send(world, wrong(world, halves)),
     held,
-    control: (world, cookie) =>
-      send(world, cookie, { ...fromConsole, origin: world.url, "sec-fetch-site": "same-origin" }),
+    control: (world, halves) => send(world, { ...halves, origin: world.url, "sec-fetch-site": "same-origin" }),
     succeeds: "201",
   });
 }
 
-const whoAmI = (world: World, cookie: string, path = "/admin/v1/session"): Promise<Seen> =>
-  http(world, path, { headers: { cookie } });
+const whoAmI = (world: World, headers: Partial<Halves>, path = "/admin/v1/session"): Promise<Seen> =>
+  http(world, path, { headers: { ...headers } });
+
+/** What a server on another port of this machine does with the cookie, which browsers send there too. */
+function byCookieAlone(name: string, path: string, body?: object): Attack {
+  const send = (world: World, headers: Partial<Halves>) => http(world, path, { body, headers: { ...headers } });
+  return attack({
+    name: `Whoever has the cookie of a session and nothing of its page ${name}`,
+    surface: "console",
+    prepare: (world) => session(world),
+    attack: (world, { cookie }) => send(world, { cookie }),
+    held: refused,
+    control: (world, halves) => send(world, halves),
+    succeeds: "200",
+  });
+}
+
+/** Whoever finds a browser open, or reads both halves of its session, makes something that outlasts it. */
+function outlasting(
+  name: string,
+  path: string,
+  bodyOf: (made: { own: string; agent: string }) => object,
+  succeeds: string,
+) {
+  const send = (world: World, headers: Halves, body: object) =>
+    answerTo(world, `/admin/v1/credentials${path}`, { headers, body });
+  return attack({
+    name: `A session ${name}, for a token that outlasts it`,
+    surface: "console",
+    async prepare(world) {
+      const { id: own, token } = await makeCredential(world, { namespaceId: "operators", access: operatorOfAll });
+      const agent = await makeCredential(world, {
+        namespaceId: "acme",
+        access: { actor: carol, owner: carol, purposes },
+      });
+      return { token, halves: await signIn(world, { token }), body: bodyOf({ own, agent: agent.id }) };
+    },
+    attack: async (world, { halves, body }) => seen(await send(world, halves, body)),
+    held: forbidden,
+    async control(world, { token, halves, body }) {
+      const { status, body: made } = await send(world, halves, { ...body, currentToken: token });
+      world.secrets.add((made as { token: string }).token);
+      return { says: `${status}`, text: "" };
+    },
+    succeeds,
+  });
+}
+
+const purposes = ["operate"];
+const operatorOfAll = { actor: carol, owner: carol, purposes, admin: true };
 
 /** The cookie of an operator's session on a path that is for agents. */
 function elsewhere(path: string): Attack {
@@ -51,36 +102,59 @@ function elsewhere(path: string): Attack {
     name: `The cookie of an operator's session is sent to ${path}`,
     surface: "console",
     prepare: (world) => session(world),
-    attack: (world, cookie) => whoAmI(world, cookie, path),
+    attack: (world, halves) => whoAmI(world, halves, path),
     held: refused,
-    control: (world, cookie) => whoAmI(world, cookie),
+    control: (world, halves) => whoAmI(world, halves),
     succeeds: "200",
   });
 }
 
 const rows: readonly Attack[] = [
-  byCookie("Another site sends a form to the console's host: no header of the page", () => ({})),
-  byCookie("Another site sends a change with its own origin", () => ({
-    ...fromConsole,
+  bySession(
+    "Another site sends a form to the console's host: nothing of the page",
+    (_world, { cookie }) => ({ cookie }),
+    refused,
+  ),
+  bySession("Another site sends a change with its own origin", (_world, halves) => ({
+    ...halves,
     origin: "https://evil.example",
   })),
-  byCookie("A page without an origin sends a change: the origin is null", () => ({ ...fromConsole, origin: "null" })),
-  byCookie("A host whose name begins like this one sends a change", ({ url }) => ({
-    ...fromConsole,
+  bySession("A page without an origin sends a change: the origin is null", (_world, halves) => ({
+    ...halves,
+    origin: "null",
+  })),
+  bySession("A host whose name begins like this one sends a change", ({ url }, halves) => ({
+    ...halves,
     origin: `${url}.evil.example`,
   })),
-  byCookie("A page on another port of this machine sends a change", () => ({
-    ...fromConsole,
+  bySession("A page on another port of this machine sends a change", (_world, halves) => ({
+    ...halves,
     origin: "http://127.0.0.1:1",
   })),
-  byCookie("A browser says that another site asked", () => ({ ...fromConsole, "sec-fetch-site": "cross-site" })),
-  byCookie("A browser says that a neighbour of this site asked", () => ({
-    ...fromConsole,
+  bySession("A browser says that another site asked", (_world, halves) => ({
+    ...halves,
+    "sec-fetch-site": "cross-site",
+  })),
+  bySession("A browser says that a neighbour of this site asked", (_world, halves) => ({
+    ...halves,
     "sec-fetch-site": "same-site",
   })),
-  byCookie("Another site sends the change as a form's text, which needs no permission of the browser", () => ({
-    "content-type": "text/plain",
-  })),
+  bySession(
+    "Another site sends the change as a form's text, which needs no permission of the browser",
+    (_world, { cookie }) => ({ cookie, "content-type": "text/plain" }),
+    refused,
+  ),
+  bySession(
+    "Somebody puts the half of their own page beside the cookie of an admin",
+    (world, { cookie }) => ({ cookie, "x-turnpike-console": world.fresh("half") }),
+    refused,
+  ),
+  byCookieAlone("reads who the operator is", "/admin/v1/session"),
+  byCookieAlone("lists grants", "/admin/v1/grants?namespaceId=acme"),
+  byCookieAlone("ends the session", "/admin/v1/sessions/end", {}),
+  outlasting("rotates its own credential", "/rotate", ({ own }) => ({ id: own }), "200"),
+  outlasting("rotates the credential of an agent", "/rotate", ({ agent }) => ({ id: agent }), "200"),
+  outlasting("makes an operator", "", () => ({ namespaceId: "operators", access: operatorOfAll }), "201"),
   elsewhere("/v1/reach"),
   elsewhere("/mcp"),
   elsewhere("/access/v1/evaluation"),
@@ -93,7 +167,7 @@ const rows: readonly Attack[] = [
         answerTo(world, "/admin/v1/sessions", { body: { token: world.tokens.acmeAdmin }, headers: { cookie } }),
       );
       world.secrets.add((headers.get("set-cookie") ?? "").split(/[=;]/)[1] ?? "");
-      return whoAmI(world, cookie);
+      return whoAmI(world, { cookie });
     },
     held: refused,
     leaves: ["sessions"],
@@ -104,9 +178,9 @@ const rows: readonly Attack[] = [
     name: "Somebody sends two cookies of sessions, of which one is theirs",
     surface: "console",
     prepare: (world) => session(world),
-    attack: (world, cookie) => whoAmI(world, `turnpike=0; ${cookie}`),
+    attack: (world, halves) => whoAmI(world, { ...halves, cookie: `turnpike=0; ${halves.cookie}` }),
     held: "400 invalid_request",
-    control: (world, cookie) => whoAmI(world, `other=0; ${cookie}`),
+    control: (world, halves) => whoAmI(world, { ...halves, cookie: `other=0; ${halves.cookie}` }),
     succeeds: "200",
   }),
   attack({
@@ -160,7 +234,7 @@ const rows: readonly Attack[] = [
     name: "A session makes a code, to outlive its twelve hours",
     surface: "console",
     prepare: (world) => session(world),
-    attack: (world, cookie) => http(world, "/admin/v1/codes", { headers: { cookie, ...fromConsole }, body: {} }),
+    attack: (world, headers) => http(world, "/admin/v1/codes", { headers, body: {} }),
     held: forbidden,
     control: (world) => http(world, "/admin/v1/codes", { as: "acmeAdmin", body: {} }),
     succeeds: "201",
@@ -170,11 +244,11 @@ const rows: readonly Attack[] = [
     surface: "console",
     async prepare(world) {
       const { id, token } = await newOperator(world);
-      const cookie = await signIn(world, { token });
+      const halves = await signIn(world, { token });
       await change(world, "credentials/revoke", { id });
-      return cookie;
+      return halves;
     },
-    attack: whoAmI,
+    attack: (world, halves) => whoAmI(world, halves),
     held: refused,
     control: async (world) => whoAmI(world, await session(world)),
     succeeds: "200",
@@ -184,12 +258,12 @@ const rows: readonly Attack[] = [
     surface: "console",
     async prepare(world) {
       const { id, token } = await newOperator(world);
-      const cookie = await signIn(world, { token });
+      const halves = await signIn(world, { token });
       const rotated = await change<{ token: string }>(world, "credentials/rotate", { id });
       world.secrets.add(rotated.token);
-      return { cookie, token: rotated.token };
+      return { halves, token: rotated.token };
     },
-    attack: (world, { cookie }) => whoAmI(world, cookie),
+    attack: (world, { halves }) => whoAmI(world, halves),
     held: refused,
     control: (world, { token }) => http(world, "/admin/v1/session", { token }),
     succeeds: "200",
@@ -213,11 +287,11 @@ const rows: readonly Attack[] = [
     name: "Somebody goes on with a session that its operator ended",
     surface: "console",
     async prepare(world) {
-      const cookie = await session(world);
-      await done(answerTo(world, "/admin/v1/sessions/end", { headers: { cookie, ...fromConsole }, body: {} }));
-      return cookie;
+      const headers = await session(world);
+      await done(answerTo(world, "/admin/v1/sessions/end", { headers, body: {} }));
+      return headers;
     },
-    attack: whoAmI,
+    attack: (world, halves) => whoAmI(world, halves),
     held: refused,
     control: async (world) => whoAmI(world, await session(world)),
     succeeds: "200",
@@ -226,19 +300,20 @@ const rows: readonly Attack[] = [
     name: "Somebody changes the last letter of a session's cookie",
     surface: "console",
     prepare: (world) => session(world),
-    attack: (world, cookie) => whoAmI(world, cookie.slice(0, -1) + (cookie.endsWith("0") ? "1" : "0")),
+    attack: (world, { cookie, ...page }) =>
+      whoAmI(world, { ...page, cookie: cookie.slice(0, -1) + (cookie.endsWith("0") ? "1" : "0") }),
     held: refused,
-    control: whoAmI,
+    control: (world, halves) => whoAmI(world, halves),
     succeeds: "200",
   }),
   attack({
     name: "A cookie lends its rights to an authorization that has none",
     surface: "console",
     prepare: (world) => session(world),
-    attack: (world, cookie) =>
-      http(world, "/admin/v1/session", { headers: { cookie, authorization: "Bearer nobody" } }),
+    attack: (world, halves) =>
+      http(world, "/admin/v1/session", { headers: { ...halves, authorization: "Bearer nobody" } }),
     held: refused,
-    control: whoAmI,
+    control: (world, halves) => whoAmI(world, halves),
     succeeds: "200",
   }),
 ];

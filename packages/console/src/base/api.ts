@@ -1,20 +1,28 @@
 import type { AdminInput, AdminOutput, AdminRouteName } from "turnpike-host/management";
-import { AdminClientError, callAdmin } from "turnpike-host/management/call";
+import { AdminClientError, sendAdmin } from "turnpike-host/management/call";
 import { calls } from "./calls.ts";
-import { session } from "./session.ts";
-
-/** Changes need a header that no form and no other page can send. */
-const headers = { "x-turnpike-console": "1" };
+import { pageHalf, session } from "./session.ts";
 
 /** What a call takes: principals in a query are written `kind:id`, everything else is as the API says. */
 export type Input<Name extends AdminRouteName> = { [Key in keyof AdminInput<Name>]?: unknown };
 
 /** Calls the management API as the operator of the session. Throws an `AdminClientError`. */
 export async function request<Name extends AdminRouteName>(name: Name, input: Input<Name>): Promise<AdminOutput<Name>> {
+  const response = await send(name, input);
+  return (await response.json().catch(() => ({}))) as AdminOutput<Name>;
+}
+
+/** The same for an answer that is read as it comes. */
+export async function send<Name extends AdminRouteName>(
+  name: Name,
+  input: Input<Name>,
+  signal?: AbortSignal,
+): Promise<Response> {
   const sender = session.current.value;
   try {
-    const url = globalThis.location.origin;
-    return (await callAdmin({ hasBody: false, ...calls[name] }, input, { url, headers })) as AdminOutput<Name>;
+    const headers = { "x-turnpike-console": pageHalf.read() };
+    const target = { url: globalThis.location.origin, headers, ...(signal && { signal }) };
+    return await sendAdmin({ hasBody: false, ...calls[name] }, input, target);
   } catch (error) {
     // The page asks for a sign-in again, on top of what is there: nothing that was typed is lost. A refusal that comes after
     // that sign-in is about the session before.
@@ -22,6 +30,14 @@ export async function request<Name extends AdminRouteName>(name: Name, input: In
     if (isRefused && session.current.value === sender) session.isLost.value = true;
     throw error;
   }
+}
+
+/** Begins a session, and keeps the page's half of it. */
+export async function signIn(proof: Input<"createSession">): Promise<void> {
+  const { pageSecret, ...begun } = await request("createSession", proof);
+  pageHalf.write(pageSecret);
+  session.current.value = begun;
+  session.isLost.value = false;
 }
 
 /** Whether the operator may use a route, by their role and by whether it is about one tenant or the whole host. */

@@ -1,4 +1,6 @@
 import type { LiveEvent } from "turnpike-host/management";
+import { AdminClientError, readServerSentEvents } from "turnpike-host/management/call";
+import { send } from "./api.ts";
 import { place } from "./place.ts";
 import { session } from "./session.ts";
 import { effect, signal } from "@preact/signals";
@@ -21,30 +23,39 @@ export function listen(listener: Listener): () => void {
   return () => void listeners.delete(listener);
 }
 
-/** A browser opens a stream that breaks again, but not one that was refused: that is tried again after this long. */
-const againMs = 5000;
+/** After this long a stream that broke off or was refused is opened again. */
+const againMs = 3000;
 
+/** Follows a tenant until the function that is returned is called. An `EventSource` could not send the page's half of the session. */
 function open(tenant: string): () => void {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let source: EventSource;
-  const begin = (): void => {
-    source = new EventSource(`/admin/v1/events?${new URLSearchParams({ namespaceId: tenant }).toString()}`);
-    source.addEventListener("open", () => (live.isOpen.value = true));
-    source.addEventListener("error", () => {
-      live.isOpen.value = false;
-      if (source.readyState === EventSource.CLOSED) timer = setTimeout(begin, againMs);
-    });
-    source.addEventListener("message", ({ data }: MessageEvent<string>) => {
-      const event = JSON.parse(data) as LiveEvent;
-      if (event.kind === "waiting") live.waiting.value = event.count;
-      for (const listener of listeners) listener(event);
-    });
-  };
-  begin();
-  return () => {
-    clearTimeout(timer);
-    source.close();
-  };
+  const closing = new AbortController();
+  void follow(tenant, closing.signal);
+  return () => closing.abort();
+}
+
+async function follow(tenant: string, closed: AbortSignal): Promise<void> {
+  let cursor: string | undefined;
+  while (!closed.aborted) {
+    try {
+      const { body } = await send("followEvents", { namespaceId: tenant, cursor }, closed);
+      live.isOpen.value = true;
+      for await (const { data, id } of readServerSentEvents(body ?? new ReadableStream())) {
+        cursor = id ?? cursor;
+        hear(JSON.parse(data) as LiveEvent);
+      }
+    } catch (error) {
+      // Such as a cursor behind the end of a trail that was restored.
+      if (error instanceof AdminClientError && error.status === 400) cursor = undefined;
+    }
+    if (closed.aborted) return;
+    live.isOpen.value = false;
+    await new Promise((resolve) => setTimeout(resolve, againMs));
+  }
+}
+
+function hear(event: LiveEvent): void {
+  if (event.kind === "waiting") live.waiting.value = event.count;
+  for (const listener of listeners) listener(event);
 }
 
 /** Keeps one stream open while there is somebody and a tenant. */

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { may, request } from "../base/api.ts";
 import { live } from "../base/live.ts";
 import { addressOf, go, place } from "../base/place.ts";
-import { session } from "../base/session.ts";
+import { pageHalf, session } from "../base/session.ts";
 import { principalText } from "../base/words.ts";
 import { Link } from "../parts/link.tsx";
 import { Time } from "../parts/time.tsx";
@@ -110,6 +110,7 @@ function Visitor() {
   const { operator, host, expiresAt } = current;
   const leave = async (): Promise<void> => {
     await request("endSession", {}).catch(() => {});
+    pageHalf.write("");
     session.current.value = undefined;
     go("/console/", "replace");
   };

@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useAct } from "../base/act.ts";
-import { request } from "../base/api.ts";
-import { session } from "../base/session.ts";
+import { signIn } from "../base/api.ts";
 import { Form, TextField } from "../parts/fields.tsx";
 import { Problem } from "../parts/states.tsx";
 import { Mark } from "./icons.tsx";
@@ -40,14 +39,10 @@ export function SignInAgain() {
 function TokenForm({ problem: first }: { problem: string | undefined }) {
   const [token, setToken] = useState("");
   const { isBusy, problem = first, run } = useAct();
-  const send = async (): Promise<void> => {
-    session.current.value = await request("createSession", { token: token.trim() });
-    session.isLost.value = false;
-  };
   return (
     <>
       {problem !== undefined && <Problem text={problem} />}
-      <Form label="Sign in" onSend={() => void run(send)}>
+      <Form label="Sign in" onSend={() => void run(() => signIn({ token: token.trim() }))}>
         <TextField label="Operator's token" type="password" value={token} onChange={setToken} isRequired />
         <button type="submit" class="button main" disabled={isBusy} aria-busy={isBusy}>
           Sign in

@@ -48,6 +48,17 @@ function guarded(database: Database) {
 describe.each(databaseKinds)("access of a running turn on %s", (kind) => {
   const open = sharedDatabase(kind);
 
+  test("goes on when its credential gets another token, while what was opened with the old one does not", async () => {
+    const { stores, time, check, during, started } = guarded(await open());
+    const { id, caller, running } = await started(newTenant());
+    await during(caller, running, async () => {
+      expect(await caller.isStillAdmitted(time.now)).toBe(true);
+      await stores.credentials.rotate(id, time.now);
+      expect(await check(running)).toMatchObject({ stands: true });
+      expect(await caller.isStillAdmitted(time.now)).toBe(false);
+    });
+  });
+
   test("stands while its credential does, with the namespaces that are on now", async () => {
     const { stores, check, during, started } = guarded(await open());
     const { caller, running } = await started(newTenant());

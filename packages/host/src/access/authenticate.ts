@@ -13,8 +13,13 @@ export interface Caller {
   readonly foreign?: { lastsUntil: string } | undefined;
   /** Of a caller who is known by a certificate alone: the credential as it is now. */
   readonly presented?: PresentedCredential | undefined;
-  /** Whether the token is still valid at a later moment. Throws when that cannot be established. */
+  /** Whether the credential is still valid at a later moment. Throws when that cannot be established. */
   stands(now: Date): Promise<boolean>;
+  /**
+   * Whether the very token, certificate or session that was sent still admits its sender. What they follow ends with it; what they
+   * have begun goes on as long as the credential is valid, also when it has another token by then.
+   */
+  isStillAdmitted(now: Date): Promise<boolean>;
 }
 
 /** What authentication uses. */
@@ -60,6 +65,7 @@ async function findLivingCaller(ports: AuthenticationPorts, headers: RequestHead
     foreign,
     presented,
     stands: async (later) => !(await isDeleted(namespaceId)) && caller.stands(later),
+    isStillAdmitted: async (later) => !(await isDeleted(namespaceId)) && caller.isStillAdmitted(later),
   };
 }
 
@@ -74,12 +80,24 @@ async function findCaller(
     requireOwnPage(headers);
     requirePageOfConnection(headers);
     const found = await credentials.verifyCertificate(certificate, now);
-    return found && callerOf(credentials, found.credential, found.presented);
+    if (found === undefined) return undefined;
+    const { credential, presented } = found;
+    return {
+      credential,
+      presented,
+      stands: (later) => credentials.stands(credential.id, later),
+      isStillAdmitted: async (later) => (await credentials.verifyAgain(presented, later)) !== undefined,
+    };
   }
   const token = bearerOf(headers);
   if (token.startsWith("tp_") || jwt === undefined) {
     const credential = await credentials.verify(token, now, certificate);
-    return credential && callerOf(credentials, credential);
+    if (credential === undefined) return undefined;
+    return {
+      credential,
+      stands: (later) => credentials.stands(credential.id, later),
+      isStillAdmitted: async (later) => (await credentials.verify(token, later, certificate)) !== undefined,
+    };
   }
   return callerByJwt(jwt, token, now, certificate);
 }
@@ -115,11 +133,6 @@ export async function orUnavailable<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-/** The bearer of a credential of this host. */
-function callerOf(credentials: CredentialStore, credential: Credential, presented?: PresentedCredential): Caller {
-  return { credential, presented, stands: (later) => credentials.stands(credential.id, later) };
-}
-
 /** The bearer of an identity provider's token; undefined when it is not valid. Throws while there are no keys to check it. */
 async function callerByJwt(
   jwt: JwtVerifier,
@@ -129,11 +142,8 @@ async function callerByJwt(
 ): Promise<Caller | undefined> {
   const credential = await jwt.verify(token, now);
   if (credential === undefined || !isUsableOver(credential.access, shown, now)) return undefined;
-  return {
-    credential,
-    foreign: foreignOf(token),
-    stands: async (later) => (await jwt.verify(token, later)) !== undefined,
-  };
+  const stands = async (later: Date): Promise<boolean> => (await jwt.verify(token, later)) !== undefined;
+  return { credential, foreign: foreignOf(token), stands, isStillAdmitted: stands };
 }
 
 /** The last moment that is written with four digits for the year, and so compares with others as text. */

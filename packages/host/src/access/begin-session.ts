@@ -8,7 +8,7 @@ import { type AdmittedOperator, admitOperator, type OperatorPorts } from "./requ
 import type { RequestHeaders } from "./request-headers.ts";
 import type { RequestRecord } from "./request-record.ts";
 import { freshId } from "./secrets.ts";
-import type { Proof, SessionStore } from "./session-store.ts";
+import type { Proof, SessionHalves, SessionStore } from "./session-store.ts";
 
 /** What begins a session: an operator's token, or a one-time code. */
 interface SignIn {
@@ -22,7 +22,7 @@ export async function beginSession(
   { token = "", code }: SignIn,
   { certificate }: RequestHeaders,
   record: RequestRecord,
-): Promise<{ operator: AdmittedOperator; value: string; expiresAt: string }> {
+): Promise<SessionHalves & { operator: AdmittedOperator; expiresAt: string }> {
   const { sessions, clock } = ports;
   const now = clock();
   const proof: (Proof & { codeId?: string }) | undefined =

@@ -11,6 +11,7 @@ import { createJwtVerifier } from "./jwt.ts";
 import { createRateLimit } from "./rate-limit.ts";
 import { openRecord } from "./request-record.ts";
 import { requireOperator, type OperatorPorts } from "./require-operator.ts";
+import type { SessionHalves } from "./session-store.ts";
 import { freshId } from "./secrets.ts";
 
 let certificates = 0;
@@ -162,8 +163,8 @@ describe("an operator whose credential names a client certificate", () => {
     };
     const signIn = (by: { token: string } | { code: string }, certificate?: ClientCertificate) =>
       beginSession(ports, by, sent(undefined, certificate), openRecord("request-1"));
-    const enter = (value: string, certificate?: ClientCertificate) => {
-      const headers = new Headers({ cookie: `__Host-turnpike=${value}` });
+    const enter = ({ cookie, page }: SessionHalves, certificate?: ClientCertificate) => {
+      const headers = new Headers({ cookie: `__Host-turnpike=${cookie}`, "x-turnpike-console": page });
       const request = { method: "GET", headers: { get: (name: string) => headers.get(name), certificate } };
       const record = openRecord("request-2");
       return requireOperator(ports, request, record).then((operator) => ({ ...operator, record }));
@@ -184,16 +185,16 @@ describe("an operator whose credential names a client certificate", () => {
 
   test("goes on in a session over a connection that shows it, and over no other", async () => {
     const { bob, shown, signIn, enter } = await world();
-    const { value } = await signIn({ token: bob.token }, shown);
-    expect((await enter(value, shown)).id).toBe(bob.id);
-    await expect(enter(value)).rejects.toMatchObject(refused);
-    await expect(enter(value, newCertificate())).rejects.toMatchObject(refused);
+    const halves = await signIn({ token: bob.token }, shown);
+    expect((await enter(halves, shown)).id).toBe(bob.id);
+    await expect(enter(halves)).rejects.toMatchObject(refused);
+    await expect(enter(halves, newCertificate())).rejects.toMatchObject(refused);
   });
 
   test("is known to what handles a request, and to its log line, until the session ends", async () => {
     const { stores, bob, shown, signIn, enter } = await world();
-    const { value } = await signIn({ token: bob.token }, shown);
-    const { record, session } = await enter(value, shown);
+    const halves = await signIn({ token: bob.token }, shown);
+    const { record, session } = await enter(halves, shown);
     const { caller, facts } = record;
     expect(facts).toEqual({ tenant: "operators", credentialId: bob.id });
     expect([caller?.credential.id, await caller?.stands(noon)]).toEqual([bob.id, true]);

@@ -133,6 +133,7 @@ export function createCredentialStore(
         created_at: new Date().toISOString(),
         expires_at: expiresAt ?? null,
         revoked_at: null,
+        last_used_at: null,
       };
       await revisions.write((transaction) => transaction.insertInto("credentials").values(row).execute());
       return { id, token: tokenOf(id, secret) };

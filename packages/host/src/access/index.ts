@@ -16,7 +16,13 @@ export { createPrincipalStore, type PrincipalStore } from "./principal-store.ts"
 export { createRateLimit, type RateLimit } from "./rate-limit.ts";
 export type { RequestHeaders } from "./request-headers.ts";
 export { openRecord, recordOf, type RequestRecord } from "./request-record.ts";
-export { type AdmittedOperator, requireOperator, requireOwnOrigin, type OperatorPorts } from "./require-operator.ts";
+export {
+  type AdmittedOperator,
+  requireOperator,
+  requireOwnOrigin,
+  requireOwnToken,
+  type OperatorPorts,
+} from "./require-operator.ts";
 export {
   admitCaller,
   type AdmittedCaller,

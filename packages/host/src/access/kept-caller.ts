@@ -34,9 +34,7 @@ export function callAs(
   const { id, namespaceId } = credential;
   const isValid = async (now: Date): Promise<boolean> =>
     foreign === undefined ? credentials.stands(id, now) : foreign.lastsUntil > now.toISOString();
-  const caller: Caller = {
-    credential,
-    stands: async (now) => (await isDeleted?.(namespaceId)) !== true && isValid(now),
-  };
+  const stands = async (now: Date): Promise<boolean> => (await isDeleted?.(namespaceId)) !== true && isValid(now);
+  const caller: Caller = { credential, stands, isStillAdmitted: stands };
   return { host: { ...openRecord(requestId), caller, facts: { tenant: namespaceId, credentialId: id } } };
 }

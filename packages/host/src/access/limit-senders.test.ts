@@ -7,7 +7,8 @@ import { limitSenders } from "./limit-senders.ts";
 
 function callerWith(senders?: PrincipalRef[]): Caller {
   const credential = { id: "c", namespaceId: "tenant-1", access: { ...access, ...(senders && { senders }) } };
-  return { credential, stands: () => Promise.resolve(true) };
+  const stands = () => Promise.resolve(true);
+  return { credential, stands, isStillAdmitted: stands };
 }
 
 const rows: { name: string; caller: Caller | undefined; sender: PrincipalRef; isAllowed: boolean }[] = [

@@ -7,6 +7,7 @@ import { createOperator, operatorScope, type Operator } from "./operator.ts";
 import { takeAllowance, type RateLimit } from "./rate-limit.ts";
 import { bearerOf, type RequestHeaders } from "./request-headers.ts";
 import type { RequestRecord } from "./request-record.ts";
+import { isSameHash } from "./secrets.ts";
 import { readCookie } from "./session-cookie.ts";
 import type { Proof, Session, SessionStore } from "./session-store.ts";
 
@@ -47,43 +48,44 @@ export async function requireOperator(
   const { headers } = request;
   const { credentials, clock } = ports;
   if (headers.get("authorization") === null && headers.get("cookie") !== null) {
-    const value = readCookie(headers, ports.originOf(headers));
-    if (value !== undefined) return operatorBySession(ports, request, record, value);
+    const cookie = readCookie(headers, ports.originOf(headers));
+    if (cookie !== undefined) return operatorBySession(ports, request, record, cookie);
   }
   const { credential, presented = presentedBy(bearerOf(headers)) } = await authenticate(
     { credentials, clock },
     headers,
     "an operator's credential",
   );
-  // What an operator follows ends with the token, also when the credential has another by then.
+  // An operator begins nothing that goes on without them, so all of it ends with the token.
   const stands = async (later: Date): Promise<boolean> =>
     (await credentials.verifyAgain(presented, later)) !== undefined;
-  record.caller = { credential, stands };
+  record.caller = { credential, stands, isStillAdmitted: stands };
   return admitOperator(ports, { credential, presented }, record);
 }
 
-/** Browsers send a cookie whichever page asks them to. A change is made only for the console: no other page can send its header. */
+/** Browsers send a cookie whichever page asks them to, so it counts only beside what the console's own page keeps. */
 async function operatorBySession(
   ports: OperatorPorts,
   request: SentRequest,
   record: RequestRecord,
-  value: string,
+  cookie: string,
 ): Promise<AdmittedOperator> {
   const { sessions, clock } = ports;
-  requireOwnPage(request.headers);
-  if (!["GET", "HEAD"].includes(request.method)) {
-    requireOwnOrigin(ports, request);
-    if (request.headers.get("x-turnpike-console") !== "1")
-      throw new ServiceHttpError(403, "permission_denied", "With a session, a change needs x-turnpike-console: 1.");
-  }
+  const { headers, method } = request;
+  requireOwnPage(headers);
+  if (!["GET", "HEAD"].includes(method)) requireOwnOrigin(ports, request);
   const now = clock();
-  const proof = await sessions.verify(value, now);
-  if (proof === undefined || !isUsableOver(proof.credential.access, request.headers.certificate, now))
-    throw unauthenticated("This session has ended. Sign in again.");
-  const stands = async (later: Date): Promise<boolean> => (await sessions.verify(value, later)) !== undefined;
-  record.caller = { credential: proof.credential, stands };
+  const halves = { cookie, page: headers.get("x-turnpike-console") ?? "" };
+  const proof = await sessions.verify(halves, now);
+  if (proof === undefined || !isUsableOver(proof.credential.access, headers.certificate, now))
+    throw unauthenticated(sessionRefusal);
+  const stands = async (later: Date): Promise<boolean> => (await sessions.verify(halves, later)) !== undefined;
+  record.caller = { credential: proof.credential, stands, isStillAdmitted: stands };
   return admitOperator(ports, proof, record);
 }
+
+const sessionRefusal =
+  "This session has ended, or x-turnpike-console is not the half of it that its page keeps. Sign in again.";
 
 /** Refuses a request that a page of another origin sent. Programs send no origin. */
 export function requireOwnOrigin({ originOf }: Pick<OperatorPorts, "originOf">, { headers }: SentRequest): void {
@@ -91,6 +93,19 @@ export function requireOwnOrigin({ originOf }: Pick<OperatorPorts, "originOf">, 
   if (origin !== null && origin !== originOf(headers))
     throw new ServiceHttpError(403, "permission_denied", "Pages of other origins may change nothing here.");
 }
+
+/**
+ * Refuses an operator whom a session admits, unless they show the token that the session is for. INVARIANT: what lasts as long
+ * as a token is made with one, or whoever has a browser for a moment would be an operator without an end.
+ */
+export function requireOwnToken({ session, presented }: AdmittedOperator, token = ""): void {
+  if (session === undefined) return;
+  const { id, secretHash } = presentedBy(token);
+  if (id !== presented.id || !isSameHash(secretHash, presented.secretHash))
+    throw new ServiceHttpError(403, "permission_denied", ownTokenRefusal);
+}
+
+const ownTokenRefusal = "With a session this needs your own token as well: send it as `currentToken`.";
 
 /** The operator whose proof was verified. Throws 403 for somebody else, and 429. */
 export function admitOperator(

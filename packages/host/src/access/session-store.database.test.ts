@@ -5,6 +5,7 @@ import { bobAs } from "../../test/operators.ts";
 import { openStores, type Stores } from "../compose/stores.ts";
 import { freshId } from "./secrets.ts";
 import { presentedBy, type PresentedCredential } from "./credential-store.ts";
+import type { SessionHalves } from "./session-store.ts";
 
 const now = new Date("2026-01-01T12:00:00.000Z");
 const later = (ms: number): Date => new Date(now.getTime() + ms);
@@ -22,9 +23,10 @@ async function enter({ credentials }: Stores, expiresAt?: string): Promise<Bob> 
   return { id, presented: presentedBy(token) };
 }
 
-/** The value of a session of Bob's. */
-async function begin({ sessions }: Stores, { presented }: Bob): Promise<string> {
-  return (await sessions.begin(freshId(), { presented }, now))?.value ?? "";
+/** The halves of a session of Bob's. */
+async function begin({ sessions }: Stores, { presented }: Bob): Promise<SessionHalves> {
+  const { cookie = "", page = "" } = (await sessions.begin(freshId(), { presented }, now)) ?? {};
+  return { cookie, page };
 }
 
 async function code({ sessions }: Stores, { presented }: Bob): Promise<string> {
@@ -46,15 +48,17 @@ describe.each(databaseKinds)("sessions on %s", (kind) => {
     const id = freshId();
     const begun = await stores.sessions.begin(id, { presented: bob.presented }, now);
     expect(begun).toEqual({
-      value: expect.stringMatching(`^${id}_[0-9a-f]{64}$`),
+      cookie: expect.stringMatching(`^${id}_[0-9a-f]{64}$`),
+      page: expect.stringMatching(/^[0-9a-f]{64}$/),
       expiresAt: "2026-01-02T00:00:00.000Z",
     });
-    const { value = "" } = begun ?? {};
+    const { cookie = "", page = "" } = begun ?? {};
+    const halves = { cookie, page };
     const credential = { id: bob.id, namespaceId: "operators", access: bobAs("admin") };
     const known = { credential, presented: bob.presented, session: { id, expiresAt: "2026-01-02T00:00:00.000Z" } };
-    expect(await stores.sessions.verify(value, now)).toEqual(known);
-    expect(await stores.sessions.verify(value, later(12 * hourMs - 1))).toEqual(known);
-    expect(await stores.sessions.verify(value, later(12 * hourMs))).toBeUndefined();
+    expect(await stores.sessions.verify(halves, now)).toEqual(known);
+    expect(await stores.sessions.verify(halves, later(12 * hourMs - 1))).toEqual(known);
+    expect(await stores.sessions.verify(halves, later(12 * hourMs))).toBeUndefined();
   });
 
   test("a session or a code that was refused as expired is over, also when the clock is set back", async () => {
@@ -71,7 +75,8 @@ describe.each(databaseKinds)("sessions on %s", (kind) => {
     const database = await openFresh(kind);
     const stores = openStores(database);
     const bob = await enter(stores);
-    const secrets = [await begin(stores, bob), await code(stores, bob)].map((value) => value.split("_")[1] ?? "");
+    const { cookie, page } = await begin(stores, bob);
+    const secrets = [page, ...[cookie, await code(stores, bob)].map((value) => value.split("_")[1] ?? "")];
     const kept = [
       await database.db.selectFrom("sessions").selectAll().execute(),
       await database.db.selectFrom("one_time_codes").selectAll().execute(),
@@ -94,18 +99,49 @@ describe.each(databaseKinds)("sessions on %s", (kind) => {
       const stores = openStores(await open());
       const bob = await enter(stores);
       const [session, one] = [await begin(stores, bob), await code(stores, bob)];
-      expect(await stores.sessions.verify(row.change(session), now)).toBeUndefined();
+      expect(await stores.sessions.verify({ ...session, cookie: row.change(session.cookie) }, now)).toBeUndefined();
       expect(await stores.sessions.verifyCode(row.change(one), now)).toBeUndefined();
       expect(await stores.sessions.verify(session, now)).toBeDefined();
       expect(await stores.sessions.verifyCode(one, now)).toBeDefined();
     });
   }
 
+  for (const row of [
+    { name: "nothing", page: () => "" },
+    { name: "what it was before there were halves", page: () => "1" },
+    { name: "the half of another session of the same operator", page: (other: SessionHalves) => other.page },
+    { name: "the other half itself", page: (_other: SessionHalves, { cookie }: SessionHalves) => cookie.slice(17) },
+    {
+      name: "a half that ends differently",
+      page: (_other: SessionHalves, { page }: SessionHalves) => page.slice(0, -1) + (page.endsWith("0") ? "1" : "0"),
+    },
+  ]) {
+    test(`a session whose page says ${row.name} is nobody's`, async () => {
+      const stores = openStores(await open());
+      const bob = await enter(stores);
+      const [session, other] = [await begin(stores, bob), await begin(stores, bob)];
+      const halves = { ...session, page: row.page(other, session) };
+      expect(await stores.sessions.verify(halves, now)).toBeUndefined();
+      expect(await stores.sessions.verify(session, now)).toBeDefined();
+    });
+  }
+
+  test("a session that an older version began, which knew one half, is nobody's", async () => {
+    const database = await open();
+    const stores = openStores(database);
+    const session = await begin(stores, await enter(stores));
+    const [id = ""] = session.cookie.split("_");
+    await database.db.updateTable("sessions").set({ page_hash: "" }).where("id", "=", id).execute();
+    for (const page of [session.page, "", "1"])
+      expect(await stores.sessions.verify({ ...session, page }, now)).toBeUndefined();
+  });
+
   test("a code is no session, and a session is no code", async () => {
     const stores = openStores(await open());
     const bob = await enter(stores);
-    expect(await stores.sessions.verify(await code(stores, bob), now)).toBeUndefined();
-    expect(await stores.sessions.verifyCode(await begin(stores, bob), now)).toBeUndefined();
+    const { cookie, page } = await begin(stores, bob);
+    expect(await stores.sessions.verify({ cookie: await code(stores, bob), page }, now)).toBeUndefined();
+    expect(await stores.sessions.verifyCode(cookie, now)).toBeUndefined();
   });
 
   for (const row of [

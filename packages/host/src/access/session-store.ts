@@ -12,6 +12,15 @@ export interface Proof {
   presented: PresentedCredential;
 }
 
+/**
+ * What a browser shows of its session. A cookie goes to every port of a host name, and with whatever a browser sends there, so
+ * it is nothing without the half that the page alone keeps.
+ */
+export interface SessionHalves {
+  cookie: string;
+  page: string;
+}
+
 /** A session that goes on. */
 export interface Session {
   id: string;
@@ -25,15 +34,15 @@ export interface Session {
 export interface SessionStore {
   /**
    * Begins a session of this id, and uses up the code it is begun with, if any. Undefined when the code has been used: of two
-   * who use it at the same moment, also through two hosts, one begins a session. `value` is stored nowhere.
+   * who use it at the same moment, also through two hosts, one begins a session. Its halves are stored nowhere.
    */
   begin(
     id: string,
     of: { presented: PresentedCredential; codeId?: string },
     now: Date,
-  ): Promise<{ value: string; expiresAt: string } | undefined>;
-  /** The session of a value; undefined for an unknown, ended or expired one alike. */
-  verify(value: string, now: Date): Promise<(Proof & { session: Session }) | undefined>;
+  ): Promise<(SessionHalves & { expiresAt: string }) | undefined>;
+  /** The session of two halves; undefined for an unknown, ended or expired one alike, and for one half alone. */
+  verify(halves: SessionHalves, now: Date): Promise<(Proof & { session: Session }) | undefined>;
   /** Ends a session at once, on every host. */
   end(id: string): Promise<void>;
   /** Makes a code of this id, which begins one session. The code is stored nowhere. */
@@ -71,11 +80,12 @@ export function createSessionStore(
     revisions.write((transaction) => transaction.deleteFrom("sessions").where("id", "=", id).execute());
   return {
     async begin(id, { presented, codeId }, now) {
-      const secret = freshSecret();
+      const [secret, page] = [freshSecret(), freshSecret()];
       const expiresAt = after(now, sessionMs);
       const row = {
         id,
         secret_hash: secretHashOf(secret),
+        page_hash: secretHashOf(page),
         credential_id: presented.id,
         credential_hash: presented.secretHash,
         created_at: now.toISOString(),
@@ -94,12 +104,13 @@ export function createSessionStore(
         await transaction.insertInto("sessions").values(row).execute();
         return true;
       });
-      return isBegun ? { value: `${id}_${secret}`, expiresAt } : undefined;
+      return isBegun ? { cookie: `${id}_${secret}`, page, expiresAt } : undefined;
     },
-    async verify(value, now) {
-      const [id, secret] = partsOf(value);
+    async verify({ cookie, page }, now) {
+      const [id, secret] = partsOf(cookie);
       const row = await cache.get(`session ${id}`, () => read(id));
-      const proof = row && (await proofOf(row, secret, now, () => end(id)));
+      if (row === undefined || !isSameHash(secretHashOf(page), row.page_hash)) return undefined;
+      const proof = await proofOf(row, secret, now, () => end(id));
       return proof && { ...proof, session: { id, expiresAt: row.expires_at } };
     },
     async end(id) {

@@ -1,3 +1,5 @@
+export { readServerSentEvents } from "turnpike/client";
+
 /** What sending a call needs to know of its route. */
 export interface CallShape {
   method: "GET" | "POST";

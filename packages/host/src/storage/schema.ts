@@ -15,6 +15,8 @@ export interface Schema {
     parent_id: string | null;
     /** When it expires or is revoked; `never`, which comes behind every time, when neither is known. */
     ends_at: Generated<string>;
+    /** The credential of the operator who issued it; null where nobody kept it. */
+    made_with: Generated<string | null>;
     content: string;
   };
   uses: { namespace_id: string; grant_id: string; used: number };
@@ -31,6 +33,8 @@ export interface Schema {
     created_at: string;
     expires_at: string | null;
     revoked_at: string | null;
+    /** When it was last used, to the minute; null when it was not. */
+    last_used_at: string | null;
   };
   audit_heads: { namespace_id: string; strand: number; sequence: number; hash: string };
   audit: {
@@ -163,7 +167,10 @@ export interface Schema {
   /** Browsers that are an operator's. */
   sessions: {
     id: string;
+    /** Of the half that is a cookie. */
     secret_hash: string;
+    /** Of the half that the page keeps; empty in a row of an older version, which admits nobody. */
+    page_hash: string;
     credential_id: string;
     /** Of the credential's secret when the session began: with another secret of the credential the session has ended. */
     credential_hash: string;

@@ -62,7 +62,7 @@ export const accessOperations: Operations = {
   },
   "sessions.verify": async ({ sessions }, { presented }) => {
     const begun = await sessions.begin(freshId(), { presented }, new Date(now));
-    return () => sessions.verify(begun?.value ?? "", new Date(now));
+    return () => sessions.verify({ cookie: begun?.cookie ?? "", page: begun?.page ?? "" }, new Date(now));
   },
   "sessions.end": async ({ sessions }, { presented }) => {
     const id = freshId();

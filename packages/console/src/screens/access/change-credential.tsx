@@ -6,8 +6,10 @@ import { principalText } from "../../base/words.ts";
 import { ActionButton } from "../../parts/button.tsx";
 import { CheckField } from "../../parts/check-field.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
+import { Form } from "../../parts/fields.tsx";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { isAdminOfAll, revocationText } from "./credential-text.ts";
+import { OwnTokenField } from "./own-token-field.tsx";
 import { TokenOnce } from "./token-once.tsx";
 
 interface Change<Which = CredentialRecord> {
@@ -26,27 +28,27 @@ export interface NamedCredential {
 /** Gives a credential another token, and shows it this once. */
 export function RotateCredential({ credential, isOwn, onClose, onChanged }: Change<NamedCredential>) {
   const [made, setMade] = useState<{ id: string; token: string }>();
+  const [ownToken, setOwnToken] = useState("");
+  const rotate = async (): Promise<void> => {
+    setMade(await request("rotateCredential", { id: credential.id, currentToken: ownToken.trim() }));
+    onChanged();
+  };
   return (
     <Dialog title={made ? "The new token" : "Another token"} onClose={onClose}>
       {made ? (
         <TokenOnce {...made} onDone={onClose} />
       ) : (
-        <div class="form">
+        <Form label="Another token">
           <Which credential={credential} />
           <p>The present token ends at once. Access, grants and id stay as they are.</p>
           {isOwn && <p>You are signed in with it, and may have to sign in again.</p>}
+          <OwnTokenField value={ownToken} onChange={setOwnToken} />
           <div class="actions">
-            <ActionButton
-              kind="main"
-              act={async () => {
-                setMade(await request("rotateCredential", { id: credential.id }));
-                onChanged();
-              }}
-            >
+            <ActionButton kind="main" isSubmit isDisabled={ownToken.trim() === ""} act={rotate}>
               Rotate and show the new token
             </ActionButton>
           </div>
-        </div>
+        </Form>
       )}
     </Dialog>
   );

@@ -8,6 +8,7 @@ import { Form, SelectField, TextArea, TextField } from "../../parts/fields.tsx";
 import { PrincipalField } from "../../parts/principal-field.tsx";
 import { accessOf, type CredentialDraft, emptyDraft, expiryOf, operatorAccessOf } from "./credential-form.ts";
 import { operatorsTenant } from "./credential-text.ts";
+import { OwnTokenField } from "./own-token-field.tsx";
 import { TokenOnce } from "./token-once.tsx";
 
 /** Makes a credential of the tenant, or an operator's, and shows its token this once. */
@@ -24,14 +25,16 @@ export function MakeCredential({
 }) {
   const [draft, setDraft] = useState<CredentialDraft>({ ...emptyDraft, tenant: kind === "operator" ? tenant : "" });
   const [made, setMade] = useState<{ id: string; token: string }>();
+  const [ownToken, setOwnToken] = useState("");
   const isOperator = kind === "operator";
   const change = (changes: Partial<CredentialDraft>): void => setDraft((before) => ({ ...before, ...changes }));
   const make = async (): Promise<void> => {
     const access = isOperator ? operatorAccessOf(draft) : accessOf(draft);
     const expiresAt = expiryOf(draft, new Date());
-    setMade(
-      await request("createCredential", { namespaceId: isOperator ? operatorsTenant : tenant, access, expiresAt }),
-    );
+    const where = isOperator
+      ? { namespaceId: operatorsTenant, currentToken: ownToken.trim() }
+      : { namespaceId: tenant };
+    setMade(await request("createCredential", { ...where, access, expiresAt }));
     onChanged();
   };
   const [formTitle, tokenTitle] = isOperator
@@ -65,8 +68,9 @@ export function MakeCredential({
               />
             )}
           </div>
+          {isOperator && <OwnTokenField value={ownToken} onChange={setOwnToken} />}
           <div class="actions">
-            <ActionButton kind="main" isSubmit act={make}>
+            <ActionButton kind="main" isSubmit isDisabled={isOperator && ownToken.trim() === ""} act={make}>
               Make it and show the token
             </ActionButton>
           </div>

@@ -4,6 +4,9 @@ import { nextPage, page, tenant } from "../admin-schemas.ts";
 import { z } from "zod";
 import { type AdminRoute, admins, readers, everybody, changeErrors } from "../admin-route.ts";
 
+/** A session lasts 12 hours and a token may last for ever: whoever makes the one with the other shows that they have a token. */
+const currentToken = z.string().min(1).max(512).optional();
+
 /** The routes of credentials. */
 export const credentialRoutes = {
   createCredential: {
@@ -14,7 +17,14 @@ export const credentialRoutes = {
     errors: ["conflict", ...changeErrors],
     status: 201,
     summary: "Makes a credential. Its token is in this answer and nowhere else.",
-    request: z.strictObject({ ...tenant, access: CredentialAccessSchema, expiresAt: TimestampSchema.optional() }),
+    request: z.strictObject({
+      ...tenant,
+      access: CredentialAccessSchema,
+      expiresAt: TimestampSchema.optional(),
+      currentToken: currentToken.meta({
+        description: "the sender's own token; needed for an operator's credential when a session admits the sender",
+      }),
+    }),
     response: z.strictObject({ id: IdentifierSchema, token: z.string() }),
   },
   listCredentials: {
@@ -46,7 +56,12 @@ export const credentialRoutes = {
     summary:
       "Gives a credential another token, which is in this answer and nowhere else. The one before ends with it. Operators " +
       "who are no admins rotate their own alone.",
-    request: z.strictObject({ id: IdentifierSchema }),
+    request: z.strictObject({
+      id: IdentifierSchema,
+      currentToken: currentToken.meta({
+        description: "the sender's own token; needed when a session admits the sender",
+      }),
+    }),
     response: z.strictObject({ id: IdentifierSchema, token: z.string() }),
   },
 } as const satisfies Record<string, AdminRoute>;

@@ -27,7 +27,9 @@ export const sessionRoutes = {
     errors: [...changeErrors],
     isOpen: true,
     status: 201,
-    summary: "Begins a session for an operator's token or a one-time code. The session is a cookie of 12 hours.",
+    summary:
+      "Begins a session of 12 hours for an operator's token or a one-time code. It has two halves, and one alone is nothing: a " +
+      "cookie, and a secret in this answer.",
     request: z
       .strictObject({
         token: z.string().min(1).max(512).optional().meta({ description: "an operator's; or `code`" }),
@@ -37,7 +39,9 @@ export const sessionRoutes = {
         path: ["token"],
         message: "expected this or `code`, and not both",
       }),
-    response: SessionSchema,
+    response: SessionSchema.extend({
+      pageSecret: z.string().meta({ description: "goes into the header `x-turnpike-console`, with every request" }),
+    }),
   },
   readSession: {
     method: "GET",

@@ -115,7 +115,7 @@ function streamAnswer(streams: AdminStreams, name: string): Answer {
   ) => Promise<ReadableStream<Uint8Array>>;
   return async (input, operator, { request: { headers, signal }, record: { caller } }) => {
     const lastEventId = headers.get("last-event-id") || undefined;
-    const stands = async (): Promise<boolean> => (await caller?.stands(new Date())) === true;
+    const stands = async (): Promise<boolean> => (await caller?.isStillAdmitted(new Date())) === true;
     const body = await open(input, operator, { lastEventId, stands, signal });
     return { status: 200, headers: { "content-type": "text/event-stream" }, body };
   };

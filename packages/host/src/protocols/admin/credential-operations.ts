@@ -1,6 +1,6 @@
 import { type CredentialRecord, operatorsTenant } from "../../management/index.ts";
 import { principalKey } from "turnpike/contracts";
-import { freshId, isAdminOfAll, isStorable, type Operator } from "../../access/index.ts";
+import { freshId, isAdminOfAll, isStorable, type Operator, requireOwnToken } from "../../access/index.ts";
 import {
   conflict,
   forbidden,
@@ -26,7 +26,8 @@ export function credentialOperations({
     return credential;
   };
   return {
-    async createCredential({ namespaceId, access, expiresAt }, operator) {
+    async createCredential({ namespaceId, access, expiresAt, currentToken }, operator) {
+      if (access.admin === true) requireOwnToken(operator, currentToken);
       if ((access.admin === true) !== (namespaceId === operatorsTenant))
         throw invalid(`/access/admin: expected true in the tenant ${operatorsTenant}, and only there.`);
       if (!isStorable(namespaceId)) throw invalid("/namespaceId: expected no NUL and no half of a character.");
@@ -65,7 +66,8 @@ export function credentialOperations({
         return { revoked: id };
       });
     },
-    async rotateCredential({ id }, operator) {
+    async rotateCredential({ id, currentToken }, operator) {
+      requireOwnToken(operator, currentToken);
       const isOwn = id === operator.id;
       if (!isOwn && operator.role !== "admin") throw forbidden("Only admins rotate the credentials of others.");
       const credential = isOwn ? await credentials.find(id) : await find(id, operator);

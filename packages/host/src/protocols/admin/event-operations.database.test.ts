@@ -157,6 +157,16 @@ describe.each(databaseKinds)("following a tenant on %s", (kind) => {
     expect(await ended).toBeUndefined();
   });
 
+  test("the stream of an operator ends when their credential gets another token, although nothing happens", async () => {
+    const office = await enter();
+    const { id, token } = await enterAs(office, "auditor");
+    const stream = await follow(office, newTenant(), { token });
+    await stream.next();
+    const ended = stream.next();
+    await office.stores.credentials.rotate(id, new Date());
+    expect(await ended).toBeUndefined();
+  });
+
   test("the stream of a session ends when its operator signs out, although their credential stays valid", async () => {
     const office = await enter();
     const send = async (path: string, headers: Record<string, string>, body?: object): Promise<Response> => {
@@ -167,11 +177,13 @@ describe.each(databaseKinds)("following a tenant on %s", (kind) => {
     };
     const begun = await send("/admin/v1/sessions", {}, { token: office.tokens.operator });
     const [cookie = ""] = (begun.headers.get("set-cookie") ?? "").split(";");
+    const { pageSecret } = (await begun.json()) as { pageSecret: string };
+    const halves = { cookie, "x-turnpike-console": pageSecret };
     const namespaceId = newTenant();
-    const stream = readEvents(await send(`/admin/v1/events?${queryText({ namespaceId })}`, { cookie }));
+    const stream = readEvents(await send(`/admin/v1/events?${queryText({ namespaceId })}`, halves));
     expect(await stream.next()).toEqual({ id: "0.0", event: { kind: "waiting", count: 0 } });
     const ended = stream.next();
-    await send("/admin/v1/sessions/end", { cookie, "x-turnpike-console": "1" }, {});
+    await send("/admin/v1/sessions/end", halves, {});
     expect(await ended).toBeUndefined();
     await (await follow(office, namespaceId)).leave();
   });

@@ -53,9 +53,10 @@ export function createSessionRoute(
       const origin = ports.originOf(request.headers);
       const body = await readShort(request.body);
       const signIn = (await readBody(body, schema)) as AdminInput<"createSession">;
-      const { operator, value, expiresAt } = await beginSession(ports, signIn, request.headers, record);
-      record.headers["set-cookie"] = setCookie(origin, value, sessionMs / 1000);
-      return jsonReply(sessionOf(services, operator, expiresAt), status);
+      const { operator, cookie, page, expiresAt } = await beginSession(ports, signIn, request.headers, record);
+      record.headers["set-cookie"] = setCookie(origin, cookie, sessionMs / 1000);
+      const begun: AdminOutput<"createSession"> = { ...sessionOf(services, operator, expiresAt), pageSecret: page };
+      return jsonReply(begun, status);
     },
   };
 }

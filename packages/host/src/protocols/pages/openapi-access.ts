@@ -45,7 +45,13 @@ export const securitySchemes: JsonObject = {
     in: "cookie",
     name: "__Host-turnpike",
     description:
-      "A session, which createSession begins; without https the cookie is called turnpike. All but GET and HEAD also need the header `x-turnpike-console: 1`.",
+      "The cookie of a session, which createSession begins; without https it is called turnpike. It admits nobody without the other half.",
+  },
+  sessionPage: {
+    type: "apiKey",
+    in: "header",
+    name: "x-turnpike-console",
+    description: "The other half of a session: the `pageSecret` that createSession answers.",
   },
 };
 
@@ -81,12 +87,6 @@ export const hostParameters: JsonObject = {
       "Whose grants are exercised, as `kind:id`; those of the credential's authority unless given. It selects grants, and gives none.",
     schema: { type: "string" },
     example: "human:alice",
-  },
-  Console: {
-    name: "x-turnpike-console",
-    in: "header",
-    description: "Needed for changes when a session admits the sender. A token needs it not.",
-    schema: { type: "string", const: "1" },
   },
 };
 
@@ -178,7 +178,7 @@ export function openWaysIn(): WaysIn {
       codes: [...admissionErrors.context, ...frontErrors],
     },
     operator: {
-      security: [{ credential: [] }, { session: [] }],
+      security: [{ credential: [] }, { session: [], sessionPage: [] }],
       parameters: [],
       headers: rated,
       errorHeaders: maybeRated,

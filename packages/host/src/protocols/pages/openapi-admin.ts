@@ -52,17 +52,7 @@ function operation(
   route: AdminRoute,
   common: JsonObject,
 ): JsonObject & { responses: JsonObject } {
-  const {
-    summary,
-    method,
-    request,
-    response,
-    query,
-    status = 200,
-    isStream = false,
-    isFile = false,
-    isOpen = false,
-  } = route;
+  const { summary, request, response, query, status = 200, isStream = false, isFile = false, isOpen = false } = route;
   const example: AdminExample = adminExamples[name];
   const schema = schemaRef(name, "Answer", response);
   const headers = { ...common, ...(cookieSetting.has(name) && { "set-cookie": refTo("headers", "SetCookie") }) };
@@ -72,11 +62,7 @@ function operation(
     summary,
     description: accessText(route),
     ...(isOpen && { security: [] }),
-    parameters: [
-      ...(query ? parametersOf(route.path, query, example.query) : []),
-      ...(isStream ? [lastEventId] : []),
-      ...(method === "GET" || isOpen ? [] : [refTo("parameters", "Console")]),
-    ],
+    parameters: [...(query ? parametersOf(route.path, query, example.query) : []), ...(isStream ? [lastEventId] : [])],
     ...(request && { requestBody: requestBody(schemaRef(name, "Body", request), summary, example) }),
     responses: {
       [status]: isStream

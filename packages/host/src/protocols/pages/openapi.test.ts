@@ -96,7 +96,7 @@ test("the document has every route of the operators with its body, its answer an
     "get /admin/v1/mcp/servers: listMcpServers, nothing -> 200 ListMcpServersAnswer",
     "get /admin/v1/mcp/servers/{server}/review: reviewMcpServer, nothing -> 200 McpReview",
     "post /admin/v1/mcp/servers/{server}/accept: acceptMcpTools, AcceptMcpToolsBody -> 200 AcceptMcpToolsAnswer",
-    "post /admin/v1/sessions: createSession, CreateSessionBody -> 201 OperatorSession",
+    "post /admin/v1/sessions: createSession, CreateSessionBody -> 201 CreateSessionAnswer",
     "get /admin/v1/session: readSession, nothing -> 200 OperatorSession",
     "post /admin/v1/sessions/end: endSession, EndSessionBody -> 200 EndSessionAnswer",
     "post /admin/v1/codes: createCode, CreateCodeBody -> 201 CreateCodeAnswer",
@@ -117,13 +117,12 @@ test("the document has every route of the operators with its body, its answer an
 
 describe("each operation", () => {
   for (const name of names) {
-    const { path, summary, query, request, isStream, isOpen }: AdminRoute =
-      adminRoutes[name as keyof typeof adminRoutes];
+    const { path, summary, query, request, isStream }: AdminRoute = adminRoutes[name as keyof typeof adminRoutes];
 
     test(`${name} is the operators', in words, behind a credential or a session, and with its errors`, () => {
       const operation = operationOf(document, name);
       expect([operation.summary, operation.tags]).toEqual([summary, ["operators"]]);
-      const either = [{ credential: [] }, { session: [] }];
+      const either = [{ credential: [] }, { session: [], sessionPage: [] }];
       expect(operation).toMatchObject({ security: name === "createSession" ? [] : either });
       const [success, ...errors] = Object.entries(operation.responses);
       expect(errors.map(([status]) => status)).toEqual(
@@ -151,10 +150,9 @@ describe("each operation", () => {
       };
       const isHeader = (parameter: { in?: string }): boolean => parameter.in === "header" || "$ref" in parameter;
       const headers = all.filter(isHeader) as { name?: string; $ref?: string }[];
-      // Where a stream is resumed, as browsers do by themselves; and with which the console changes something.
+      // Where a stream is resumed, as browsers do by themselves.
       expect(headers.map((header) => header.name ?? refName(header))).toEqual([
         ...(isStream === true ? ["last-event-id"] : []),
-        ...(request === undefined && !name.startsWith("cancel") ? [] : isOpen === true ? [] : ["Console"]),
         "RequestId",
       ]);
       const parameters = all.filter((parameter) => !isHeader(parameter));

@@ -2,11 +2,11 @@ import type { Reply } from "turnpike/http";
 import type { RequestRecord } from "../../access/index.ts";
 
 /**
- * The same answer, whose stream ends when its reader's credential is valid no more. A turn that somebody follows may go on
- * for days, and nobody is let in for longer than their credential lasts. Something is said every 15 seconds, so a silent
- * stream ends too.
+ * The same answer, whose stream ends when what its reader sent admits them no more: the credential was revoked, expired or has
+ * another token. A turn may go on for days, and nobody is let in for longer than their token lasts. Something is said every 15
+ * seconds, so a silent stream ends too.
  */
-export function whileCallerStands(reply: Reply, { caller }: RequestRecord): Reply {
+export function whileAdmitted(reply: Reply, { caller }: RequestRecord): Reply {
   const { body } = reply;
   if (!(body instanceof ReadableStream) || caller === undefined) return reply;
   const reader = body.getReader();
@@ -14,7 +14,7 @@ export function whileCallerStands(reply: Reply, { caller }: RequestRecord): Repl
     {
       async pull(stream) {
         const { done, value } = await reader.read();
-        if (!done && (await caller.stands(new Date()))) return stream.enqueue(value);
+        if (!done && (await caller.isStillAdmitted(new Date()))) return stream.enqueue(value);
         if (!done) await reader.cancel();
         // Whoever asks again is told why.
         stream.close();

@@ -1,4 +1,4 @@
-import { routes, type AccessContext, type DiscoveryContext } from "turnpike/contracts";
+import type { AccessContext, DiscoveryContext } from "turnpike/contracts";
 import {
   acceptContext,
   readBody,
@@ -11,7 +11,7 @@ import {
 import type { TurnJournal } from "turnpike/runtime";
 import type { ContextResolver } from "../../access/index.ts";
 import type { IncomingRequest, Protocol, ProtocolRoute } from "../../front/index.ts";
-import { whileCallerStands } from "./followed-stream.ts";
+import { whileAdmitted } from "./followed-stream.ts";
 
 /**
  * The service itself: the library's routes over the host's api, and pages that need no credential. It owns every path that no
@@ -48,8 +48,7 @@ const nobody = Object.freeze({}) as AccessContext;
 async function answer(row: ServiceRoute, incoming: IncomingRequest, resolved: DiscoveryContext): Promise<Reply> {
   const context = acceptContext(resolved, row.authority === "required" ? "required" : "optional");
   const body = row.request && (await readBody(incoming.request.body, row.request));
-  const reply = await row.answer(callOf(incoming, context, body));
-  return row.path === routes.listTurnEvents.path ? whileCallerStands(reply, incoming.record) : reply;
+  return whileAdmitted(await row.answer(callOf(incoming, context, body)), incoming.record);
 }
 
 function callOf(incoming: IncomingRequest, context: AccessContext, body: unknown): ServiceCall {

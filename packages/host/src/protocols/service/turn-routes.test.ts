@@ -3,6 +3,7 @@ import type { TurnRequest } from "turnpike/contracts";
 import type { ServiceApi } from "turnpike/http";
 import { memoryTurnJournal } from "turnpike/testing";
 import { asFetch } from "../../../test/fetch-front.ts";
+import { events } from "../../../test/counting-api.ts";
 import { access, alice, assistant, context, now } from "../../../test/records.ts";
 import { eventEntries } from "../../../test/turn-journals.ts";
 import type { Credential } from "../../access/credential-store.ts";
@@ -19,7 +20,7 @@ function turnRequest(executionId: string): TurnRequest {
 }
 
 /** A front with the service over a journal in memory, where every turn begins and none ends. */
-function serviceWithJournal(stands: () => boolean = () => true) {
+function serviceWithJournal(isAdmitted: () => boolean = () => true, given?: ServiceApi["executeTurn"]) {
   const journal = memoryTurnJournal();
   const limits = { maxSteps: 16, maxToolCalls: 16, timeoutMs: 120_000 };
   const executeTurn: ServiceApi["executeTurn"] = async (accessContext, request, options) => {
@@ -32,10 +33,12 @@ function serviceWithJournal(stands: () => boolean = () => true) {
     if (state !== undefined) options?.onBegun?.(state);
     return new Promise(() => {});
   };
-  const api = { executeTurn } as ServiceApi;
+  const api = { executeTurn: given ?? executeTurn } as ServiceApi;
   const credential: Credential = { id: "credential-1", namespaceId: "tenant-1", access };
   const resolve: ContextResolver = (_headers, record) => {
-    record.caller = { credential, stands: () => Promise.resolve(stands()) };
+    // The credential itself stays valid: it has another token.
+    const stands = () => Promise.resolve(true);
+    record.caller = { credential, stands, isStillAdmitted: () => Promise.resolve(isAdmitted()) };
     return Promise.resolve(context());
   };
   const protocol = serviceProtocol(api, resolve, [], journal);
@@ -67,7 +70,7 @@ test("a turn is started, found, listed, followed and cancelled through the front
   expect(lines.at(-1)?.route).toBe("/v1/turns/{executionId}/cancel");
 });
 
-test("whoever follows a turn is shown nothing more of it once their credential is revoked", async () => {
+test("whoever follows a turn is shown nothing more of it once their token admits nobody", async () => {
   let isValid = true;
   const { send, journal } = serviceWithJournal(() => isValid);
   await send("POST", "/v1/turns", { prefer: "respond-async" }, turnRequest("long"));
@@ -80,6 +83,26 @@ test("whoever follows a turn is shown nothing more of it once their credential i
   isValid = false;
   await keep(1);
   expect(await reader?.read()).toEqual({ done: true, value: undefined });
+});
+
+test("whoever streams a turn that they start is shown nothing more of it once their token admits nobody", async () => {
+  let isValid = true;
+  let tell: (place: number) => void = () => {};
+  let isCancelled: Promise<unknown> = Promise.resolve();
+  const executeTurn: ServiceApi["executeTurn"] = (_context, _request, options) => {
+    tell = (place) => void events.slice(place, place + 1).forEach((event) => options?.onEvent?.(event));
+    isCancelled = new Promise((resolve) => options?.signal?.addEventListener("abort", resolve));
+    tell(0);
+    return new Promise(() => {});
+  };
+  const { send } = serviceWithJournal(() => isValid, executeTurn);
+  const stream = await send("POST", "/v1/turns", { accept: "text/event-stream" }, turnRequest("streamed"));
+  const reader = stream.body?.getReader();
+  expect(new TextDecoder().decode((await reader?.read())?.value)).toContain('"eventId":"event-0"');
+  isValid = false;
+  tell(1);
+  expect(await reader?.read()).toEqual({ done: true, value: undefined });
+  await isCancelled;
 });
 
 test("a path of a turn is one route in the log, whatever the id, and no route without a journal", async () => {

@@ -287,5 +287,18 @@ export const postgresMigrations: readonly Migration[] = [
     // A row of turn_entries may have several entries. No table changes; a version that would not understand them stays away.
     statements: [],
   },
+  {
+    name: "0022-session-halves",
+    // A session is two secrets, of which a browser's page keeps one; whoever began one before signs in again. A credential knows
+    // when it was last used, and its sessions and the grants that were made with it are found by it.
+    statements: [
+      "delete from sessions",
+      "alter table sessions add column page_hash text not null default ''",
+      "create index sessions_by_credential on sessions (credential_id)",
+      "alter table credentials add column last_used_at text",
+      "alter table grants add column made_with text",
+      "create index grants_by_credential on grants (made_with) where made_with is not null",
+    ],
+  },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.
 ];

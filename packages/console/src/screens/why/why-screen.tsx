@@ -76,7 +76,6 @@ function Answer({ asked, question, round }: { asked: Asked & { route: string }; 
             </p>
           )}
           <Verdict explanation={told} at={asked.route === "explain" ? question.at : ""} />
-          <LanePicture key={key} explanation={told} />
           {told.suggestion !== undefined && (
             <Suggestion
               suggestion={told.suggestion}
@@ -86,6 +85,7 @@ function Answer({ asked, question, round }: { asked: Asked & { route: string }; 
               }}
             />
           )}
+          <LanePicture key={key} explanation={told} />
         </div>
       )}
     </Show>

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { makeFolder, startHostProcess, type HostProcess } from "../support/host-process.ts";
 import { makeCredential } from "../support/host-world.ts";
-import { command, commandWith, misused, said, startAskingHost, words } from "../support/terminal.ts";
+import { command, commandJson, commandWith, misused, said, startAskingHost, words } from "../support/terminal.ts";
 
 let host: HostProcess;
 let token: string;
@@ -203,6 +203,42 @@ describe("what is probably a mistake", () => {
     const { stdout } = await command(host, words`namespace list --tenant acme --actor agent:assistant`);
     expect(stdout).not.toContain("fils ");
     expect(errorIn(await command(host, [...args, "--json"]))).toMatchObject({ code: "invalid_usage" });
+  });
+
+  for (const args of [
+    words`grant revoke g --tenant acne`,
+    words`credential list --tenant acne`,
+    words`escalation show q --tenant acne`,
+    words`escalation approve q --tenant acne --ask a`,
+    words`audit heads --tenant acne`,
+    words`audit verify --tenant acne`,
+    words`turn list --tenant acne`,
+    words`activity --tenant acne`,
+  ]) {
+    test(`is a tenant of \`${args.slice(0, 2).join(" ")}\` that nothing is of`, async () => {
+      const { stderr } = await command(host, args);
+      expect(stderr).toContain(
+        "Warning: --tenant acne: nothing on this host is of such a tenant. Did you mean acme?\n",
+      );
+      expect(await command(host, [...args, "--strict"])).toMatchObject({ code: 2, stdout: "" });
+    });
+  }
+
+  test("is a tenant that is to be deleted and does not exist", async () => {
+    const { stderr } = await command(host, words`tenant delete acne --confirm acne`);
+    expect(stderr).toContain("Warning: acne: nothing on this host is of such a tenant. Did you mean acme?\n");
+  });
+
+  test("names to an operator the tenants alone that they may see", async () => {
+    const hintTo = async (role: string, own: string[], tenant: string): Promise<string> => {
+      const made = await commandJson(host, [...words`credential operator --name human:rita --role ${role}`, ...own]);
+      const env = { TURNPIKE_ADMIN_TOKEN: (made as { token: string }).token };
+      const args = words`escalation list --tenant ${tenant} --url ${host.url}`;
+      return (await commandWith(host.folder, args, env)).stderr;
+    };
+    expect(await hintTo("reviewer", [], "acne")).toContain("Did you mean acme?");
+    expect(await hintTo("auditor", ["--tenant", "acme"], "acne")).toContain("Did you mean acme?");
+    expect(await hintTo("auditor", ["--tenant", "other"], "acne")).not.toContain("acme");
   });
 
   test("is said of a question, too, in JSON when that is asked for", async () => {

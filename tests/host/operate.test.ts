@@ -24,7 +24,8 @@ describe.each(databaseKinds)("an operator's walk on %s", (kind) => {
     const type = (line: string, env?: Readonly<Record<string, string>>): Promise<Printed> =>
       paste(folder, `${line} --url ${host.url}`, env);
 
-    // Nobody may do anything yet: the screen says how to let somebody in.
+    // Nobody may do anything yet: the screen says so, and how to let somebody in.
+    expect(host.stdout()).toContain("Nobody may do anything yet.");
     const [create = ""] = host.stdout().match(/turnpike credential create .*/) ?? [];
     expect(create).toContain("--tenant acme --actor agent:assistant --owner human:alice --purpose support");
     const made = await paste(folder, `${create} billing --json`);
@@ -126,6 +127,10 @@ describe.each(databaseKinds)("an operator's walk on %s", (kind) => {
         .execute();
     });
     host = await start();
+    // There are grants by now: the screen says how to see them.
+    expect(host.stdout()).not.toContain("Nobody may do anything yet");
+    const [list = ""] = host.stdout().match(/turnpike grant list .*/) ?? [];
+    expect(await paste(folder, list.replace(" --state live", ""))).toMatchObject({ code: 0, stderr: "" });
     expect(await type("turnpike audit verify --tenant acme")).toEqual(
       refused(`The audit trail of acme is broken: row ${row} was changed or removed.`),
     );

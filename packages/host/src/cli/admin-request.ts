@@ -56,8 +56,10 @@ export async function downloadAdmin(
   input: Readonly<Record<string, unknown>>,
   signal: AbortSignal,
 ): Promise<Response> {
+  const token = operatorToken(flags);
+  await flags.beforeRequest?.(token);
   try {
-    return await createAdminClient({ url: flags.url, token: operatorToken(flags) }).download(name, input, signal);
+    return await createAdminClient({ url: flags.url, token }).download(name, input, signal);
   } catch (error) {
     throw forThePerson(name, error);
   }
@@ -65,8 +67,10 @@ export async function downloadAdmin(
 
 /** Follows a tenant through a running host, until the signal says otherwise. Throws like `requestAdmin`. */
 export async function* followAdmin(flags: OperatorFlags, options: FollowOptions): AsyncGenerator<FollowedEvent, void> {
+  const token = operatorToken(flags);
+  await flags.beforeRequest?.(token);
   try {
-    yield* createAdminClient({ url: flags.url, token: operatorToken(flags) }).follow(options);
+    yield* createAdminClient({ url: flags.url, token }).follow(options);
   } catch (error) {
     throw forThePerson("followEvents", error);
   }

@@ -32,6 +32,20 @@ describe("what is probably a mistake is said with the nearest name", () => {
       says: ["--tenant acne: nothing on this host is of such a tenant. Did you mean acme?"],
     },
     {
+      name: "a tenant that is a word of the command",
+      given: hintsAbout({ tenant: "acne", isTenantWord: true }, mistyped, now),
+      says: ["acne: nothing on this host is of such a tenant. Did you mean acme?"],
+    },
+    {
+      name: "a tenant to somebody who may know nothing but tenants",
+      given: hintsAbout(
+        { tenant: "acne", resource: "fiels", actions: ["raed"], toolNamespaces: ["fiels"] },
+        { tenant: mistyped.tenant },
+        now,
+      ),
+      says: ["--tenant acne: nothing on this host is of such a tenant. Did you mean acme?"],
+    },
+    {
       name: "a tool namespace",
       given: hintsAbout({ tenant: "acme", toolNamespaces: ["files", "fiels"] }, names, now),
       says: ["fiels: this host knows no such tool namespace. Did you mean files?"],

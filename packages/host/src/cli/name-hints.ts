@@ -1,15 +1,19 @@
 import type { Command } from "commander";
 import { parseInstant } from "turnpike/contracts";
 import { ConfigError, nearestName } from "../base/index.ts";
-import { type AdminOutput, createAdminClient, parseResourceText } from "../management/index.ts";
+import { AdminClientError, type AdminOutput, createAdminClient, parseResourceText } from "../management/index.ts";
 import { warningText } from "./command-failure.ts";
 import type { OperatorFlags } from "./connection.ts";
 
 type Names = AdminOutput<"readNames">;
+/** What a host says of names: of the tenant alone to those who may not know the others. */
+type KnownNames = { tenant: { isKnown: boolean; nearest?: string | undefined } } & Partial<Names>;
 
 /** What a command line names that could be mistyped. */
 interface NamedThings {
   tenant?: string | undefined;
+  /** Whether the tenant is a word of the command, and no flag. */
+  isTenantWord?: boolean;
   /** A tenant may begin with this command, or have nothing yet: one that is unknown is a mistake only when another is like it. */
   mayBeNew?: boolean;
   resource?: string | undefined;
@@ -26,8 +30,13 @@ interface HintFlags extends OperatorFlags {
   strict?: boolean;
 }
 
-/** The commands that change or ask something by names, and which of their words are names. */
-const hinted: Readonly<Record<string, (flags: HintFlags, args: readonly string[]) => NamedThings>> = {
+type NamesOf = (flags: HintFlags, args: readonly string[]) => NamedThings;
+
+/**
+ * The commands that change or ask something by names, and which of their words are names. All others name a tenant at most, and
+ * say themselves when nothing is of it.
+ */
+const hinted: Readonly<Record<string, NamesOf>> = {
   "credential create": ({ tenant, expires }) => ({ tenant, mayBeNew: true, expires }),
   "credential operator": ({ tenant, expires }) => ({ tenant, expires }),
   "grant create": (flags) => ({ ...actOf(flags), mayBeNew: true, expires: flags.expires }),
@@ -40,14 +49,24 @@ const hinted: Readonly<Record<string, (flags: HintFlags, args: readonly string[]
   "namespace enable": ({ tenant }, args) => ({ tenant, toolNamespaces: args }),
   "namespace disable": ({ tenant }, args) => ({ tenant, toolNamespaces: args }),
   "escalation list": ({ tenant }) => ({ tenant, mayBeNew: true }),
-  "escalation approve": ({ expires }) => ({ expires }),
+  "escalation approve": ({ tenant, expires }) => ({ tenant, mayBeNew: true, expires }),
   "audit list": ({ tenant }) => ({ tenant, mayBeNew: true }),
   activity: ({ tenant }) => ({ tenant, mayBeNew: true }),
   "principal list": ({ tenant }) => ({ tenant, mayBeNew: true }),
   "reach show": ({ tenant }) => ({ tenant, mayBeNew: true }),
   "reach who": (flags) => ({ ...actOf(flags), mayBeNew: true }),
+  "tenant delete": (_flags, [tenant]) => ({ tenant, isTenantWord: true, mayBeNew: true }),
   why: actOf,
 };
+
+/** Which words of a command are names; undefined when none of them is. */
+function namesOf(command: Command): NamesOf | undefined {
+  const path = pathOf(command);
+  if (Object.hasOwn(hinted, path)) return hinted[path];
+  return command.options.some(({ long }) => long === "--tenant")
+    ? ({ tenant }) => ({ tenant, mayBeNew: true })
+    : undefined;
+}
 
 function actOf({ tenant, resource, action }: HintFlags): NamedThings {
   return { tenant, resource, actions: typeof action === "string" ? [action] : action };
@@ -57,19 +76,19 @@ function actOf({ tenant, resource, action }: HintFlags): NamedThings {
 export function addStrictFlags(program: Command): void {
   for (const group of program.commands)
     for (const command of [group, ...group.commands])
-      if (Object.hasOwn(hinted, pathOf(command)))
+      if (namesOf(command) !== undefined)
         command.option("--strict", "do nothing when a name or a time is probably a mistake, which else is a warning");
 }
 
 /** Has a command look at its names before its first request, which is when its own flags have been checked. */
 export function prepareHints(command: Command, warn: (line: string) => void): void {
-  const namesOf = Object.hasOwn(hinted, pathOf(command)) ? hinted[pathOf(command)] : undefined;
-  if (namesOf === undefined) return;
+  const named = namesOf(command);
+  if (named === undefined) return;
   const flags = command.opts<HintFlags>();
   let looked: Promise<void> | undefined;
   command.setOptionValue(
     "beforeRequest",
-    (token: string) => (looked ??= look(namesOf(flags, command.args), flags, token, warn)),
+    (token: string) => (looked ??= look(named(flags, command.args), flags, token, warn)),
   );
 }
 
@@ -89,17 +108,37 @@ async function look(named: NamedThings, flags: HintFlags, token: string, warn: (
 }
 
 /** The names that the host knows; undefined when it does not tell, which is no reason for the command to fail. */
-async function askFor(url: string, token: string, namespaceId: string): Promise<Names | undefined> {
+async function askFor(url: string, token: string, namespaceId: string): Promise<KnownNames | undefined> {
+  const client = createAdminClient({ url, token });
   try {
-    return await createAdminClient({ url, token }).request("readNames", { namespaceId });
+    return await client.request("readNames", { namespaceId });
+  } catch (error) {
+    if (!(error instanceof AdminClientError) || error.code !== "permission_denied") return undefined;
+  }
+  // Reviewers, and operators of another tenant, may know which tenants they have.
+  try {
+    const { tenants, cursor } = await client.request("listTenants", { limit: mostTenants });
+    const names = tenants.map((tenant) => tenant.namespaceId);
+    if (cursor !== undefined) return undefined;
+    return { tenant: { isKnown: names.includes(namespaceId), nearest: nearestName(namespaceId, names) } };
   } catch {
     return undefined;
   }
 }
 
+const mostTenants = 500;
+
 /** What is probably a mistake, one sentence each. */
-export function hintsAbout(named: NamedThings, names: Names | undefined, now: Date): string[] {
-  const { tenant, mayBeNew = false, expires, resource, actions = [], toolNamespaces = [] } = named;
+export function hintsAbout(named: NamedThings, names: KnownNames | undefined, now: Date): string[] {
+  const {
+    tenant,
+    isTenantWord = false,
+    mayBeNew = false,
+    expires,
+    resource,
+    actions = [],
+    toolNamespaces = [],
+  } = named;
   const ends = expires === undefined ? undefined : parseInstant(expires);
   const past =
     ends !== undefined && ends <= now.getTime()
@@ -109,15 +148,21 @@ export function hintsAbout(named: NamedThings, names: Names | undefined, now: Da
   const isTenantDoubtful = !names.tenant.isKnown && (!mayBeNew || names.tenant.nearest !== undefined);
   return [
     ...(tenant !== undefined && isTenantDoubtful
-      ? [`--tenant ${tenant}: nothing on this host is of such a tenant.${meant(names.tenant.nearest)}`]
+      ? [
+          `${isTenantWord ? "" : "--tenant "}${tenant}: nothing on this host is of such a tenant.${meant(names.tenant.nearest)}`,
+        ]
       : []),
-    ...toolNamespaces.flatMap((name) => unknownName(name, "tool namespace", names.toolNamespaces)),
-    ...(resource === undefined ? [] : hintsAboutAct(resource, actions, names)),
+    ...(names.toolNamespaces === undefined
+      ? []
+      : toolNamespaces.flatMap((name) => unknownName(name, "tool namespace", names.toolNamespaces ?? []))),
+    ...(resource === undefined || names.resources === undefined
+      ? []
+      : hintsAboutAct(resource, actions, names.resources)),
     ...past,
   ];
 }
 
-function hintsAboutAct(resource: string, actions: readonly string[], { resources }: Names): string[] {
+function hintsAboutAct(resource: string, actions: readonly string[], resources: Names["resources"]): string[] {
   const namespace = parseResourceText(resource)?.namespace ?? resource;
   const known = resources.find((one) => one.namespace === namespace);
   if (known === undefined) {

@@ -42,7 +42,7 @@ export async function runHost(config: Config, options: RunOptions, print: (text:
   const host: Host = await startHost(config, { log, ...runtimes, tools, isDemo, isNewOperatorTokenWanted, prepare });
   try {
     if (isJson) print(JSON.stringify(startedFacts(host, config, isDemo)));
-    else if (demo === undefined) print(emptyScreen(host, config));
+    else if (demo === undefined) print(await startScreen(host, config));
     else {
       const links = { url: host.url, console: await operatorLink(host) };
       print(demoScreen(links, operatorFlags(host.url, config), demo.tokens));
@@ -80,16 +80,26 @@ function operatorFlags(url: string, { database }: Config): string {
   return commandLine(["--url", url, ...(isPostgres(database) ? [] : ["--database", database])]);
 }
 
-function emptyScreen({ url, origin, operatorToken }: Host, config: Config): string {
+async function startScreen({ url, origin, operatorToken, stores }: Host, config: Config): Promise<string> {
   const where = operatorFlags(url, config);
   return `Turnpike runs at ${url}
   console ${origin}/console   This prints a link that signs you in:
     turnpike console ${where}
   health ${url}/health   ready ${url}/ready   api ${url}/docs
 ${tokenText(operatorToken)}
-Nobody may do anything yet. The first credential and the first grant, from another terminal:
+${(await stores.grants.hasAny()) ? knownText(where) : emptyText(where)}`;
+}
+
+function emptyText(where: string): string {
+  return `Nobody may do anything yet. The first credential and the first grant, from another terminal:
   turnpike credential create ${where} --tenant acme --actor agent:assistant --owner human:alice --purpose support
   turnpike grant create ${where} --tenant acme --to agent:assistant --from human:alice --resource files/notes --action read list`;
+}
+
+function knownText(where: string): string {
+  return `The grants in its database hold. Who may do what, from another terminal:
+  turnpike tenant list ${where}
+  turnpike grant list ${where} --state live`;
 }
 
 /** What the operator has to know about the token; nothing when the commands find it by themselves. */

@@ -22,6 +22,8 @@ import { isMarkedRevoked, parseForKernel, parseGrant } from "./kept-grant.ts";
 export interface GrantStore extends GrantSource {
   /** Grants as `load` finds them, but as they were at the scope's moment: one that was revoked since then counts. */
   loadKept(scope: GrantScope): Promise<readonly Grant[]>;
+  /** Whether any tenant has a grant. */
+  hasAny(): Promise<boolean>;
   find(namespaceId: string, grantId: string): Promise<Grant | undefined>;
   /** A grant as operators see it. */
   findKept(namespaceId: string, grantId: string): Promise<Grant | undefined>;
@@ -66,6 +68,9 @@ export function createGrantStore({ db, reports }: Database, cache: ReadCache, re
   const readSet = async (scope: GrantScope, moment: number, before: GrantSet | undefined): Promise<GrantSet> =>
     grantSet(await readHeld(db, scope, moment), moment, before);
   return {
+    async hasAny() {
+      return (await reports.selectFrom("grants").select("id").limit(1).executeTakeFirst()) !== undefined;
+    },
     async load(scope) {
       const { namespaceId, actor, authority } = scope;
       const subject = columnText(principalKey(actor));

@@ -32,6 +32,9 @@ export async function startHost(configure, env = {}, flags = []) {
     async resume() {
       running = await run([...args, new URL(url).port], env);
     },
+    /** Has its process do nothing, without ending it, and go on again. */
+    freeze: () => running.signal("SIGSTOP"),
+    thaw: () => running.signal("SIGCONT"),
     async stop() {
       await running.stop();
       rmSync(folder, { recursive: true, force: true });
@@ -54,6 +57,7 @@ async function run(args, env) {
   const ended = new Promise((resolve) => host.once("close", resolve));
   const kill = () => host.kill("SIGKILL");
   process.once("exit", kill);
+  const signal = (name) => void host.kill(name);
   const stop = async () => {
     process.off("exit", kill);
     host.kill("SIGTERM");
@@ -64,7 +68,7 @@ async function run(args, env) {
     screen += `${line}\n`;
     const [, url] = /^Turnpike runs at (\S+)/.exec(screen) ?? [];
     // The demo prints its link on the next line.
-    if (url !== undefined && /console \S+/.test(screen)) return { url, screen, stop };
+    if (url !== undefined && /console \S+/.test(screen)) return { url, screen, stop, signal };
   }
   throw new Error("The host ended before it ran.");
 }

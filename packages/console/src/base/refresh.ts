@@ -1,20 +1,20 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { LiveEvent } from "turnpike-host/management";
-import { listen, live } from "./live.ts";
+import { listen, live } from "./live/live.ts";
 
 /** However much happens, what is shown is read again at most this often. */
 const everyMs = 1000;
 
-/** Reads again when something happens that matters, and when the stream opens again, because something may have been missed. */
+/** Reads again when something happens that matters, and when a stream is opened, because something may have been missed. */
 export function useRefresh(reload: () => void, matters: (event: LiveEvent) => boolean): void {
   const latest = useRef({ reload, matters });
   latest.current = { reload, matters };
-  const isOpen = live.isOpen.value;
-  const wasClosed = useRef(false);
+  const opened = live.opened.value;
+  const known = useRef(opened);
   useEffect(() => {
-    if (isOpen && wasClosed.current) latest.current.reload();
-    wasClosed.current = !isOpen;
-  }, [isOpen]);
+    if (opened !== known.current) latest.current.reload();
+    known.current = opened;
+  }, [opened]);
   useEffect(() => {
     let last = 0;
     let timer: ReturnType<typeof setTimeout> | undefined;

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { may, request } from "../base/api.ts";
-import { live } from "../base/live.ts";
+import { live } from "../base/live/live.ts";
 import { addressOf, go, place } from "../base/place.ts";
 import { pageHalf, session } from "../base/session.ts";
 import { principalText } from "../base/words.ts";

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { messageOf, request } from "../../base/api.ts";
-import { listen, live } from "../../base/live.ts";
+import { listen, live } from "../../base/live/live.ts";
 import type { Pages } from "../../base/pages.ts";
 import { eventFits } from "turnpike-host/management/event-filter";
 import type { TrailFilter, TrailRow } from "./trail-filter.ts";

@@ -97,8 +97,9 @@ test("a refused object is refused again", () => {
   const { schema, counted } = countingSchema();
   const empty = { name: "" };
   accept(schema, empty);
+  counted.mockClear();
   expect(accept(schema, empty).ok).toBe(false);
-  expect(counted).toHaveBeenCalledTimes(2);
+  expect(counted).toHaveBeenCalled();
 });
 
 test("a refusal says in one line where and what was expected", () => {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { fittingParts, setFittingScalars, unsure } from "./fitting-copy.ts";
 
 /** How many keys that it does not know an object may have before the rest of it goes unread. */
 const spareKeys = 8;
@@ -26,7 +27,7 @@ interface BoundedArrayDef extends z.core.$ZodArrayDef {
 const BoundedArray = z.core.$constructor<z.ZodArray, BoundedArrayDef>("BoundedArray", (inst, def) => {
   z.ZodArray.init(inst, def);
   const refuse = inst._zod.parse;
-  inst._zod.parse = (payload, context) => {
+  inst._zod.parse = fastFirst(inst, (payload, context) => {
     const input = payload.value;
     if (!Array.isArray(input) || input.length > def.max) return refuse(payload, context);
     const output: unknown[] = [];
@@ -41,7 +42,7 @@ const BoundedArray = z.core.$constructor<z.ZodArray, BoundedArrayDef>("BoundedAr
     }
     payload.value = output;
     return payload;
-  };
+  });
 });
 
 function runNow(schema: z.core.$ZodType, value: unknown, context: z.core.ParseContextInternal): z.core.ParsePayload {
@@ -60,14 +61,29 @@ const StrictObject = z.core.$constructor<z.ZodObject>("StrictObject", (inst, def
   z.ZodObject.init(inst, def);
   const parse = inst._zod.parse;
   let maxKeys: number | undefined;
-  inst._zod.parse = (payload, context) => {
+  inst._zod.parse = fastFirst(inst, (payload, context) => {
     maxKeys ??= Object.keys(def.shape).length + spareKeys;
     const issues = issuesWithKeys(payload.value, maxKeys, def.shape);
     if (issues === undefined) return parse(payload, context);
     payload.issues.push(...issues);
     return payload;
-  };
+  });
 });
+
+type Parse = (
+  payload: z.core.ParsePayload,
+  context: z.core.ParseContextInternal,
+) => z.core.util.MaybeAsync<z.core.ParsePayload>;
+
+/** Copies what surely fits; about everything else the schema has its own words. */
+function fastFirst(schema: z.core.$ZodType, parse: Parse): Parse {
+  return (payload, context) => {
+    const copy = fittingParts(schema, payload.value);
+    if (copy === unsure) return parse(payload, context);
+    payload.value = copy;
+    return payload;
+  };
+}
 
 function issuesWithKeys(input: unknown, maximum: number, shape: object): z.core.$ZodRawIssue[] | undefined {
   if (typeof input !== "object" || input === null || Array.isArray(input)) return undefined;
@@ -98,5 +114,6 @@ function firstUnknown(input: object, shape: object): string[] {
 export function withFastPath<Schema extends z.ZodType>(schema: Schema, fits: (value: unknown) => boolean): Schema {
   const run = schema._zod.run;
   schema._zod.run = (payload, context) => (fits(payload.value) ? payload : run(payload, context));
+  setFittingScalars(schema, fits);
   return schema;
 }

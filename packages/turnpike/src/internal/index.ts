@@ -3,6 +3,7 @@ export {
   check,
   checkJson,
   checkJsonObject,
+  copyOf,
   deepFreeze,
   extend,
   isAccepted,

@@ -4,16 +4,29 @@ const zero = 48;
 let lastText = "";
 let lastInstant: number | undefined;
 
+const maxKnown = 4096;
+const longestKnown = 35;
+const known = new Map<string, number>();
+
 /**
  * The instant of an RFC 3339 date-time as milliseconds since 1970, fractions kept; undefined when `text` is not one.
- * A leap second is the last second of a UTC day or nothing. All that is asked in one request has the same clock, read once.
+ * A leap second is the last second of a UTC day or nothing. All that is asked in one request has the same clock, and a grant
+ * that is loaded for each request has the same times in each of them: both are parsed once.
  */
 export function parseInstant(text: string): number | undefined {
   if (text !== lastText) {
-    lastInstant = instantOf(text);
+    lastInstant = known.get(text) ?? learn(text);
     lastText = text;
   }
   return lastInstant;
+}
+
+function learn(text: string): number | undefined {
+  const instant = instantOf(text);
+  if (instant === undefined || text.length > longestKnown) return instant;
+  if (known.size === maxKnown) known.clear();
+  known.set(text, instant);
+  return instant;
 }
 
 /** Every decision reads a clock, hence no regular expression. */

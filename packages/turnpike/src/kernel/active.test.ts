@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { capability, grant, justAfter, justBefore, now, untyped } from "../../test/decisions.ts";
 import type { Grant } from "../contracts/index.ts";
-import { compileGrant, inactivity, prepareGrant, type CompiledGrant } from "./active.ts";
+import { CompiledGrant, compileGrant, compileOnce, inactivity, prepareGrant } from "./active.ts";
 
 const noon = Date.UTC(2026, 0, 1, 12);
 
@@ -140,7 +140,9 @@ for (const row of [
 
 for (const bound of ["issuedAt", "notBefore", "expiresAt", "revokedAt"] as const) {
   test(`a grant whose ${bound} is no number is not live`, () => {
-    expect(inactivity({ ...compiled(), [bound]: Number.NaN }, noon, "reporting")).toBeDefined();
+    const held = grant();
+    const unread = bound.endsWith("edAt") ? { [bound]: "noon" } : { constraints: { [bound]: "noon" } };
+    expect(inactivity(new CompiledGrant({ ...held, ...unread }), noon, "reporting")).toBeDefined();
   });
 }
 
@@ -165,7 +167,7 @@ describe("compiling a grant", () => {
     });
   }
 
-  test("a grant turns into the keys and numbers that decisions compare", () => {
+  test("a grant turns into the numbers that decisions compare", () => {
     const source = grant({
       issuedAt: "2026-01-01T00:00:00Z",
       revokedAt: "2026-01-02T00:00:00Z",
@@ -176,17 +178,25 @@ describe("compiling a grant", () => {
         purposes: ["reporting"],
       },
     });
-    expect(compileGrant(source)).toEqual({
-      grant: source,
-      subjectKey: "agent:assistant",
-      issuerKey: "human:alice",
+    const found = compileGrant(source);
+    expect(found?.grant).toEqual(source);
+    expect(found?.maxUses).toBe(3);
+    expect(found?.window).toEqual({
       issuedAt: Date.UTC(2026, 0, 1),
       notBefore: Date.UTC(2026, 0, 1),
       expiresAt: Date.UTC(2026, 0, 3),
       revokedAt: Date.UTC(2026, 0, 2),
-      purposes: new Set(["reporting"]),
-      maxUses: 3,
     });
+  });
+
+  test("a grant that is not expected again is neither frozen nor remembered", () => {
+    const frozen = Object.freeze(grant());
+    const once = compileOnce(frozen);
+    expect(once?.grant).toEqual(frozen);
+    expect(Object.isFrozen(frozen.capabilities)).toBe(false);
+    frozen.capabilities.push(capability({ namespace: "vault" }));
+    expect(once?.grant.capabilities).toHaveLength(1);
+    expect(compileOnce(frozen)?.grant.capabilities).toHaveLength(2);
   });
 
   test("a frozen grant is compiled once", () => {
@@ -207,7 +217,7 @@ describe("compiling a grant", () => {
     expect(() => {
       shallow.constraints.expiresAt = justAfter;
     }).toThrow(TypeError);
-    expect(compileGrant(shallow)?.expiresAt).toBe(noon);
+    expect(compileGrant(shallow)?.window.expiresAt).toBe(noon);
   });
 
   test("what was compiled does not change with the grant it came from", () => {

@@ -1,17 +1,29 @@
-import { GrantSchema, principalKey, type Grant, type PrincipalRef } from "../contracts/index.ts";
-import { accept, deepFreeze, parseInstant } from "../internal/index.ts";
+import { GrantSchema, type Grant, type PrincipalRef } from "../contracts/index.ts";
+import { copyOf, deepFreeze, isAccepted, parseInstant } from "../internal/index.ts";
 
-/** A grant with everything that a decision compares already turned into keys and numbers. */
-export interface CompiledGrant {
-  grant: Grant;
-  subjectKey: string;
-  issuerKey: string;
+/** When a grant is live, as numbers. A time that is no number is never within any window. */
+export interface Window {
   issuedAt: number;
   notBefore: number;
   expiresAt: number;
   revokedAt: number;
-  purposes: ReadonlySet<string> | undefined;
-  maxUses: number | undefined;
+}
+
+/** A grant that fits the contract, and what decisions compare of it. */
+export class CompiledGrant {
+  readonly grant: Grant;
+  readonly maxUses: number | undefined;
+  #window: Window | undefined;
+
+  constructor(grant: Grant, maxUses: number | undefined = grant.constraints.maxUses) {
+    this.grant = grant;
+    this.maxUses = maxUses;
+  }
+
+  /** Made when it is first compared: of a large set, a decision looks at the few grants that cover its request. */
+  get window(): Window {
+    return (this.#window ??= windowOf(this.grant));
+  }
 }
 
 /** What a decision compares of its context. */
@@ -26,12 +38,12 @@ export type Inactivity = "not-issued" | "not-yet-valid" | "expired" | "revoked" 
 
 /** Why the grant is not live at this instant for this purpose, or for any of its own; undefined when it is. */
 export function inactivity(grant: CompiledGrant, now: number, purpose?: string): Inactivity | undefined {
-  // Written so that a time that is no number is never within any window.
-  if (!(now >= grant.issuedAt)) return "not-issued";
-  if (!(now >= grant.notBefore)) return "not-yet-valid";
-  if (!(now < grant.expiresAt)) return "expired";
-  if (!(now < grant.revokedAt)) return "revoked";
-  if (purpose !== undefined && grant.purposes?.has(purpose) === false) return "purpose";
+  const { issuedAt, notBefore, expiresAt, revokedAt } = grant.window;
+  if (!(now >= issuedAt)) return "not-issued";
+  if (!(now >= notBefore)) return "not-yet-valid";
+  if (!(now < expiresAt)) return "expired";
+  if (!(now < revokedAt)) return "revoked";
+  if (purpose !== undefined && grant.grant.constraints.purposes?.includes(purpose) === false) return "purpose";
   return undefined;
 }
 
@@ -44,12 +56,22 @@ const compiled = new WeakMap<Grant, CompiledGrant>();
 export function compileGrant(grant: Grant): CompiledGrant | undefined {
   const known = compiled.get(grant);
   if (known !== undefined) return known;
-  const accepted = accept(GrantSchema, grant);
-  if (!accepted.ok) return undefined;
-  const fresh = compile(accepted.value);
-  if (grant === accepted.value) compiled.set(grant, fresh);
-  else if (Object.isFrozen(grant)) compiled.set(deepFreeze(grant), fresh);
+  const fresh = compileOnce(grant);
+  if (fresh !== undefined && Object.isFrozen(grant)) compiled.set(deepFreeze(grant), fresh);
   return fresh;
+}
+
+/** The same for a grant that is not expected again: freezing it and remembering it would cost more than compiling it. */
+export function compileOnce(grant: Grant): CompiledGrant | undefined {
+  const known = compiled.get(grant);
+  if (known !== undefined) return known;
+  const copy = copyOf(GrantSchema, grant);
+  return copy.ok ? new CompiledGrant(copy.value) : undefined;
+}
+
+/** True for a grant that costs nothing to compile for good: it was accepted, or compiled before. */
+export function isFixedGrant(grant: Grant | undefined): boolean {
+  return grant !== undefined && (compiled.has(grant) || isAccepted(GrantSchema, grant));
 }
 
 /**
@@ -60,18 +82,12 @@ export function prepareGrant(grant: Grant): void {
   compileGrant(grant);
 }
 
-function compile(grant: Grant): CompiledGrant {
-  const { constraints } = grant;
+function windowOf({ issuedAt, revokedAt, constraints: { notBefore, expiresAt } }: Grant): Window {
   return {
-    grant,
-    subjectKey: principalKey(grant.subject),
-    issuerKey: principalKey(grant.issuer),
-    issuedAt: instant(grant.issuedAt, Infinity),
-    notBefore: instant(constraints.notBefore, -Infinity),
-    expiresAt: instant(constraints.expiresAt, Infinity),
-    revokedAt: instant(grant.revokedAt, Infinity),
-    purposes: constraints.purposes && new Set(constraints.purposes),
-    maxUses: constraints.maxUses,
+    issuedAt: instant(issuedAt, Infinity),
+    notBefore: instant(notBefore, -Infinity),
+    expiresAt: instant(expiresAt, Infinity),
+    revokedAt: instant(revokedAt, Infinity),
   };
 }
 

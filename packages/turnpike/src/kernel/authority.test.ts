@@ -35,9 +35,28 @@ function countingGrant(): { held: Grant; reads: () => number } {
 }
 
 describe("a set of grants", () => {
-  test("in a frozen array is compiled once", () => {
+  test("in a frozen array that comes again is compiled for good", () => {
     const frozen = Object.freeze([grant()]);
+    compileAuthority(frozen);
     expect(compileAuthority(frozen)).toBe(compileAuthority(frozen));
+  });
+
+  test("in a frozen array that comes for the first time is left as it is, and so is decided on anew the second time", async () => {
+    const held = grant();
+    const frozen = Object.freeze([held]);
+    const { kernel } = world(sourceOf(() => frozen));
+    expect((await kernel.authorize(context(), ask())).reasonCode).toBe("allowed");
+    held.revokedAt = "2026-01-01T00:00:00Z";
+    expect((await kernel.authorize(context(), ask())).reasonCode).toBe("no_matching_grant");
+    expect(() => delete held.revokedAt).toThrow(TypeError);
+  });
+
+  test("of frozen grants that come again in fresh arrays is compiled grant by grant for good", () => {
+    const [one, other] = [Object.freeze(grant()), Object.freeze(grant({ id: "grant-2" }))];
+    compileAuthority([one, other]);
+    const second = compileAuthority([one, other]);
+    expect(compileAuthority([one, other]).grants).toEqual(second.grants);
+    expect(compileAuthority([one, other]).grants[1]).toBe(second.grants[1]);
   });
 
   test("in an array that is not frozen is compiled each time, as it is then", () => {
@@ -48,10 +67,11 @@ describe("a set of grants", () => {
     expect(before.grants).toHaveLength(1);
   });
 
-  test("in a frozen array is not read again by the second decision", async () => {
+  test("in a frozen array is not read again by the third decision", async () => {
     const { held, reads } = countingGrant();
     const { kernel } = world(sourceOf(() => frozen));
     const frozen = Object.freeze([held]);
+    await kernel.authorize(context(), ask());
     await kernel.authorize(context(), ask());
     const readOnce = reads();
     expect(await kernel.authorize(context(), ask())).toMatchObject({ allowed: true });
@@ -76,9 +96,10 @@ describe("a set of grants", () => {
     expect((await kernel.authorize(context(), ask())).matchedGrantId).toBe("grant-2");
   });
 
-  test("in the same promise of a frozen array is not waited for by the second decision", async () => {
+  test("in the same promise of a frozen array is not waited for by the third decision", async () => {
     const { promise, waits } = watched(Object.freeze([grant()]));
     const { kernel } = world({ load: () => promise });
+    await kernel.authorize(context(), ask());
     await kernel.authorize(context(), ask());
     const waitedOnce = waits();
     expect(await kernel.authorize(context(), ask())).toMatchObject({ allowed: true });
@@ -114,6 +135,7 @@ describe("a set of grants", () => {
 
   test("in a frozen array cannot be changed below its surface either", () => {
     const frozen = Object.freeze([grant()]);
+    compileAuthority(frozen);
     compileAuthority(frozen);
     expect(() => frozen[0]?.capabilities.push(capability({ path: [] }))).toThrow(TypeError);
   });

@@ -1,6 +1,6 @@
 import { samePrincipal, type DiscoveryContext, type Grant, type PrincipalRef } from "../contracts/index.ts";
 import { KnownAnswers, orAbort } from "../internal/index.ts";
-import { compileGrant, type CompiledGrant, type Moment } from "./active.ts";
+import { compileGrant, compileOnce, isFixedGrant, type CompiledGrant, type Moment } from "./active.ts";
 import { indexCapabilities, type CapabilityIndex } from "./capability-index.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
 import type { GrantScope } from "./ports.ts";
@@ -76,7 +76,7 @@ async function readAuthority(
     if (!holds(authority, context))
       throw new Error("The grant source returned a grant outside the scope it was asked for.");
     signal.throwIfAborted();
-    if (Object.isFrozen(grants)) answers.keep(loading, authority);
+    if (compiledSets.has(grants)) answers.keep(loading, authority);
     return { current: authority };
   } catch (error) {
     signal.throwIfAborted();
@@ -91,27 +91,50 @@ function scopeOf({ namespaceId, actor, authority, owner, purpose, now, traceId }
   return scope;
 }
 
-/** Compiles a set of grants; a frozen array that was seen before costs nothing. Throws when the set cannot be trusted. */
+/**
+ * Compiles a set of grants. A frozen array that comes again costs nothing from the second time on. Throws when the set cannot be
+ * trusted.
+ */
 export function compileAuthority(grants: readonly Grant[]): Authority {
   const known = compiledSets.get(grants);
   if (known !== undefined) return known;
-  const fresh = compileSet(grants);
-  if (Object.isFrozen(grants)) compiledSets.set(grants, fresh);
+  if (!Array.isArray(grants)) throw new TypeError("The grant source returned something that is no array.");
+  if (grants.length > maxGrants) throw new RangeError(`The grant source returned more than ${maxGrants} grants.`);
+  if (!isWorthRemembering(grants)) return compileSet(grants, compileOnce);
+  if (!Object.isFrozen(grants)) return compileSet(grants, compileGrant);
+  const fresh = compileSet(grants, (grant) => compileGrant(Object.freeze(grant)));
+  compiledSets.set(grants, fresh);
   return fresh;
 }
 
-function compileSet(grants: readonly Grant[]): Authority {
-  if (!Array.isArray(grants)) throw new TypeError("The grant source returned something that is no array.");
-  if (grants.length > maxGrants) throw new RangeError(`The grant source returned more than ${maxGrants} grants.`);
-  // What a frozen array holds is as fixed as the array, to its last leaf, of which the compilation of a frozen grant sees.
-  const isFixed = Object.isFrozen(grants);
+const seen = new WeakSet<object>();
+
+/**
+ * What a source makes anew for each call is compiled for that call alone: to freeze it to its last leaf and to remember it would
+ * double the cost, and pays once the same comes again. The first grant speaks for all of them.
+ */
+function isWorthRemembering(grants: readonly Grant[]): boolean {
+  return isFixedGrant(grants[0]) || [grants, grants[0]].some(wasSeen);
+}
+
+/** True for something frozen that was asked about before. */
+function wasSeen(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || !Object.isFrozen(value)) return false;
+  if (seen.has(value)) return true;
+  seen.add(value);
+  return false;
+}
+
+function compileSet(grants: readonly Grant[], compile: (grant: Grant) => CompiledGrant | undefined): Authority {
   // Array.from visits holes too, and a hole fits no contract.
   const compiled = Array.from(grants, (grant, place) => {
-    const one = compileGrant(isFixed ? Object.freeze(grant) : grant);
+    const one = compile(grant);
     if (one === undefined) throw new TypeError(`Grant ${place} of the grant source does not fit the contract.`);
     return one;
   });
-  const ordered = [...compiled.filter(isUnbounded), ...compiled.filter((grant) => !isUnbounded(grant))];
+  const ordered = compiled.every(isUnbounded)
+    ? compiled
+    : [...compiled.filter(isUnbounded), ...compiled.filter((grant) => !isUnbounded(grant))];
   return {
     grants: ordered,
     index: indexCapabilities(ordered),
@@ -129,10 +152,10 @@ function commonHolder(grants: readonly CompiledGrant[]): Authority["holder"] {
   const [first] = grants;
   if (first === undefined) return undefined;
   const { namespaceId, subject, issuer } = first.grant;
-  if (grants.some((one) => one.grant.namespaceId !== namespaceId || one.subjectKey !== first.subjectKey)) {
+  if (!grants.every(({ grant }) => grant.namespaceId === namespaceId && samePrincipal(grant.subject, subject))) {
     throw new Error("The grant source returned grants of several holders.");
   }
-  const hasOneIssuer = grants.every((one) => one.issuerKey === first.issuerKey);
+  const hasOneIssuer = grants.every(({ grant }) => samePrincipal(grant.issuer, issuer));
   return { namespaceId, subject, issuer: hasOneIssuer ? issuer : undefined };
 }
 

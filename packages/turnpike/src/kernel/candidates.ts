@@ -1,6 +1,6 @@
 import type { AuthorizationRequest, DiscoveryContext } from "../contracts/index.ts";
 import { parseInstant } from "../internal/index.ts";
-import { inactivity, type CompiledGrant, type Moment } from "./active.ts";
+import { CompiledGrant, inactivity, type Moment } from "./active.ts";
 import type { AdmittedAuthority, Authority, AuthorityView } from "./authority.ts";
 import { lookUp, someWithin } from "./capability-index.ts";
 
@@ -75,7 +75,7 @@ function asAdmitted(
     if (then === undefined || then.grant.parentId !== grant.grant.parentId || !isLive(grant, admitted.moment))
       return [];
     const isLooser = (grant.maxUses ?? Infinity) > (then.maxUses ?? Infinity);
-    return isLooser ? [{ ...grant, maxUses: then.maxUses }] : [grant];
+    return isLooser ? [new CompiledGrant(grant.grant, then.maxUses)] : [grant];
   });
 }
 

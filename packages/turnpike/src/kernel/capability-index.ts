@@ -46,7 +46,8 @@ export function indexCapabilities(
       if (needed !== approval) continue;
       const { anyOwner, owners } = getOrAdd(index, resource.namespace, newNamespaceIndex);
       const byAction = resource.owner ? getOrAdd(owners, principalKey(resource.owner), newActions) : anyOwner;
-      for (const action of new Set(actions)) insert(treeFor(byAction, action), resource.path, scope, position);
+      for (const action of actions.length === 1 ? actions : new Set(actions))
+        insert(treeFor(byAction, action), resource.path, scope, position);
     }
   });
   return index;

@@ -1,6 +1,6 @@
-import type { DelegationRule, Grant } from "../contracts/index.ts";
+import { samePrincipal, type DelegationRule, type Grant } from "../contracts/index.ts";
 import { KnownAnswers, orAbort } from "../internal/index.ts";
-import { compileGrant, inactivity, type CompiledGrant } from "./active.ts";
+import { compileGrant, inactivity, type CompiledGrant, type Window } from "./active.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
 import { isCapabilityWithin } from "./match.ts";
 
@@ -96,13 +96,13 @@ export function brokenLink(child: CompiledGrant, parent: CompiledGrant): Delegat
 function checkLink(child: CompiledGrant, parent: CompiledGrant): DelegationRule | undefined {
   const depth = parent.grant.constraints.delegationDepth ?? 0;
   if (parent.grant.namespaceId !== child.grant.namespaceId) return "parent_elsewhere";
-  if (parent.subjectKey !== child.issuerKey) return "parent_not_held";
+  if (!samePrincipal(parent.grant.subject, child.grant.issuer)) return "parent_not_held";
   if (parent.maxUses !== undefined) return "parent_bounded";
   if (depth < 1) return "delegation_not_allowed";
   if ((child.grant.constraints.delegationDepth ?? 0) >= depth) return "delegation_too_deep";
   if (!areCapabilitiesWithin(child.grant, parent.grant)) return "capability_exceeds_parent";
-  if (!arePurposesWithin(child.purposes, parent.purposes)) return "purposes_exceed_parent";
-  if (child.notBefore < parent.notBefore || child.expiresAt > parent.expiresAt) return "window_exceeds_parent";
+  if (!arePurposesWithin(child.grant, parent.grant)) return "purposes_exceed_parent";
+  if (!isWindowWithin(child.window, parent.window)) return "window_exceeds_parent";
   return undefined;
 }
 
@@ -111,7 +111,12 @@ function areCapabilitiesWithin(child: Grant, parent: Grant): boolean {
   return child.capabilities.every((one) => parent.capabilities.some((other) => isCapabilityWithin(one, other)));
 }
 
-function arePurposesWithin(child: ReadonlySet<string> | undefined, parent: ReadonlySet<string> | undefined): boolean {
-  if (parent === undefined) return true;
-  return child !== undefined && [...child].every((purpose) => parent.has(purpose));
+function arePurposesWithin(child: Grant, parent: Grant): boolean {
+  const { purposes } = parent.constraints;
+  if (purposes === undefined) return true;
+  return child.constraints.purposes?.every((purpose) => purposes.includes(purpose)) ?? false;
+}
+
+function isWindowWithin(child: Window, parent: Window): boolean {
+  return child.notBefore >= parent.notBefore && child.expiresAt <= parent.expiresAt;
 }

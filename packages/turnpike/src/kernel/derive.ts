@@ -27,9 +27,9 @@ export function deriveGrant(parent: Grant, input: GrantInput, parentLinks: numbe
   const constraints = { ...inheritedFrom(compiledParent.grant), ...stated(asked.value.constraints) };
   // Each constraint was accepted, here or with the parent; that they leave a window is looked at now.
   const child = compileGrant(markAccepted(GrantSchema, { ...asked.value, constraints: Object.freeze(constraints) }));
-  if (child === undefined || startOf(child) >= child.expiresAt) return refuse("empty_window");
+  if (child === undefined || startOf(child) >= child.window.expiresAt) return refuse("empty_window");
   // Purposes are compared as sets by the link itself.
-  if (inactivity(compiledParent, child.issuedAt) !== undefined) return refuse("parent_inactive");
+  if (inactivity(compiledParent, child.window.issuedAt) !== undefined) return refuse("parent_inactive");
   const rule = brokenLink(child, compiledParent);
   if (rule !== undefined) return refuse(rule);
   knownLinks.set(child.grant, parentLinks + 1);
@@ -56,8 +56,8 @@ function stated(constraints: Constraints): Constraints {
   return Object.fromEntries(Object.entries(constraints).filter(([, value]) => value !== undefined));
 }
 
-function startOf(grant: CompiledGrant): number {
-  return Math.max(grant.issuedAt, grant.notBefore);
+function startOf({ window }: CompiledGrant): number {
+  return Math.max(window.issuedAt, window.notBefore);
 }
 
 function linksOf(grant: Grant | undefined | null): number {

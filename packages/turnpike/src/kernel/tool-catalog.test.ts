@@ -13,7 +13,6 @@ import {
   worldOf,
   type TestProvider,
 } from "../../test/deployment.ts";
-import { ToolDescriptorSchema } from "../contracts/index.ts";
 import type { ToolHandler, ToolProvider } from "./ports.ts";
 import { createToolRegistry, isNamedIn } from "./tool-catalog.ts";
 
@@ -140,19 +139,23 @@ test("a provider's tool is called on its own object", async () => {
 });
 
 for (const row of [
-  { name: "a frozen descriptor is checked once, however often its provider is asked", isFrozen: true, checks: 1 },
-  { name: "a descriptor that may still change is checked each time", isFrozen: false, checks: 2 },
+  { name: "a frozen descriptor is read once, however often its provider is asked", isFrozen: true, readsAgain: 0 },
+  { name: "a descriptor that may still change is read each time", isFrozen: false, readsAgain: 1 },
 ]) {
   test(row.name, async () => {
-    const check = vi.spyOn(ToolDescriptorSchema, "safeParse");
     const descriptor = descriptorOf({ name: "mail.find", namespace: "mail" });
+    const read = vi.fn<() => string>(() => "Finds mail.");
+    Object.defineProperty(descriptor, "description", { enumerable: true, get: read });
     const tool = noteTool({ descriptor: row.isFrozen ? Object.freeze(descriptor) : descriptor });
     const { kernel } = worldOf({
       grants,
       toolProviders: [providerOf("post", ["mail"], () => Promise.resolve([tool]))],
     });
-    for (const time of [1, 2]) expect(await kernel.listTools(both), `time ${time}`).toStrictEqual([descriptor]);
-    expect(check).toHaveBeenCalledTimes(row.checks);
+    const first = await kernel.listTools(both);
+    read.mockClear();
+    const second = await kernel.listTools(both);
+    expect(read).toHaveBeenCalledTimes(row.readsAgain);
+    expect([first, second]).toEqual([[descriptor], [descriptor]]);
     expect(Object.isFrozen(descriptor.inputSchema)).toBe(row.isFrozen);
   });
 }

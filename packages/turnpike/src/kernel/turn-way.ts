@@ -148,7 +148,7 @@ function contextWithin(context: AccessContext, { namespaces }: Pick<AdmissionRec
  */
 function within({ grants }: Authority, since: Moment, admission: AdmissionRecord | undefined): Authority {
   const before = admission && new Set([...admission.grants, admission.grantId]);
-  const counted = grants.filter((one) => before?.has(one.grant.id) ?? one.issuedAt <= since.now);
+  const counted = grants.filter((one) => before?.has(one.grant.id) ?? one.window.issuedAt <= since.now);
   return compileAuthority(Object.freeze(counted.map(({ grant }) => grant)));
 }
 

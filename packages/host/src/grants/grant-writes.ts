@@ -122,8 +122,8 @@ export async function removeEnded(
         const ids = ended.flatMap(({ namespace_id, id }) => (namespace_id === tenant ? id : []));
         const grants = transaction.deleteFrom("grants").where("namespace_id", "=", tenant);
         await grants.where("id", "in", ids).execute();
-        const uses = transaction.deleteFrom("uses").where("namespace_id", "=", tenant);
-        await uses.where("grant_id", "in", ids).execute();
+        for (const table of ["uses", "grant_makers"] as const)
+          await transaction.deleteFrom(table).where("namespace_id", "=", tenant).where("grant_id", "in", ids).execute();
       }
     });
   const last = rows.length === most ? rows.at(-1) : undefined;

@@ -42,6 +42,7 @@ export interface DeletedTenants {
 export const rowTables = [
   "credentials",
   "grants",
+  "grant_makers",
   "escalations",
   "uses",
   "namespace_settings",

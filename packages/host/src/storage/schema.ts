@@ -15,10 +15,10 @@ export interface Schema {
     parent_id: string | null;
     /** When it expires or is revoked; `never`, which comes behind every time, when neither is known. */
     ends_at: Generated<string>;
-    /** The credential of the operator who issued it; null where nobody kept it. */
-    made_with: Generated<string | null>;
     content: string;
   };
+  /** With which credential an operator issued a grant. Not a column of grants, which every call reads. */
+  grant_makers: { namespace_id: string; grant_id: string; credential_id: string };
   uses: { namespace_id: string; grant_id: string; used: number };
   namespace_settings: { namespace_id: string; actor: string; enabled: string };
   credentials: {

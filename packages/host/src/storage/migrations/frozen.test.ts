@@ -29,7 +29,7 @@ const frozen = {
     "0019-credential-certificates e63e3cf2db828ce8",
     "0020-grant-ends 3a6a79b1cad24243",
     "0021-shared-entry-rows e3b0c44298fc1c14",
-    "0022-session-halves 66b714deae97af9a",
+    "0022-session-halves 7db91d9e05eac02f",
   ],
   postgres: [
     "0001-kernel-stores ed0a4198b2c7b8da",
@@ -53,7 +53,7 @@ const frozen = {
     "0019-credential-certificates e63e3cf2db828ce8",
     "0020-grant-ends 3a6a79b1cad24243",
     "0021-shared-entry-rows e3b0c44298fc1c14",
-    "0022-session-halves 66b714deae97af9a",
+    "0022-session-halves 7db91d9e05eac02f",
   ],
 };
 

@@ -296,8 +296,9 @@ export const postgresMigrations: readonly Migration[] = [
       "alter table sessions add column page_hash text not null default ''",
       "create index sessions_by_credential on sessions (credential_id)",
       "alter table credentials add column last_used_at text",
-      "alter table grants add column made_with text",
-      "create index grants_by_credential on grants (made_with) where made_with is not null",
+      `create table grant_makers (namespace_id text not null, grant_id text not null, credential_id text not null,
+         primary key (namespace_id, grant_id))`,
+      "create index grant_makers_by_credential on grant_makers (credential_id, namespace_id, grant_id)",
     ],
   },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.

@@ -65,6 +65,10 @@ const rows = [
     ],
   },
   {
+    fixture: "display-imports-more",
+    violations: [`${host}/display/names.ts: display may import types alone ("turnpike/contracts")`],
+  },
+  {
     fixture: "host-arrow",
     violations: [`${host}/storage/database.ts: storage may not import grants ("../grants/index.ts")`],
   },

@@ -82,15 +82,20 @@ describe.each(databaseKinds)("what others wrote is only shown, on %s", (kind) =>
     await command(host, turn(asking), token);
     const listed = await command(host, words`escalation list --tenant acme`);
     expect(listed.code).toBe(0);
-    expect(seen(listed)).toEqual({ lines: 8, ...harmless });
-    const lines = listed.stdout.trimEnd().split("\n");
-    const shown = await paste(host.folder, lines.find((one) => one.includes("escalation show")) ?? "");
-    expect(shown.code).toBe(0);
-    expect(seen(shown)).toMatchObject(harmless);
-    const line = lines.at(-1) ?? "";
-    const approved = await paste(host.folder, line);
-    expect(approved.code).toBe(0);
-    expect(seen(approved)).toEqual({ lines: 1, ...harmless });
+    // It is longer than what is shown of it: no command is offered that approves it.
+    expect(seen(listed)).toEqual({ lines: 5, ...harmless });
+    const lineWith = (printed: Printed, what: string): string =>
+      printed.stdout.split("\n").find((one) => one.includes(what)) ?? "";
+    const shown = await paste(host.folder, lineWith(listed, "  turnpike escalation show"));
+    const whole = await paste(host.folder, lineWith(shown, "  turnpike escalation show"));
+    const approve = lineWith(whole, "  turnpike escalation approve");
+    expect(approve).toMatch(/ --full$/);
+    const refused = await paste(host.folder, approve.replace(/ --full$/, ""));
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(/^Not approved: this is longer than what is shown of it/);
+    const approved = await paste(host.folder, approve);
+    for (const printed of [shown, whole, refused, approved]) expect(seen(printed)).toMatchObject(harmless);
+    expect([shown.code, whole.code, approved.code]).toEqual([0, 0, 0]);
   });
 
   test("the approved wishes of an agent, in the list of grants", async () => {

@@ -630,8 +630,8 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     );
     expect(await prints(words`escalation list --tenant yes`)).toEqual(
       said(
-        "ID                 FROM             TURN  WANTS                       TERMS                                        BECAUSE                                            ANSWER",
-        `q0000000000000000  agent:assistant  -     create files/notes/todo.md  of human:alice, by human:alice, for support  Approval is needed to create files/notes/todo.md.  until ${sometime}`,
+        "ID                 FROM             TURN  WANTS                                      TERMS                                        BECAUSE                                            ANSWER",
+        `q0000000000000000  agent:assistant  -     create files/notes/todo.md of human:alice  of human:alice, by human:alice, for support  Approval is needed to create files/notes/todo.md.  until ${sometime}`,
         "",
         "All of the newest, and its turn so far:",
         "  turnpike escalation show q0000000000000000 --url http://host --tenant yes",
@@ -643,7 +643,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
       said(
         `q0000000000000000 of yes waits until ${sometime}.`,
         "",
-        "agent:assistant wants to create files/notes/todo.md",
+        "agent:assistant wants to create files/notes/todo.md of human:alice",
         "of human:alice, by human:alice, for support",
         "Because: Approval is needed to create files/notes/todo.md.",
         "",
@@ -651,7 +651,7 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
         "  input.content  | Water<U+202E> the",
         "                 | plants",
         "",
-        "It needs create files/notes/todo.md.",
+        "It needs create files/notes/todo.md of human:alice.",
         "",
         "The grant guarded of human:alice says: delegable 1",
         "  create,read files/notes/** (needs approval)",
@@ -668,7 +668,9 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     expect((await prints(wanted)).stderr).toMatch(/^There is no such escalation in yes\. /);
     expect(await prints(words`escalation approve ${id} --tenant yes`)).toEqual(
       said(
-        `Approved. agent:assistant may create files/notes/todo.md with exactly these arguments once, until ${sometime}.`,
+        `Approved. agent:assistant may create files/notes/todo.md of human:alice with exactly these arguments once, until ${sometime}.`,
+        "  input.content  | Water<U+202E> the",
+        "                 | plants",
       ),
     );
     expect((await prints(words`escalation show ${id} --tenant yes`)).stdout).toMatch(

@@ -37,10 +37,13 @@ const hostFloors: readonly (readonly string[])[] = [
   ["storage"],
   ["observe"],
   ["base"],
+  ["display"],
 ];
 
-/** What the console may know of the host: its management API, as types and as calls. */
-const managementDoors = new Set(["", "/call", "/event-filter"].map((door) => `turnpike-host/management${door}`));
+/** What the console may know of the host: its management API, as types and as calls, and what is shown of a name or a grant. */
+const consoleDoors = new Set(
+  ["management", "management/call", "management/event-filter", "display"].map((door) => `turnpike-host/${door}`),
+);
 
 /** One sentence per import, below `root`, that the architecture does not allow. */
 export function boundaryViolations(root: string): string[] {
@@ -48,12 +51,15 @@ export function boundaryViolations(root: string): string[] {
   return [...imports.flatMap((each) => violation(each) ?? []), ...cycles(imports)];
 }
 
-function violation({ file, specifier, target }: Import): string | undefined {
+function violation({ file, specifier, target, isType }: Import): string | undefined {
+  // It is part of the page: whatever it imports as more than a type, every browser loads.
+  if (isDisplay(file) && !isType && !isDisplay(target ?? ""))
+    return `${file}: display may import types alone ("${specifier}")`;
   if (target === undefined) return thirdPartyViolation(file, specifier);
   if (isTest(target)) return `${file}: source may not import the test "${specifier}"`;
 
   if (isHost(file) && isHost(target)) return hostViolation(file, specifier, target);
-  if (isConsole(file) && managementDoors.has(specifier)) return undefined;
+  if (isConsole(file) && consoleDoors.has(specifier)) return undefined;
   const from = place(file);
   const to = place(target);
   if (from === to) return undefined;
@@ -114,6 +120,10 @@ function isTest(path: string): boolean {
 
 function isHost(path: string): boolean {
   return path.startsWith(`${host}/`);
+}
+
+function isDisplay(path: string): boolean {
+  return path.startsWith(`${host}/display/`);
 }
 
 function isConsole(path: string): boolean {

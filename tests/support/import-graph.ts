@@ -7,6 +7,8 @@ export interface Import {
   readonly file: string;
   readonly specifier: string;
   readonly target: string | undefined;
+  /** Whether nothing of it is left when the program runs. */
+  readonly isType: boolean;
 }
 
 const workspace = new Map([
@@ -17,10 +19,11 @@ const workspace = new Map([
 /** Every import in the packages' sources: static, re-exported, dynamic and in types. Paths are relative to `root`. */
 export function readImports(root: string): Import[] {
   return sourceFiles(root).flatMap((file) =>
-    specifiers(file, readFileSync(join(root, file), "utf8")).map((specifier) => ({
+    specifiers(file, readFileSync(join(root, file), "utf8")).map(({ specifier, isType }) => ({
       file,
       specifier,
       target: resolve(file, specifier),
+      isType,
     })),
   );
 }
@@ -32,18 +35,19 @@ function sourceFiles(root: string): string[] {
     .toSorted();
 }
 
-function specifiers(file: string, text: string): string[] {
-  const found: string[] = [];
+function specifiers(file: string, text: string): Pick<Import, "specifier" | "isType">[] {
+  const found: Pick<Import, "specifier" | "isType">[] = [];
+  const add = (specifier: string, isType: boolean): unknown => found.push({ specifier, isType });
   const { program, errors } = parseSync(file, text);
   if (errors[0]) throw new SyntaxError(`${file}: ${errors[0].message}`);
   new Visitor({
-    ImportDeclaration: (node) => found.push(node.source.value),
-    ExportAllDeclaration: (node) => found.push(node.source.value),
-    ExportNamedDeclaration: (node) => node.source && found.push(node.source.value),
-    TSImportType: (node) => found.push(node.source.value),
+    ImportDeclaration: (node) => add(node.source.value, node.importKind === "type"),
+    ExportAllDeclaration: (node) => add(node.source.value, node.exportKind === "type"),
+    ExportNamedDeclaration: (node) => node.source && add(node.source.value, node.exportKind === "type"),
+    TSImportType: (node) => add(node.source.value, true),
     // A computed import stays in the list as its source text, so that it cannot slip past the rules.
     ImportExpression: ({ source }) =>
-      found.push(source.type === "Literal" ? String(source.value) : text.slice(source.start, source.end)),
+      add(source.type === "Literal" ? String(source.value) : text.slice(source.start, source.end), false),
   }).visit(program);
   return found;
 }

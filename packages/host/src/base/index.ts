@@ -10,6 +10,6 @@ export { nearestName } from "./nearest-name.ts";
 export { createKeyedSemaphore, createSemaphore, type Semaphore } from "./semaphore.ts";
 export { sha256 } from "./sha256.ts";
 export { hashedName, nameTools, providerName, type ToolNames } from "./tool-names.ts";
-export { columnText, truncateText, unprintable, visibleText, withoutHiddenText } from "./text.ts";
+export { columnText, truncateText, withoutHiddenText } from "./text.ts";
 export { packageFolder, version } from "./version.ts";
 export { withMembers } from "./with-members.ts";

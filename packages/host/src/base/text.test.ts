@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { columnText, unprintable, visibleText, withoutHiddenText } from "./text.ts";
+import { columnText, withoutHiddenText } from "./text.ts";
 
 const range = (first: number, last: number): number[] =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index);
@@ -22,23 +22,9 @@ describe("hidden text goes", () => {
       for (const code of row.codes) {
         const found = String.fromCodePoint(code);
         expect(withoutHiddenText(`a${found}b${found}${found}c 7${found}`)).toBe("abc 7");
-        expect(found).toMatch(new RegExp(unprintable, "u"));
-        const number = code.toString(16).toUpperCase().padStart(4, "0");
-        expect(visibleText(`a${found}b`)).toBe(`a<U+${number}>b`);
       }
     });
   }
-});
-
-test("a text in which nothing is hidden is visible as it is", () => {
-  for (const text of ["", "notes/todo.md", "  a  b ", "crème brûlée 跟踪 🙂", "a < b", "<U+>"])
-    expect(visibleText(text)).toBe(text);
-  expect(visibleText("a\tb\nc")).toBe("a<U+0009>b<U+000A>c");
-});
-
-test("a text that only looks like the number of a hidden character is told from one", () => {
-  expect(visibleText("a<U+202E>b")).toBe("a<U+003C>U+202E>b");
-  expect(visibleText("a\u202eb")).toBe("a<U+202E>b");
 });
 
 describe("what is seen stays", () => {

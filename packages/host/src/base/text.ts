@@ -1,3 +1,4 @@
+import { hidden } from "../display/index.ts";
 import { sha256 } from "./sha256.ts";
 
 /**
@@ -15,31 +16,6 @@ export function truncateText(text: string, length: number): string {
   return start.length < text.length ? start.replace(/[\uD800-\uDBFF]$/, "") : start;
 }
 
-/**
- * Characters that hide text, or make it read as something else: controls other than tab and line feed, halves of
- * characters, everything that Unicode has programs not show (zero-width, direction, tags, variation selectors, fillers),
- * and the marks of annotations.
- */
-const hidden = String.raw`\0-\x08\x0B-\x1F\x7F-\x9F\p{Cs}\p{Default_Ignorable_Code_Point}\u{FFF9}-\u{FFFB}`;
-
-/** The class of the characters that a terminal may obey or not show, for expressions with the flag `u`. */
-export const unprintable = String.raw`[${hidden}\p{Cc}\p{Cf}\p{Zl}\p{Zp}]`;
-
-const unprintableAll = new RegExp(unprintable, "gu");
-
-/**
- * A text in which nothing is hidden, for somebody who has to know exactly what it says: each character that a terminal may obey
- * or not show is written as its number, such as `<U+202E>`. Where the text itself says that, its `<` is written `<U+003C>`.
- */
-export function visibleText(text: string): string {
-  return text.replaceAll(/<(?=U\+[0-9A-F]{4,6}>)/g, numbered).replaceAll(unprintableAll, numbered);
-}
-
-function numbered(character: string): string {
-  const number = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
-  return `<U+${number}>`;
-}
-
 /** Scripts in which a joiner or non-joiner between two letters is spelling. */
 const joining =
   "Arabic Bengali Devanagari Gujarati Gurmukhi Kannada Khmer Malayalam Mongolian Myanmar Nko Oriya Sinhala Syriac Tamil Telugu"
@@ -47,7 +23,7 @@ const joining =
     .map((script) => String.raw`\p{Script=${script}}`)
     .join("");
 
-/** The few of them that can be part of what is seen, and where: each needs beside it what it joins, so none carries a text. */
+/** The few hidden characters that can be part of what is seen, and where: each needs beside it what it joins, so none carries a text. */
 const shaping = String.raw`\r\u{200C}\u{200D}\u{FE0E}\u{FE0F}`;
 const seen = [
   String.raw`\r(?=\n)`,

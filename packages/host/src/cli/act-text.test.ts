@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Act, JsonObject, JsonValue } from "turnpike/contracts";
-import { actText, argumentsText, shortText, wrapText } from "./act-text.ts";
+import { visibleText } from "../display/index.ts";
+import { argumentsText, shortText, wrapText } from "./act-text.ts";
 
 const bob = { kind: "human", userId: "bob" } as const;
 
@@ -11,27 +12,6 @@ function call(args: JsonObject): Act {
 function table(args: JsonObject, { isFull = false, columns = 60 } = {}): string[] {
   return argumentsText(call(args), { isFull, columns }).split("\n");
 }
-
-describe("an act in a few words", () => {
-  const rows: { act: Act; words: string }[] = [
-    { act: call({ to: "bob" }), words: "call mail.send" },
-    {
-      act: { kind: "resource", action: "read", resource: { namespace: "files", path: ["private", "diary.md"] } },
-      words: "read files/private/diary.md",
-    },
-    { act: { kind: "message", receiver: bob, payload: "hi" }, words: "send a message to human:bob" },
-    {
-      act: { kind: "turn", agent: { kind: "agent", agentId: "assistant" }, sender: bob, payload: 1 },
-      words: "start a turn of agent:assistant for human:bob",
-    },
-    { act: { kind: "tool", tool: "a\u202eb\u001b[2J", arguments: {} }, words: "call a<U+202E>b<U+001B>[2J" },
-  ];
-  for (const { act, words } of rows) {
-    test(words, () => {
-      expect(actText(act)).toBe(words);
-    });
-  }
-});
 
 describe("the arguments of an act", () => {
   test("are a table, nested ones by their names with dots and those of lists by their places", () => {
@@ -131,11 +111,11 @@ describe("the arguments of an act", () => {
     const lines = table({ a: `ok${" ".repeat(60)}to  mallory`, b: "跟".repeat(40) }, { columns: 40 });
     expect(lines).toEqual([
       `  a  | ok`,
-      `     |${" ".repeat(30)}to`,
-      "     | mallory",
+      `     :${" ".repeat(30)}to`,
+      "     : mallory",
       `  b  | ${"跟".repeat(16)}`,
-      `     | ${"跟".repeat(16)}`,
-      `     | ${"跟".repeat(8)}`,
+      `     : ${"跟".repeat(16)}`,
+      `     : ${"跟".repeat(8)}`,
     ]);
   });
 
@@ -168,6 +148,12 @@ describe("the arguments of an act", () => {
   });
 });
 
+test("a hidden character in a text that is wrapped is shown once", () => {
+  expect(wrapText(visibleText(`a\u202e<U+202E>${"b".repeat(20)}`), 30).replaceAll("\n| ", "")).toBe(
+    `a<U+202E><U+003C>U+202E>${"b".repeat(20)}`,
+  );
+});
+
 test("a text that is wider than the terminal goes on behind a gutter", () => {
   expect(wrapText("Because: of this", 20)).toBe("Because: of this");
   expect(wrapText(`Because${" ".repeat(13)}to  mallory`, 20)).toBe(`Because${" ".repeat(11)}\n|   to  mallory`);
@@ -175,5 +161,5 @@ test("a text that is wider than the terminal goes on behind a gutter", () => {
 
 test("a short text stays, and a long one says how to see all of it", () => {
   expect(shortText("May I?\u200b")).toBe("May I?<U+200B>");
-  expect(shortText("x".repeat(500))).toBe(`${"x".repeat(300)}... (--full shows all)`);
+  expect(shortText("x".repeat(500))).toBe(`${"x".repeat(300)}... (200 more characters: --full shows all)`);
 });

@@ -72,7 +72,9 @@ test("only rows that fit the flags are shown, as lines for people without what c
   await expect(followTrail(people, output)).rejects.toThrow("Refused");
   expect(lines).toEqual([
     expect.stringMatching(/^ROW {5}AT +TYPE +OUTCOME +ACTOR +WHAT +WHY +TRACE$/),
-    expect.stringMatching(/^4 {7}2026-01-01T12:00:00\S* +tool\.invoked +denied +agent:assistant +no \[31m +trace-1$/),
+    expect.stringMatching(
+      /^4 {7}2026-01-01T12:00:00\S* +tool\.invoked +denied +agent:assistant +no<U\+001B>\[31m +trace-1$/,
+    ),
   ]);
 });
 

@@ -1,7 +1,7 @@
 import type { AuditEvent } from "turnpike/contracts";
+import { principalText, resourceText } from "../display/index.ts";
 import { eventFits } from "../management/index.ts";
 import type { OperatorFlags, PageFlags } from "./connection.ts";
-import { principalText, resourceText } from "./format.ts";
 import { type Column, renderTable, withMore, withTenant } from "./table.ts";
 
 /** Which rows of the trail are shown. */

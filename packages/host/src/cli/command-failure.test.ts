@@ -143,5 +143,5 @@ describe("why no host answers says what to do", () => {
 
 test("a failure that quotes somebody else's file or host cannot control the terminal", () => {
   const refused = new AdminClientError("conflict", "\u001b[2J\u202eno\rDone.\nLook again.");
-  expect(failureText(failureOf(refused, place))).toBe(" [2J no Done.\nLook again.");
+  expect(failureText(failureOf(refused, place))).toBe("<U+001B>[2J<U+202E>no Done.\nLook again.");
 });

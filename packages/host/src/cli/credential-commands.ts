@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { readFileSync } from "node:fs";
 import { adminTokenFile, writePrivateFile } from "../base/index.ts";
+import { principalText } from "../display/index.ts";
 import {
   type CredentialAccess,
   type CredentialRecord,
@@ -11,7 +12,6 @@ import { requestAdmin } from "./admin-request.ts";
 import { asOperator, withPageFlags, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { type Column, oneLine, renderTable, withMore } from "./table.ts";
 import { readChoice, readExpiry, readPrincipal } from "./flags.ts";
-import { principalText } from "./format.ts";
 
 interface CreateFlags extends OperatorFlags {
   tenant?: string;

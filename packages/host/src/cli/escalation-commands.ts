@@ -1,11 +1,20 @@
 import { type EscalationRecord, EscalationStatusSchema } from "../management/index.ts";
 import type { Command } from "commander";
 import { ConfigError } from "../base/index.ts";
+import { principalText, visibleText, wantsText } from "../display/index.ts";
 import { requestAdmin, requestList } from "./admin-request.ts";
 import { asOperator, sameHost, withPageFlags, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
-import { approvedText, escalationText, termsText, wantsText, type ShowFlags } from "./escalation-text.ts";
+import {
+  approvedText,
+  becameText,
+  escalationText,
+  isCut,
+  requestedText,
+  termsText,
+  type ShowFlags,
+} from "./escalation-text.ts";
 import { readChoice, readCount, readExpiry } from "./flags.ts";
-import { commandLine, principalText } from "./format.ts";
+import { commandLine } from "./format.ts";
 import { type Column, oneLine, renderTable, withMore, withTenant } from "./table.ts";
 
 interface AnswerFlags extends OperatorFlags {
@@ -67,13 +76,20 @@ export function addEscalationCommands(program: Command, show: Show): void {
     .option("--uses <number>", "how often a grant may be used; a yes to one act is for one use", (text) =>
       readCount("--uses", text),
     )
-    .action(async (id: string | undefined, flags: AnswerFlags & { expires?: string; uses?: number }) => {
-      const { expires: expiresAt, uses: maxUses } = flags;
-      const terms = { ...(expiresAt !== undefined && { expiresAt }), ...(maxUses !== undefined && { maxUses }) };
-      const escalation = await escalationOf(flags, id);
-      const done = await requestAdmin(flags, "approveEscalation", { ...escalation, ...terms });
-      show(flags, done, approvedText(done));
-    });
+    .option("--full", "print all of what is approved; needed where `show` prints only a part of it")
+    .action(
+      async (id: string | undefined, flags: AnswerFlags & { expires?: string; uses?: number; full?: boolean }) => {
+        const { expires: expiresAt, uses: maxUses, full = false } = flags;
+        const terms = { ...(expiresAt !== undefined && { expiresAt }), ...(maxUses !== undefined && { maxUses }) };
+        const escalation = await escalationOf(flags, id);
+        const shown = await requestAdmin(flags, "showEscalation", { namespaceId: flags.tenant, id: escalation.id });
+        // Nobody approves what they were not shown.
+        if (!full && isCut(shown)) throw new Error(tooLong(shown.escalation, flags));
+        const ask = flags.ask ?? shown.escalation.ask;
+        const done = await requestAdmin(flags, "approveEscalation", { ...escalation, ask, ...terms });
+        show(flags, done, full ? `${requestedText(shown, full)}\n\n${becameText(done)}` : approvedText(done));
+      },
+    );
   answering(
     asOperator(
       escalations.command("deny"),
@@ -87,6 +103,13 @@ export function addEscalationCommands(program: Command, show: Show): void {
       const done = await requestAdmin(flags, "denyEscalation", { ...escalation, reason: flags.reason });
       show(flags, done, `Denied ${escalation.id}.`);
     });
+}
+
+function tooLong({ id, ask }: EscalationRecord, flags: AnswerFlags): string {
+  const where = [id, ...sameHost(flags), "--tenant", flags.tenant];
+  const read = commandLine(["turnpike", "escalation", "show", ...where, "--full"]);
+  const approve = commandLine(["turnpike", "escalation", "approve", ...where, "--ask", ask, "--full"]);
+  return `Not approved: this is longer than what is shown of it, and a yes is to all of it. Read it whole: ${read}\nThen approve it: ${approve}`;
 }
 
 const turnMeans = "the turn whose one open escalation it is";
@@ -131,7 +154,7 @@ async function escalationOf(
 function wantsExactly(escalation: EscalationRecord, wants: string): boolean {
   const { requestedAuthority, approval } = escalation;
   const isAll = approval === undefined && requestedAuthority?.constraints === undefined;
-  return isAll && wantsText(escalation) === wants;
+  return isAll && visibleText(wantsText(escalation)) === wants;
 }
 
 function listCommand(flags: Pick<AnswerFlags, "tenant"> & OperatorFlags): string {
@@ -164,8 +187,8 @@ function escalationTable(
   const table = withMore(renderTable(columns, escalations), cursor);
   if (status !== "pending") return table;
   const all = `${table}\n\nAll of the newest, and its turn so far:\n  ${showCommand(first, flags)}`;
-  // Nobody approves an act whose arguments they have not seen.
-  if (first.approval !== undefined) return all;
+  // Nobody approves an act whose arguments they have not seen, or what is longer than what is shown of it.
+  if (first.approval !== undefined || isCut({ escalation: first, approvalsNeeded: 1 })) return all;
   return `${all}\n\nThe newest is approved with:\n  ${approveCommand(first, flags)}`;
 }
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import type { JsonObject } from "turnpike/contracts";
 import type { EscalationRecord } from "../management/index.ts";
 import { grant } from "../../test/records.ts";
-import { approvedText, escalationText, wantsText } from "./escalation-text.ts";
+import { approvedText, escalationText, isCut } from "./escalation-text.ts";
 
 const [alice, bob] = [
   { kind: "human", userId: "alice" },
@@ -98,19 +99,63 @@ describe("an escalation about one act is shown", () => {
     expect(escalationText(shown, { ...flags, full: true })).toContain("  >  tool-0\n");
   });
 
-  test("with a warning beside the answers when arguments are cut, and with none when all are shown", () => {
-    const warning = "Not all arguments are shown above.";
+  test("with no command that approves it when arguments are cut, but with the one that shows all", () => {
+    const warning = "Not all of it is shown above.";
     const textOf = (body: string, full = false): string => {
       const { approval, ...rest } = question();
       const act = { kind: "tool", tool: "mail.send", arguments: { body } } as const;
       const escalation = { ...rest, ...(approval && { approval: { ...approval, act } }) };
       return escalationText({ escalation, approvalsNeeded: 1 }, { ...flags, full });
     };
-    expect(textOf("x".repeat(5000))).toContain(
-      `${warning} Read the rest before you say yes: add --full.\n\nSay yes or no`,
-    );
-    expect(textOf("x".repeat(5000), true)).not.toContain(warning);
+    expect(textOf("x".repeat(5000)).split("\n").slice(-4)).toEqual([
+      `${warning} Read the rest before you say yes:`,
+      "  turnpike escalation show q0abc --tenant acme --full",
+      "Or say no to it:",
+      `  turnpike escalation deny q0abc --tenant acme --ask ${hash} --reason ...`,
+    ]);
+    const approve = `  turnpike escalation approve q0abc --tenant acme --ask ${hash}`;
+    expect(textOf("x".repeat(5000), true).split("\n").at(-2)).toBe(`${approve} --full`);
+    expect(textOf("short").split("\n").at(-2)).toBe(approve);
     expect(textOf("short")).not.toContain(warning);
+  });
+
+  test("as cut when an argument, its name, the reason or the authority is longer than what is shown", () => {
+    const { approval, ...rest } = question();
+    const withArguments = (args: JsonObject) => ({
+      ...rest,
+      ...(approval && {
+        approval: { ...approval, act: { kind: "tool" as const, tool: "mail.send", arguments: args } },
+      }),
+    });
+    const many = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`a${at}`, at]));
+    const capabilities = (count: number) =>
+      Array.from({ length: count }, (_, at) => ({
+        resource: { namespace: "files", path: [`folder-${at}`] },
+        actions: ["read"],
+        scope: "exact" as const,
+      }));
+    const asking = (count: number) => ({
+      ...rest,
+      requestedAuthority: {
+        id: "r",
+        namespaceId: "acme",
+        owner: alice,
+        requester: rest.requester,
+        purpose: "support",
+        requestedAt: rest.requestedAt,
+        capabilities: capabilities(count),
+      },
+    });
+    const rows = [
+      { escalation: withArguments(many(40)), isLong: false },
+      { escalation: withArguments(many(41)), isLong: true },
+      { escalation: withArguments({ body: "x".repeat(5000) }), isLong: true },
+      { escalation: { ...withArguments({}), reason: "x".repeat(200) }, isLong: false },
+      { escalation: { ...withArguments({}), reason: "x".repeat(400) }, isLong: true },
+      { escalation: asking(2), isLong: false },
+      { escalation: asking(40), isLong: true },
+    ];
+    for (const { escalation, isLong } of rows) expect(isCut({ escalation, approvalsNeeded: 1 })).toBe(isLong);
   });
 
   test("without commands to answer it once it is answered", () => {
@@ -165,18 +210,20 @@ test("an escalation that asks for authority is shown with what an approval grant
   expect(text).toContain("agent:assistant wants to be allowed to read files/diary\n");
   expect(text).toContain("Because: May I?");
   expect(text).not.toContain("arguments");
-  expect(wantsText(escalation)).toBe("read files/diary");
 });
 
 describe("a yes says", () => {
   test("what may be done with it, once and until when", () => {
     const escalation = question({ status: "approved", permitExpiresAt: "2026-01-01T12:25:00.000Z" });
     expect(approvedText({ escalation })).toBe(
-      "Approved. agent:assistant may call mail.send with exactly these arguments once, until 2026-01-01T12:25:00.000Z.",
+      "Approved. agent:assistant may call mail.send with exactly these arguments once, until 2026-01-01T12:25:00.000Z.\n" +
+        "  to    bob\n  body  Hi<U+202E>!",
     );
   });
 
   test("that somebody else has to say yes, too", () => {
-    expect(approvedText({ escalation: question() })).toBe("Your yes is recorded. One more person has to say yes, too.");
+    expect(approvedText({ escalation: question() })).toBe(
+      "Your yes is recorded. One more person has to say yes, too.\n  to    bob\n  body  Hi<U+202E>!",
+    );
   });
 });

@@ -1,9 +1,19 @@
 import type { Grant } from "turnpike/contracts";
-import { visibleText } from "../base/index.ts";
+import {
+  actText,
+  capabilityText,
+  constraintsText,
+  grantText,
+  nameText,
+  requestText,
+  visibleText,
+  wantsText,
+  whoText,
+} from "../display/index.ts";
 import type { AdminOutput, EscalationRecord } from "../management/index.ts";
-import { actText, argumentsText, shortText, wrapText } from "./act-text.ts";
+import { argumentsText, shortText, wrapText } from "./act-text.ts";
 import { sameHost, type OperatorFlags } from "./connection.ts";
-import { capabilityText, commandLine, constraintsText, principalText, resourceText } from "./format.ts";
+import { commandLine } from "./format.ts";
 import { terminalColumns } from "./table.ts";
 import { eventLine, stateText } from "./timeline.ts";
 
@@ -15,72 +25,90 @@ export interface ShowFlags extends OperatorFlags {
   full?: boolean;
 }
 
-/** What an escalation requests, in short form. */
-export function wantsText({ approval, requestedAuthority }: EscalationRecord): string {
-  if (approval !== undefined) return actText(approval.act);
-  return requestedAuthority?.capabilities.map(capabilityText).join("; ") ?? "-";
-}
-
 /** The terms of what an approval would allow: owner, authority, purpose, and what else was requested. */
 export function termsText({ reviewer, authority, purpose, requestedAuthority }: EscalationRecord): string {
   const { purposes: _purposes, ...others } = requestedAuthority?.constraints ?? {};
   const terms = [
-    `of ${principalText(reviewer)}`,
-    `by ${principalText(authority)}`,
-    `for ${purpose}`,
+    `of ${whoText(requestedAuthority?.owner ?? reviewer)}`,
+    `by ${whoText(authority)}`,
+    `for ${nameText(purpose)}`,
     constraintsText(others),
   ];
   return terms.filter(Boolean).join(", ");
 }
 
-/** Who may do what now, or that somebody else has to say yes, too. */
-export function approvedText({ escalation, grant }: AdminOutput<"approveEscalation">): string {
+/** Who may do what now, or that somebody else has to say yes, too; of an act, its arguments. */
+export function approvedText(answer: AdminOutput<"approveEscalation">): string {
+  const { approval } = answer.escalation;
+  const table = approval === undefined ? "" : argumentsText(approval.act, { isFull: true, columns: columnsOf() });
+  return [becameText(answer), ...(table === "" ? [] : [table])].join("\n");
+}
+
+/** The same without them. */
+export function becameText({ escalation, grant }: AdminOutput<"approveEscalation">): string {
   const { status, requester, approval, permitExpiresAt = "it expires" } = escalation;
   if (status === "pending") return "Your yes is recorded. One more person has to say yes, too.";
-  const who = `Approved. ${principalText(requester)} may`;
-  if (grant !== undefined) {
-    const may = grant.capabilities.map(capabilityText).join("; ");
-    return visibleText(`${who} ${may}, ${constraintsText(grant.constraints)} (${grant.id}).`);
-  }
+  const who = `Approved. ${whoText(requester)} may`;
+  if (grant !== undefined)
+    return visibleText(`${who} ${grantText(grant)}, ${constraintsText(grant.constraints)} (${nameText(grant.id)}).`);
   const does = approval === undefined ? "go on" : actText(approval.act);
   return visibleText(`${who} ${does} with exactly these arguments once, until ${permitExpiresAt}.`);
 }
 
 /** An escalation for the person who has to answer it: all that it asks for, and what it rests on. */
 export function escalationText(shown: ShownEscalation, flags: ShowFlags): string {
-  const { escalation, grant } = shown;
-  const { requester, approval, reason, status, permitExpiresAt } = escalation;
+  const { escalation } = shown;
+  const { status, permitExpiresAt } = escalation;
   const isFull = flags.full === true;
-  const columns = terminalColumns() ?? usualColumns;
-  const say = (text: string): string => wrapText(isFull ? visibleText(text) : shortText(text), columns);
   const isOpen = status === "pending";
-  const wants = [
-    say(
-      `${principalText(requester)} wants to ${approval === undefined ? "be allowed to " : ""}${wantsText(escalation)}`,
-    ),
-    say(termsText(escalation)),
-    say(`Because: ${reason}`),
-  ];
   const parts = [
     [
-      say(statusText(escalation)),
+      sentence(statusText(escalation), isFull),
       ...(permitExpiresAt === undefined ? [] : [`The yes is good for one use, until ${permitExpiresAt}.`]),
     ].join("\n"),
-    wants.join("\n"),
-    ...(approval === undefined ? [] : [argumentPart(approval.act, { isFull, columns })]),
-    ...(approval === undefined ? [] : [say(`It needs ${needsText(approval.request)}.`)]),
-    ...(grant === undefined ? [] : [grantText(grant, say)]),
+    requestedText(shown, isFull),
     ...(isOpen ? [approvalsText(shown)] : []),
     ...turnPart(shown, isFull),
-    ...(isOpen && !isFull && isCut(approval?.act, columns) ? [cutWarning] : []),
-    ...(isOpen ? [answerCommands(escalation, flags)] : []),
+    ...(isOpen ? [answerCommands(shown, flags)] : []),
   ];
   return parts.join("\n\n");
 }
 
+/** What an approval is to: who wants what, why, with which arguments, and the grant that it rests on. */
+export function requestedText({ escalation, grant }: ShownEscalation, isFull: boolean): string {
+  const { requester, approval, requestedAuthority, reason } = escalation;
+  const say = (text: string): string => sentence(text, isFull);
+  const wants = approval === undefined && requestedAuthority !== undefined ? "be allowed to " : "";
+  const parts = [
+    [
+      say(`${whoText(requester)} wants to ${wants}${wantsText(escalation)}`),
+      say(termsText(escalation)),
+      say(`Because: ${reason}`),
+    ].join("\n"),
+    ...(approval === undefined ? [] : [argumentPart(approval.act, isFull)]),
+    ...(approval === undefined ? [] : [say(`It needs ${requestText(approval.request)}.`)]),
+    ...(grant === undefined ? [] : [grantPart(grant, isFull)]),
+  ];
+  return parts.join("\n\n");
+}
+
+/** Whether not all of what an approval is to is shown, unless all of it is asked for. */
+export function isCut(shown: ShownEscalation): boolean {
+  return requestedText(shown, false) !== requestedText(shown, true);
+}
+
+/** A text of somebody else on lines that fit, cut where it is long unless all of it is asked for. */
+function sentence(text: string, isFull: boolean): string {
+  return wrapText(isFull ? visibleText(text) : shortText(text), columnsOf());
+}
+
+function columnsOf(): number {
+  return terminalColumns() ?? usualColumns;
+}
+
 function statusText(escalation: EscalationRecord): string {
   const { id, namespaceId, status, expiresAt, decidedAt = "", answer = "", approvals = [] } = escalation;
-  const by = approvals.length === 0 ? "" : ` by ${approvals.map((one) => principalText(one.by)).join(" and ")}`;
+  const by = approvals.length === 0 ? "" : ` by ${approvals.map((one) => whoText(one.by)).join(" and ")}`;
   const became: Readonly<Record<EscalationRecord["status"], string>> = {
     pending: `waits until ${expiresAt}.`,
     approved: `was approved ${decidedAt}${by}.`,
@@ -92,40 +120,30 @@ function statusText(escalation: EscalationRecord): string {
 
 type Approval = NonNullable<EscalationRecord["approval"]>;
 
-function argumentPart(act: Approval["act"], shown: Parameters<typeof argumentsText>[1]): string {
-  const table = argumentsText(act, shown);
+function argumentPart(act: Approval["act"], isFull: boolean): string {
+  const table = argumentsText(act, { isFull, columns: columnsOf() });
   return table === "" ? "It has no arguments." : `With exactly these arguments:\n${table}`;
 }
 
-/** Whether the arguments of an act are longer than what is shown of them. */
-function isCut(act: Approval["act"] | undefined, columns: number): boolean {
-  if (act === undefined) return false;
-  return argumentsText(act, { isFull: false, columns }) !== argumentsText(act, { isFull: true, columns });
-}
-
-// A yes is for all arguments, so whoever scrolled past the cut is told again where they decide.
-const cutWarning = "Not all arguments are shown above. Read the rest before you say yes: add --full.";
-
 const usualColumns = 100;
 
-function needsText({ action, resource }: Approval["request"]): string {
-  return `${action} ${resourceText(resource)}`;
-}
-
 /** What the grant says that an act rests on, or that an approval issued. */
-function grantText({ id, issuer, capabilities, constraints, revokedAt }: Grant, say: (text: string) => string): string {
+function grantPart({ id, issuer, capabilities, constraints, revokedAt }: Grant, isFull: boolean): string {
   const revoked = revokedAt === undefined ? "" : `, revoked ${revokedAt}`;
   const terms = constraintsText(constraints);
-  const lines = [
-    `The grant ${id} of ${principalText(issuer)}${revoked} says: ${terms === "" ? "no other terms" : terms}`,
-  ];
-  return [...lines, ...capabilities.map((capability) => `  ${capabilityText(capability)}`)].map(say).join("\n");
+  return [
+    sentence(
+      `The grant ${nameText(id)} of ${whoText(issuer)}${revoked} says: ${terms === "" ? "no other terms" : terms}`,
+      isFull,
+    ),
+    ...capabilities.map((capability) => `  ${sentence(capabilityText(capability), isFull)}`),
+  ].join("\n");
 }
 
 /** Who said yes so far, and how many have to. */
 function approvalsText({ escalation: { approvals = [] }, approvalsNeeded }: ShownEscalation): string {
   const needed = approvalsNeeded === 1 ? "One person has to say yes." : `${approvalsNeeded} people have to say yes.`;
-  const given = approvals.map(({ by, at }) => visibleText(`${principalText(by)} said yes ${at}.`));
+  const given = approvals.map(({ by, at }) => visibleText(`${whoText(by)} said yes ${at}.`));
   return [needed, ...(given.length === 0 ? ["Nobody has so far."] : given)].join(" ");
 }
 
@@ -147,12 +165,24 @@ function turnPart({ turn }: ShownEscalation, isFull: boolean): string[] {
 
 const lastEvents = 10;
 
-/** The answers name the hash of the request. If the escalation changes meanwhile, it is not answered. */
-function answerCommands({ id, ask }: EscalationRecord, flags: ShowFlags): string {
-  const about = [id, ...sameHost(flags), "--tenant", flags.tenant, "--ask", ask];
-  return [
-    "Say yes or no to exactly this:",
-    `  ${commandLine(["turnpike", "escalation", "approve", ...about])}`,
-    `  ${commandLine(["turnpike", "escalation", "deny", ...about, "--reason", "..."])}`,
-  ].join("\n");
+/**
+ * The answers name the hash of the request. If the escalation changes meanwhile, it is not answered. Where not all of it is
+ * shown, there is no command that approves it: an approval is to all of it.
+ */
+function answerCommands(shown: ShownEscalation, flags: ShowFlags): string {
+  const { id, ask } = shown.escalation;
+  const isFull = flags.full === true;
+  const where = [id, ...sameHost(flags), "--tenant", flags.tenant];
+  const lineOf = (verb: string, ...more: string[]): string =>
+    `  ${commandLine(["turnpike", "escalation", verb, ...where, ...more])}`;
+  const deny = lineOf("deny", "--ask", ask, "--reason", "...");
+  if (!isFull && isCut(shown))
+    return [
+      "Not all of it is shown above. Read the rest before you say yes:",
+      lineOf("show", "--full"),
+      "Or say no to it:",
+      deny,
+    ].join("\n");
+  const approve = lineOf("approve", "--ask", ask, ...(isFull && isCut(shown) ? ["--full"] : []));
+  return ["Say yes or no to exactly this:", approve, deny].join("\n");
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ConfigError } from "../base/config.ts";
+import { principalText, resourceText } from "../display/index.ts";
 import { readCount, readExpiry, readJsonFlag, readPrincipal, readResource } from "./flags.ts";
-import { principalText, resourceText } from "./format.ts";
 
 /** What a reader of flags says about a text it does not take. */
 function problemOf(read: () => unknown): string {

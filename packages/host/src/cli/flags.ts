@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { parseInstant, parsePrincipal, type PrincipalRef } from "turnpike/contracts";
 import { ConfigError } from "../base/index.ts";
-import { parseResourceText } from "../management/index.ts";
-import { principalText } from "./format.ts";
+import { parseResourceText, principalText } from "../display/index.ts";
 
 /** Reads the principal in a flag. */
 export function readPrincipal(flag: string, text: string): PrincipalRef {

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Command } from "commander";
 import type { Constraints } from "turnpike/contracts";
 import { ConfigError } from "../base/index.ts";
+import { constraintsText, grantText, principalText } from "../display/index.ts";
 import type { AdminOutput, GrantEntry } from "../management/index.ts";
 import { requestAdmin, requestList } from "./admin-request.ts";
 import { asOperator, withPageFlags, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
@@ -9,7 +10,6 @@ import { addGrantFileCommands } from "./grant-file-commands.ts";
 import { descendantLines, showPreview, withPreview } from "./grant-preview.ts";
 import { type Column, oneLine, renderTable, withMore, withTenant } from "./table.ts";
 import { checkedPrincipal, readChoice, readCount, readExpiry, readPrincipal, readResource } from "./flags.ts";
-import { capabilityText, constraintsText, principalText } from "./format.ts";
 
 interface GrantFlags extends OperatorFlags {
   tenant: string;
@@ -178,11 +178,11 @@ const grantColumns: readonly Column<GrantEntry>[] = [
   { heading: "STATE", value: ({ state, rule }) => (rule === undefined ? state : `${state} (${rule})`), shrinks: 1 },
   { heading: "TO", value: ({ grant }) => principalText(grant.subject), shrinks: 1 },
   { heading: "FROM", value: ({ grant }) => principalText(grant.issuer), shrinks: 1 },
-  { heading: "MAY", value: ({ grant }) => grant.capabilities.map(capabilityText).join("; "), shrinks: 2 },
+  { heading: "MAY", value: ({ grant }) => grantText(grant), shrinks: 2 },
   { heading: "TERMS", value: termsText, shrinks: 3 },
   { heading: "PARENT", value: ({ grant }) => grant.parentId ?? "" },
 ];
 
 function termsText({ grant, used }: GrantEntry): string {
-  return [constraintsText(grant.constraints), used === undefined ? "" : `${used} used`].filter(Boolean).join(", ");
+  return constraintsText(grant.constraints, { used });
 }

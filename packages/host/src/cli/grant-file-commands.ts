@@ -2,11 +2,11 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
 import type { Command } from "commander";
 import { ConfigError } from "../base/index.ts";
+import { constraintsText, grantText, principalText } from "../display/index.ts";
 import type { AdminOutput, GrantEntry } from "../management/index.ts";
 import { requestAdmin, requestList } from "./admin-request.ts";
 import { freshId } from "./caller-results.ts";
 import { asOperator, type OperatorFlags, type Show } from "./connection.ts";
-import { capabilityText, constraintsText, principalText } from "./format.ts";
 import { activeStates, differenceOf, type GrantDifference, type GrantDraft } from "./grant-difference.ts";
 import { maxGrants, readGrantFile, toFileGrant, writeGrantFile, type GrantFile } from "./grant-file.ts";
 import { decisionsText, descendantLines } from "./grant-preview.ts";
@@ -207,7 +207,7 @@ const changeColumns: readonly Column<{ change: string } & GrantDraft>[] = [
   { heading: "ID", value: ({ id }) => id },
   { heading: "TO", value: ({ subject }) => principalText(subject) },
   { heading: "FROM", value: ({ issuer }) => principalText(issuer) },
-  { heading: "MAY", value: ({ capabilities }) => capabilities.map(capabilityText).join("; ") },
+  { heading: "MAY", value: grantText },
   { heading: "TERMS", value: ({ constraints }) => constraintsText(constraints) },
   { heading: "PARENT", value: ({ parentId = "" }) => parentId },
 ];

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import type { Grant } from "turnpike/contracts";
+import { nameText, principalText, requestText, whoText } from "../display/index.ts";
 import type { AdminOutput } from "../management/index.ts";
 import { requestAdmin } from "./admin-request.ts";
 import type { OperatorFlags, Show } from "./connection.ts";
-import { principalText, resourceText } from "./format.ts";
 import { type Column, oneLine, renderTable } from "./table.ts";
 
 type Preview = AdminOutput<"previewGrant">;
@@ -47,7 +47,7 @@ const changedColumns: readonly Column<Preview["changed"][number]>[] = [
   {
     heading: "ACT",
     value: ({ actor, authority = actor, owner, purpose, action, resource }) =>
-      `${action} ${resourceText(resource)} of ${principalText(owner)}, on grants of ${principalText(authority)}, for ${purpose}`,
+      `${requestText({ action, resource: { ...resource, owner } })}, on grants of ${whoText(authority)}, for ${nameText(purpose)}`,
     shrinks: 3,
   },
 ];
@@ -59,7 +59,7 @@ function derivedText(descendants: readonly Grant[], hasMore: boolean | undefined
 
 /** One line for each grant that was derived from another. */
 export function descendantLines(descendants: readonly Grant[], hasMore: boolean | undefined): string {
-  const lines = descendants.map(({ id, subject }) => `\n  ${oneLine(`${id} of ${principalText(subject)}`)}`);
+  const lines = descendants.map(({ id, subject }) => `\n  ${oneLine(`${nameText(id)} of ${whoText(subject)}`)}`);
   return lines.join("") + (hasMore === true ? "\n  and others" : "");
 }
 

@@ -1,9 +1,9 @@
+import { placeText, visibleText } from "../display/index.ts";
 import type { Difference, McpReview } from "../management/index.ts";
-import { placeText, linesOfValue } from "./act-text.ts";
+import { linesOfValue } from "./act-text.ts";
 import { sameHost, type OperatorFlags } from "./connection.ts";
 import { commandLine } from "./format.ts";
 import { terminalColumns } from "./table.ts";
-import { visibleText } from "../base/index.ts";
 
 type OpenTool = McpReview["tools"][number];
 
@@ -57,7 +57,13 @@ function differenceLines({ path, before, after }: Difference, columns: number): 
   const end = commonLength(old.slice(start).toReversed(), current.slice(start).toReversed());
   const middle = (lines: readonly string[], mark: string): string[] =>
     lines.slice(start, lines.length - end).map((line) => `${indent}${mark} ${line}`);
-  return [`  ${placeText(path)}`, ...sameLines(start), ...middle(old, "-"), ...middle(current, "+"), ...sameLines(end)];
+  return [
+    `  ${visibleText(placeText(path))}`,
+    ...sameLines(start),
+    ...middle(old, "-"),
+    ...middle(current, "+"),
+    ...sameLines(end),
+  ];
 }
 
 const indent = "    ";

@@ -1,11 +1,12 @@
 import type { Command } from "commander";
 import { describeIssues, JsonValueSchema, type PrincipalRef } from "turnpike/contracts";
 import { ConfigError } from "../base/index.ts";
+import { principalText } from "../display/index.ts";
 import { asCaller, openCaller, type CallerFlags, type Show } from "./connection.ts";
 import { type Column, oneLine, renderTable } from "./table.ts";
 import { callTool } from "./tools-commands.ts";
 import { readCount, readJsonFlag, readPrincipal } from "./flags.ts";
-import { commandLine, principalText } from "./format.ts";
+import { commandLine } from "./format.ts";
 
 interface SendFlags extends CallerFlags {
   to: string;

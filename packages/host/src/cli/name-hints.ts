@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import { parseInstant } from "turnpike/contracts";
 import { ConfigError, nearestName } from "../base/index.ts";
-import { AdminClientError, type AdminOutput, createAdminClient, parseResourceText } from "../management/index.ts";
+import { parseResourceText } from "../display/index.ts";
+import { AdminClientError, type AdminOutput, createAdminClient } from "../management/index.ts";
 import { warningText } from "./command-failure.ts";
 import type { OperatorFlags } from "./connection.ts";
 

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
+import { principalText } from "../display/index.ts";
 import type { Settings } from "../management/index.ts";
 import { requestAdmin, requestList } from "./admin-request.ts";
 import { asOperator, withPageFlags, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { type Column, renderTable, withMore, withTenant } from "./table.ts";
 import { checkedPrincipal, readPrincipal } from "./flags.ts";
-import { principalText } from "./format.ts";
 
 interface SettingsFlags extends OperatorFlags {
   tenant: string;

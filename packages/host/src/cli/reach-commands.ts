@@ -1,9 +1,9 @@
 import type { Command } from "commander";
+import { capabilityText, constraintsText, principalText, resourceText, whoText } from "../display/index.ts";
 import type { AdminOutput } from "../management/index.ts";
 import { requestAdmin, requestList } from "./admin-request.ts";
 import { asOperator, withPageFlags, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
 import { checkedPrincipal, readResource } from "./flags.ts";
-import { capabilityText, principalText, resourceText } from "./format.ts";
 import { type Column, oneLine, renderTable, withMore, withTenant } from "./table.ts";
 
 interface ShowFlags extends OperatorFlags {
@@ -134,10 +134,9 @@ const reacherColumns: readonly Column<Reacher>[] = [
 
 function termsText({ owner, approval, purposes, expiresAt }: Reacher): string {
   const terms = [
-    owner && `of ${principalText(owner)}`,
+    owner && `of ${whoText(owner)}`,
     approval && "needs approval",
-    purposes && `for ${purposes.join(" or ")}`,
-    expiresAt && `until ${expiresAt}`,
+    constraintsText({ ...(purposes && { purposes }), ...(expiresAt !== undefined && { expiresAt }) }),
   ];
-  return terms.filter((term) => term !== undefined).join(", ");
+  return terms.filter(Boolean).join(", ");
 }

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { visibleText } from "../display/index.ts";
 import { type Column, oneLine, renderTable, terminalColumns, withMore } from "./table.ts";
 import { textWidth } from "./text-width.ts";
 
@@ -33,9 +34,9 @@ test("a table without rows is its headings", () => {
 test("columns line up behind characters that are shown wider or narrower than one", () => {
   const rows = [
     ["读取文件", "on"],
-    ["cre\u0300me🙂", "off"],
+    ["crème🙂", "off"],
   ];
-  expect(renderTable(columnsOf("ID", "STATE"), rows)).toBe("ID        STATE\n读取文件  on\ncre\u0300me🙂   off");
+  expect(renderTable(columnsOf("ID", "STATE"), rows)).toBe("ID        STATE\n读取文件  on\ncrème🙂   off");
 });
 
 describe("a table fits its terminal", () => {
@@ -56,12 +57,17 @@ describe("a table fits its terminal", () => {
       lines: [
         "ID                     NOTE                                  WHO",
         "turn-0123456789abcdef  a reason that is longer than the ...  human:somebody-known",
+        "1 value is cut to fit: --json shows all.",
       ],
     },
     {
       name: "with the next one cut when that is not enough",
       width: 52,
-      lines: ["ID                     NOTE          WHO", "turn-0123456789abcdef  a reason ...  human:somebo..."],
+      lines: [
+        "ID                     NOTE          WHO",
+        "turn-0123456789abcdef  a reason ...  human:somebo...",
+        "2 values are cut to fit: --json shows all.",
+      ],
     },
     {
       name: "on two lines when all that can be cut is cut, and what is copied is whole",
@@ -71,12 +77,16 @@ describe("a table fits its terminal", () => {
         "  WHO",
         "turn-0123456789abcdef  a reason that ...",
         "  human:somebody-known",
+        "1 value is cut to fit: --json shows all.",
       ],
     },
     {
       name: "with what is wider than the terminal on lines of its own",
       width: 20,
-      lines: ["ID", "  NOTE", "  WHO", "turn-0123456789abc", "def", "  a reason that i...", "  human:somebody-..."],
+      lines: [
+        ..."ID|  NOTE|  WHO|turn-0123456789abc|def|  a reason that i...|  human:somebody-...".split("|"),
+        ..."2 values are cut to |fit: --json shows al|l.".split("|"),
+      ],
     },
   ]) {
     test(name, () => expect(renderTable(columns, rows, width).split("\n")).toEqual(lines));
@@ -110,7 +120,7 @@ describe("a table fits its terminal", () => {
         const rendered = renderTable(some, given, width);
         for (const line of rendered.split("\n")) expect(textWidth(line)).toBeLessThanOrEqual(width);
         const copied = given.flatMap((row) => row.filter((_, place) => shrinks[place] === ""));
-        const whole = copied.map((cell) => oneLine(cell).trimEnd()).filter((cell) => textWidth(cell) <= width - 2);
+        const whole = copied.map((cell) => visibleText(cell)).filter((cell) => textWidth(cell) <= width - 2);
         for (const cell of whole) expect(rendered).toContain(cell);
       }),
     );
@@ -121,7 +131,8 @@ describe("how wide the terminal is", () => {
   test("COLUMNS says it, wherever the output goes", () => {
     vi.stubEnv("COLUMNS", "72");
     expect(terminalColumns()).toBe(72);
-    expect(renderTable(columnsOf("ID", "NOTE/1"), [["a", "b".repeat(99)]])).toHaveLength("ID  NOTE\n".length + 72);
+    const [, row] = renderTable(columnsOf("ID", "NOTE/1"), [["a", "b".repeat(99)]]).split("\n");
+    expect(row).toHaveLength(72);
   });
 
   for (const nonsense of ["", "0", "-3", "wide", "1.5"]) {
@@ -138,40 +149,50 @@ describe("how wide the terminal is", () => {
   });
 });
 
-test("a cell cannot make a line of its own or widen its column with what is not shown", () => {
+test("a cell cannot make a line of its own, and nothing in it is hidden", () => {
   const rows = [
     ["a\nb", "ok"],
     ["c", "x\r\ny\u001b[2Jz"],
   ];
-  expect(renderTable(columnsOf("ID", "SAYS"), rows)).toBe("ID   SAYS\na b  ok\nc    x y [2Jz");
+  expect(renderTable(columnsOf("ID", "SAYS"), rows)).toBe(
+    "ID          SAYS\na<U+000A>b  ok\nc           x<U+000D><U+000A>y<U+001B>[2Jz",
+  );
 });
 
 describe("one line", () => {
   for (const row of [
     { name: "plain words stay", text: "notes/todo.md", shown: "notes/todo.md" },
     { name: "words of any script stay", text: "crème brûlée 跟踪 🙂", shown: "crème brûlée 跟踪 🙂" },
-    { name: "spaces stay", text: "  a  b ", shown: "  a  b " },
+    { name: "spaces stay", text: "  a  b", shown: "  a  b" },
     { name: "nothing stays nothing", text: "", shown: "" },
     { name: "a line feed", text: "a\nb", shown: "a b" },
     { name: "a carriage return that would write over the line", text: "denied\rallowed", shown: "denied allowed" },
     { name: "several line breaks become one space", text: "a\r\n\r\nb", shown: "a b" },
     { name: "a tab", text: "a\tb", shown: "a b" },
     { name: "a vertical tab and a form feed", text: "a\vb\fc", shown: "a b c" },
-    { name: "a backspace", text: "a\bb", shown: "a b" },
-    { name: "a bell", text: "a\u0007b", shown: "a b" },
-    { name: "NUL", text: "a\0b", shown: "a b" },
-    { name: "a colour", text: "\u001b[31mred\u001b[0m", shown: " [31mred [0m" },
-    { name: "a title of the window", text: "\u001b]0;owned\u0007", shown: " ]0;owned " },
-    { name: "a link", text: "\u001b]8;;http://x\u001b\\here", shown: " ]8;;http://x \\here" },
-    { name: "DEL", text: "a\u007fb", shown: "a b" },
-    { name: "a control sequence in one character", text: "a\u009b2Jb", shown: "a 2Jb" },
+    { name: "a backspace", text: "a\bb", shown: "a<U+0008>b" },
+    { name: "a bell", text: "a\u0007b", shown: "a<U+0007>b" },
+    { name: "NUL", text: "a\0b", shown: "a<U+0000>b" },
+    { name: "a colour", text: "\u001b[31mred\u001b[0m", shown: "<U+001B>[31mred<U+001B>[0m" },
+    { name: "a title of the window", text: "\u001b]0;owned\u0007", shown: "<U+001B>]0;owned<U+0007>" },
+    { name: "a link", text: "\u001b]8;;http://x\u001b\\here", shown: "<U+001B>]8;;http://x<U+001B>\\here" },
+    { name: "DEL", text: "a\u007fb", shown: "a<U+007F>b" },
+    { name: "a control sequence in one character", text: "a\u009b2Jb", shown: "a<U+009B>2Jb" },
     { name: "the next-line character", text: "a\u0085b", shown: "a b" },
     { name: "line and paragraph separators", text: "a\u2028b\u2029c", shown: "a b c" },
-    { name: "a word that would be read from right to left", text: "a\u202egnp.exe", shown: "a gnp.exe" },
-    { name: "isolates of a direction", text: "a\u2066b\u2069", shown: "a b " },
-    { name: "what has no width", text: "a\u200bb\ufeffc", shown: "a b c" },
-    { name: "variation selectors and tags", text: "a\ufe00b\u{e0100}c\u{e0041}d", shown: "a b c d" },
-    { name: "letters that fill and show nothing", text: "a\u115fb\u3164c\uffa0d", shown: "a b c d" },
+    { name: "a word that would be read from right to left", text: "a\u202egnp.exe", shown: "a<U+202E>gnp.exe" },
+    { name: "isolates of a direction", text: "a\u2066b\u2069", shown: "a<U+2066>b<U+2069>" },
+    { name: "what has no width", text: "a\u200bb\ufeffc", shown: "a<U+200B>b<U+FEFF>c" },
+    {
+      name: "variation selectors and tags",
+      text: "a\ufe00b\u{e0100}c\u{e0041}d",
+      shown: "a<U+FE00>b<U+E0100>c<U+E0041>d",
+    },
+    {
+      name: "letters that fill and show nothing",
+      text: "a\u115fb\u3164c\uffa0d",
+      shown: "a<U+115F>b<U+3164>c<U+FFA0>d",
+    },
   ]) {
     test(row.name, () => expect(oneLine(row.text)).toBe(row.shown));
   }

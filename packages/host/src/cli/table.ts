@@ -1,9 +1,8 @@
-import { unprintable } from "../base/index.ts";
+import { unprintable, visibleText } from "../display/index.ts";
 import { commandLine } from "./format.ts";
 import { gap, indent, layOut, type Measure, type PlacedColumn } from "./table-layout.ts";
 import { cutText, padText, splitText, textWidth } from "./text-width.ts";
 
-const unprintableRun = new RegExp(`${unprintable}+`, "gu");
 const unprintableAll = new RegExp(unprintable, "gu");
 
 /** A column of a list: its heading, and what it says of a row. */
@@ -50,7 +49,7 @@ function arrange<Row>(
   width: number,
 ): { lines: PlacedColumn[][]; text: string } {
   const headings = columns.map(({ heading }) => heading);
-  const cells = [headings, ...rows.map((row) => columns.map((column) => oneLine(column.value(row))))];
+  const cells = [headings, ...rows.map((row) => columns.map((column) => visibleText(column.value(row))))];
   const measures = columns.map(({ heading, shrinks = 0 }, place): Measure => {
     const widest = cells.reduce((most, row) => Math.max(most, textWidth(row[place] ?? "")), 0);
     const least = shrinks === 0 ? widest : Math.min(widest, Math.max(leastWidth, textWidth(heading)));
@@ -61,7 +60,22 @@ function arrange<Row>(
   const shown = cells.flatMap((row) =>
     lines.flatMap((line, place) => renderLine(row, line, isCut).flatMap(under(place))),
   );
-  return { lines, text: shown.join("\n") };
+  const placed = lines.flat();
+  const cut = cells.flatMap((row) =>
+    placed.filter((at) => isCut(at.column) && isWider(row[at.column], at.width)),
+  ).length;
+  return { lines, text: [...shown, ...cutNote(cut, width)].join("\n") };
+}
+
+function isWider(cell = "", width: number): boolean {
+  return textWidth(cell) > width;
+}
+
+/** Says how many values of a table are not whole, and how to see them. */
+function cutNote(cut: number, width: number): string[] {
+  if (cut === 0) return [];
+  const note = `${cut === 1 ? "1 value is" : `${cut} values are`} cut to fit: --json shows all.`;
+  return splitText(note, Math.max(width, leastTerminal));
 }
 
 /** Indents the lines of a row behind its first, and leaves out those that say nothing. */
@@ -94,9 +108,9 @@ export function terminalColumns(): number | undefined {
   return Number.isInteger(given) && given > 0 ? given : process.stdout.columns || undefined;
 }
 
-/** A text on one line without control characters, so that what others wrote cannot control the terminal. */
+/** A sentence on one line: line breaks in it are spaces, and everything else that is hidden in it is visible. */
 export function oneLine(text: string): string {
-  return text.replaceAll(unprintableRun, " ");
+  return visibleText(text.replaceAll(/[\t-\r\u0085\u2028\u2029]+/g, " "));
 }
 
 /** The same for a text of several lines. */

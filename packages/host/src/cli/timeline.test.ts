@@ -25,14 +25,14 @@ describe("an event is one line", () => {
     { event: event("turn.failed", { code: "too_hard" }), line: "   1.50s  x  turn failed (too_hard)" },
     { event: event("turn.completed", {}), line: "   1.50s  +  turn completed" },
     { event: event("tool.completed", null), line: "   1.50s  x  a tool completed" },
-    { event: event("tool.requested", { tool: "a\nb\u001b[2J" }), line: "   1.50s  >  a b [2J" },
+    { event: event("tool.requested", { tool: "a\nb\u001b[2J" }), line: "   1.50s  >  a b<U+001B>[2J" },
   ]) {
     test(row.line.trim(), () => expect(eventLine(row.event, startedAt)).toBe(row.line));
   }
 
   test("also when a runtime says very much", () => {
     const line = eventLine(event("runtime.event", "x".repeat(10_000)), startedAt);
-    expect(line).toMatch(/^ {3}1\.50s {2}\. {2}"x{96}\.\.\.$/);
+    expect(line).toMatch(/^ {3}1\.50s {2}\. {2}"x{99}\.\.\. \(9902 more characters: --json shows all\)$/);
   });
 });
 

@@ -1,6 +1,6 @@
 import type { Escalation, JsonValue, TurnEvent, TurnResult, TurnState } from "turnpike/contracts";
 import { truncateText } from "../base/index.ts";
-import { capabilityText, principalText } from "./format.ts";
+import { grantText, principalText } from "../display/index.ts";
 import { jsonText, oneLine } from "./table.ts";
 
 /** One event of a turn on one line: the time since its start, a mark, what it was and what came of it. */
@@ -11,8 +11,7 @@ export function eventLine({ type, data, occurredAt }: TurnEvent, startedAt: stri
 
 /** What a turn waits for, and for whom. */
 export function waitingText({ reason, reviewer, requestedAuthority }: Escalation): string {
-  const wants = requestedAuthority?.capabilities.map(capabilityText).join("; ");
-  const requested = wants === undefined ? "" : `\nIt requests: ${oneLine(wants)}`;
+  const requested = requestedAuthority === undefined ? "" : `\nIt requests: ${oneLine(grantText(requestedAuthority))}`;
   return `It waits for ${oneLine(principalText(reviewer))}: ${oneLine(reason)}${requested}`;
 }
 
@@ -85,7 +84,9 @@ function fieldOf(data: JsonValue, name: string): string | undefined {
 const longest = 100;
 
 function shorten(text: string): string {
-  return text.length > longest ? `${truncateText(text, longest - 3)}...` : text;
+  if (text.length <= longest) return text;
+  const start = truncateText(text, longest);
+  return `${start}... (${text.length - start.length} more characters: --json shows all)`;
 }
 
 /** A span as people say it: `1.49s`, `3m12s`, `2h05m`. */

@@ -1,10 +1,11 @@
 import type { Command } from "commander";
 import { describeIssues, JsonValueSchema, type TurnResult } from "turnpike/contracts";
 import { ConfigError, nearestName } from "../base/index.ts";
+import { grantText } from "../display/index.ts";
 import { freshId, refusal } from "./caller-results.ts";
 import { asCaller, openCaller, sameHostAsCaller, type Caller, type CallerFlags, type Show } from "./connection.ts";
 import { readJsonFlag, readPrincipal } from "./flags.ts";
-import { capabilityText, commandLine } from "./format.ts";
+import { commandLine } from "./format.ts";
 import { withProgress } from "./progress.ts";
 import { jsonText, oneLine } from "./table.ts";
 import { cutShort } from "./timeline.ts";
@@ -129,7 +130,6 @@ function turnText(result: TurnResult): string {
   if (result.status === "succeeded") return jsonText(result.output);
   if (result.status !== "escalated") return `The turn was ${result.status}.`;
   const { reason, requestedAuthority } = result.escalation;
-  const wants = requestedAuthority?.capabilities.map(capabilityText).join("; ");
-  const requested = wants === undefined ? "" : `\nIt requests: ${oneLine(wants)}`;
+  const requested = requestedAuthority === undefined ? "" : `\nIt requests: ${oneLine(grantText(requestedAuthority))}`;
   return `The turn ended with an escalation: ${oneLine(reason)}${requested}\nAn operator answers it: turnpike escalation list --tenant <tenant>`;
 }

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { TurnStatusSchema, type TurnEvent, type TurnState, type TurnStatus } from "turnpike/contracts";
 import type { OperatedTurn } from "../management/index.ts";
 import { ConfigError } from "../base/index.ts";
+import { principalText } from "../display/index.ts";
 import { requestAdmin } from "./admin-request.ts";
 import {
   asCallerOrOperator,
@@ -14,7 +15,7 @@ import {
   type Show,
 } from "./connection.ts";
 import { checkedPrincipal, readChoice, readInstant } from "./flags.ts";
-import { commandLine, principalText } from "./format.ts";
+import { commandLine } from "./format.ts";
 import { type Column, oneLine, renderTable, withMore, withTenant } from "./table.ts";
 import { answeredBy, eventLine, noteText, resultText, stateText, waitingText } from "./timeline.ts";
 

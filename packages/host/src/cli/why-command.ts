@@ -2,11 +2,20 @@ import type { Command } from "commander";
 import type { AuditEvent, Grant, PrincipalRef } from "turnpike/contracts";
 import type { AdminExplanation } from "../management/index.ts";
 import { ConfigError } from "../base/index.ts";
+import {
+  constraintsText,
+  grantText,
+  nameText,
+  principalText,
+  requestText,
+  resourceText,
+  whoText,
+} from "../display/index.ts";
 import { requestAdmin } from "./admin-request.ts";
 import { asOperator, sameHost, type OperatorFlags, type Show } from "./connection.ts";
 import { type Column, jsonText, oneLine, renderTable } from "./table.ts";
 import { readInstant, readPrincipal, readResource } from "./flags.ts";
-import { capabilityText, commandLine, constraintsText, isPasteable, principalText, resourceText } from "./format.ts";
+import { commandLine, isPasteable } from "./format.ts";
 
 interface WhyFlags extends OperatorFlags {
   tenant: string;
@@ -125,11 +134,16 @@ function isApprovalReason(reason: string | undefined): boolean {
 
 function verdictLine({ decision, access, request }: AdminExplanation, { at }: WhyFlags): string {
   const verdict = decision.allowed ? "ALLOWED" : "DENIED";
-  const act = request === undefined ? "the call" : `${request.action} ${resourceText(request.resource)}`;
-  const whose = `of ${principalText(access.owner)}, on grants of ${principalText(access.authority)}`;
-  const who = principalText(access.actor);
+  const { actor, owner, authority, purpose } = access;
+  const act =
+    request === undefined
+      ? `the call of ${whoText(owner)}`
+      : requestText({ ...request, resource: { ...request.resource, owner } });
+  const whose = `on grants of ${whoText(authority)}`;
   const when = at === undefined ? "" : `, at ${at}`;
-  return oneLine(`${verdict} (${decision.reasonCode}): ${who}, ${act} ${whose}, for ${access.purpose}${when}`);
+  return oneLine(
+    `${verdict} (${decision.reasonCode}): ${whoText(actor)}, ${act}, ${whose}, for ${nameText(purpose)}${when}`,
+  );
 }
 
 function recordedLine({ access, toolNamespace }: AdminExplanation, event: AuditEvent, flags: OperatorFlags): string {
@@ -172,7 +186,7 @@ function conditionText({ capabilities, constraints, issuedAt, revokedAt }: Grant
     case "owner":
     case "action":
     case "path":
-      return `it covers ${capabilities.map(capabilityText).join("; ")}`;
+      return `it covers ${grantText({ capabilities })}`;
     case "approval_required":
       return `each act under it needs approval: ${guardedText(capabilities)}`;
     case "approval_denied":
@@ -192,10 +206,7 @@ function conditionText({ capabilities, constraints, issuedAt, revokedAt }: Grant
 
 /** The capabilities under which nothing happens without a person's yes. */
 function guardedText(capabilities: Grant["capabilities"]): string {
-  return capabilities
-    .filter(({ approval }) => approval !== undefined)
-    .map(capabilityText)
-    .join("; ");
+  return grantText({ capabilities: capabilities.filter(({ approval }) => approval !== undefined) });
 }
 
 function suggestedCommand(suggestion: NonNullable<AdminExplanation["suggestion"]>, flags: OperatorFlags): string {

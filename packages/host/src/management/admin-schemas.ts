@@ -1,5 +1,5 @@
 import { StrandHeadSchema } from "./records.ts";
-import { parseResourceText } from "./resource-text.ts";
+import { parseResourceText } from "../display/index.ts";
 import {
   AuditEventSchema,
   AuthorizationRequestSchema,

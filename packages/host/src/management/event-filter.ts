@@ -1,5 +1,5 @@
 import type { AuditEvent, PrincipalRef, ResourceRef } from "turnpike/contracts";
-import { parseResourceText } from "./resource-text.ts";
+import { parseResourceText } from "../display/index.ts";
 
 /** Which events of a trail somebody wants to see, as the management API names it. This file brings no schema with it. */
 export interface EventFilter {

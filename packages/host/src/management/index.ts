@@ -29,6 +29,5 @@ export {
   StrandPlaceSchema,
 } from "./records.ts";
 export type { FollowedEvent, FollowOptions } from "./follow-events.ts";
-export { parseResourceText } from "./resource-text.ts";
 export { sharedShapes } from "./shared-shapes.ts";
 export type { LiveEvent } from "./routes/event-routes.ts";

@@ -1,0 +1,265 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Capability } from "turnpike/contracts";
+import { actCases, argumentsCases, capabilityCases, constraintsCases, nameCases } from "../../test/display-cases.ts";
+import {
+  actRows,
+  actText,
+  briefText,
+  capabilityText,
+  constraintsText,
+  cutText,
+  grantText,
+  needsApproval,
+  parsePrincipalText,
+  parseResourceText,
+  placeText,
+  principalText,
+  requestText,
+  unprintable,
+  visibleParts,
+  visibleText,
+  wantsText,
+} from "./index.ts";
+
+const range = (first: number, last: number): number[] =>
+  Array.from({ length: last - first + 1 }, (_, index) => first + index);
+
+describe("a text is shown as what it is:", () => {
+  for (const { name, text, shown } of nameCases) {
+    test(name, () => {
+      expect(visibleText(text)).toBe(shown);
+      expect(
+        visibleParts(text)
+          .map((part) => part.text)
+          .join(""),
+      ).toBe(shown);
+    });
+  }
+
+  for (const row of [
+    { name: "controls", codes: [...range(0, 0x1f), ...range(0x7f, 0x9f)] },
+    { name: "marks and overrides of direction", codes: [0x61c, 0x200e, 0x200f, ...range(0x202a, 0x202e)] },
+    { name: "isolates of direction", codes: range(0x2066, 0x2069) },
+    {
+      name: "what has no width",
+      codes: [0xad, 0x200b, 0x200c, 0x200d, ...range(0x2060, 0x2064), 0xfeff, 0x180e, 0x34f],
+    },
+    { name: "fillers", codes: [0x115f, 0x1160, 0x3164, 0xffa0, 0x17b4, 0x17b5] },
+    { name: "variation selectors", codes: [...range(0xfe00, 0xfe0f), ...range(0xe0100, 0xe01ef)] },
+    { name: "tags", codes: range(0xe0000, 0xe007f) },
+    { name: "annotations", codes: range(0xfff9, 0xfffb) },
+    { name: "halves of characters", codes: [0xd800, 0xdfff] },
+    { name: "spaces of other widths", codes: [0xa0, 0x1680, ...range(0x2000, 0x200a), 0x202f, 0x205f, 0x3000] },
+  ]) {
+    test(`${row.name} are numbers`, () => {
+      for (const code of row.codes) {
+        const number = code.toString(16).toUpperCase().padStart(4, "0");
+        expect(visibleText(`a${String.fromCodePoint(code)}b`)).toBe(`a<U+${number}>b`);
+      }
+    });
+  }
+
+  test("a number can be set apart from a text that only looks like it", () => {
+    expect(visibleParts("<U+202E>\u202Ex")).toEqual([
+      { text: "<U+003C>", isNumber: true },
+      { text: "U+202E>", isNumber: false },
+      { text: "<U+202E>", isNumber: true },
+      { text: "x", isNumber: false },
+    ]);
+    expect(visibleParts("")).toEqual([]);
+  });
+});
+
+/** What a shown text stands for. */
+function read(shown: string): string {
+  return shown.replaceAll(/<U\+([0-9A-F]{4,6})>/g, (_, number: string) => String.fromCodePoint(Number(`0x${number}`)));
+}
+
+/** Pieces that have been used to mislead, among letters. */
+const pieces = [
+  ..."abpUx<>+0248EC \n\u202e\u200b\u0301\u0338\u00e9\u212a\u0440\u0430\u03bf\u0436\u05d0\u1112\u1161\u11ab\ud800\udc00",
+  "<U+202E>",
+  "<U+003C>",
+  "U+",
+];
+const texts = fc.oneof(
+  fc.string({ unit: fc.constantFrom(...pieces), maxLength: 12 }),
+  fc.string({ unit: "binary", maxLength: 20 }),
+);
+
+test("two different texts are never shown alike, whatever is in them", () => {
+  fc.assert(
+    fc.property(texts, (text) => {
+      // What can be read back belongs to one text alone. Two halves of a character that meet are one character.
+      expect(read(visibleText(text))).toBe(text);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("nothing that a terminal obeys or does not show is left, and no two ways of writing a letter", () => {
+  fc.assert(
+    fc.property(texts, (text) => {
+      const shown = visibleText(text);
+      expect(shown).not.toMatch(new RegExp(unprintable, "u"));
+      expect(shown.normalize()).toBe(shown);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("of letters that are drawn like Latin ones, none is left in a text without others of their alphabet", () => {
+  const latin = [..."aceopxyPAY/ .-_1"];
+  const alike = [..."асеорхуРАУονΑΒ"];
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(...latin, ...alike), maxLength: 20 }), (text) => {
+      expect([...visibleText(text)].filter((character) => alike.includes(character))).toEqual([]);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("showing a long text takes as long as it is", () => {
+  for (const piece of ["\u0430", "a\u0301", " ", "<U+", "a\u0430 ", "\u0301", "<"]) {
+    const long = piece.repeat(20_000);
+    expect(read(visibleText(long))).toBe(long);
+  }
+});
+
+describe("a part of a grant is shown with", () => {
+  for (const { name, capability, shown } of capabilityCases) {
+    test(name, () => expect(visibleText(capabilityText(capability))).toBe(shown));
+  }
+
+  test("all of it: no two parts are shown alike", () => {
+    const word = fc.constantFrom("a", "b c", "**", "*", "of", 'x"', "a,b", "a/b", "(needs approval)", "human:bob");
+    const step = word.filter((one) => !one.includes("/"));
+    const owner = fc.option(
+      word.map((userId) => ({ kind: "human" as const, userId })),
+      { nil: undefined },
+    );
+    const capability: fc.Arbitrary<Capability> = fc
+      .record({
+        namespace: word,
+        path: fc.array(step, { maxLength: 2 }),
+        owner,
+        actions: fc.uniqueArray(word, { minLength: 1, maxLength: 2 }),
+        scope: fc.constantFrom("exact" as const, "descendants" as const),
+        approval: fc.constantFrom("each" as const, undefined),
+      })
+      .map(({ namespace, path, owner: whose, actions, scope, approval }) => ({
+        resource: { namespace, path, ...(whose && { owner: whose }) },
+        actions,
+        scope,
+        ...(approval && { approval }),
+      }));
+    const seen = new Map<string, string>();
+    fc.assert(
+      fc.property(capability, (one) => {
+        const shown = visibleText(capabilityText(one));
+        const meant = JSON.stringify(one);
+        expect(seen.get(shown) ?? meant).toBe(meant);
+        seen.set(shown, meant);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+test("a grant is shown with all of its parts, and whether one of them needs approval", () => {
+  const [plain, , owned, approved] = capabilityCases.map(({ capability }) => capability) as [
+    Capability,
+    Capability,
+    Capability,
+    Capability,
+  ];
+  expect(grantText({ capabilities: [owned, approved] })).toBe(
+    "read,list files/notes/** of human:alice; read files/notes (needs approval)",
+  );
+  expect([needsApproval({ capabilities: [plain] }), needsApproval({ capabilities: [plain, approved] })]).toEqual([
+    false,
+    true,
+  ]);
+  expect(wantsText({ requestedAuthority: { capabilities: [owned] } })).toBe("read,list files/notes/** of human:alice");
+  expect(wantsText({})).toBe("an answer");
+});
+
+describe("the terms of a grant:", () => {
+  for (const { name, constraints, used, shown } of constraintsCases) {
+    test(name, () => expect(constraintsText(constraints, { used })).toBe(shown));
+  }
+  test("times as the reader writes them", () => {
+    expect(constraintsText({ expiresAt: "2026-02-01T00:00:00Z" }, { instant: () => "noon" })).toBe("until noon");
+  });
+});
+
+describe("an act is shown as", () => {
+  for (const { name, act, shown } of actCases) {
+    test(name, () => {
+      expect(visibleText(actText(act))).toBe(shown);
+      expect(visibleText(wantsText({ approval: { act } }))).toBe(shown);
+    });
+  }
+  test("what it needs, with whose resource that is", () => {
+    const resource = { namespace: "files", path: ["a"], owner: { kind: "human", userId: "alice" } as const };
+    expect(requestText({ action: "read", resource })).toBe("read files/a of human:alice");
+  });
+});
+
+describe("the arguments of an act:", () => {
+  for (const { name, arguments: args, rows } of argumentsCases) {
+    test(name, () => {
+      const shown = actRows({ kind: "tool", tool: "t", arguments: args });
+      expect(shown.map((row) => [row.name, row.value])).toEqual(rows);
+    });
+  }
+
+  test("of a resource, a message and a turn are what they bring", () => {
+    const bob = { kind: "human", userId: "bob" } as const;
+    const resource = { namespace: "files", path: ["a"] };
+    const namesOf = (act: Parameters<typeof actRows>[0]): string[] => actRows(act).map(({ name }) => name);
+    const content = { payload: "hi", replyTo: "m1", provenance: { source: "mail", parentIds: [] } };
+    expect(namesOf({ kind: "resource", action: "create", resource, input: { x: 1 }, metadata: { n: 1 } })).toEqual([
+      "input.x",
+      "metadata.n",
+    ]);
+    const told = ["payload", "replyTo", "provenance.source", "provenance.parentIds"];
+    expect(namesOf({ kind: "message", receiver: bob, ...content })).toEqual(told);
+    const agent = { kind: "agent", agentId: "assistant" } as const;
+    expect(namesOf({ kind: "turn", agent, sender: bob, ...content, state: { s: 1 }, metadata: { n: 1 } })).toEqual([
+      ...told,
+      "state.s",
+      "metadata.n",
+    ]);
+  });
+
+  test("two calls of the same tool can be told apart by their first arguments", () => {
+    const act = { kind: "tool", tool: "t", arguments: { to: "bob", amount: 20, a: 1, b: 2, c: 3 } } as const;
+    expect(briefText(act)).toBe("to: bob, amount: 20, a: 1, and 2 more");
+  });
+
+  test("a place in a value is written the same way", () => {
+    expect(placeText(["a", "b", "c.d"])).toBe(`a.b["c.d"]`);
+    expect(placeText(["a.b", "c"])).toBe(`["a.b"].c`);
+  });
+});
+
+describe("a text that is cut", () => {
+  test("says how much is left out, and cuts no number and no character in two", () => {
+    expect(cutText("abcdef", 4)).toEqual({ parts: [{ text: "abcd", isNumber: false }], text: "abcd", left: 2 });
+    expect(cutText("abcdef", 6)).toMatchObject({ text: "abcdef", left: 0 });
+    expect(cutText("ab\u202ecd", 6)).toMatchObject({ text: "ab", left: 10 });
+    expect(cutText("ab\u202ecd", 10)).toMatchObject({ text: "ab<U+202E>", left: 2 });
+    expect(cutText("ab🙂", 3)).toMatchObject({ text: "ab", left: 2 });
+    expect(cutText("abx\u0363\u0363", 4)).toMatchObject({ text: "ab", left: 3 });
+  });
+});
+
+test("a principal and a resource are read as they are written", () => {
+  for (const text of ["human:alice", "agent:a:b", "group:g", "service:s\u202e\nx"])
+    expect(principalText(parsePrincipalText(text) ?? { kind: "human", userId: "" })).toBe(text);
+  expect([parsePrincipalText("alice"), parsePrincipalText("robot:x")]).toEqual([undefined, undefined]);
+  expect(parseResourceText("files/notes/")).toEqual({ namespace: "files", path: ["notes"] });
+  expect(parseResourceText("files//notes")).toBeUndefined();
+});

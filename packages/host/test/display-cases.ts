@@ -1,0 +1,241 @@
+import type { Act, Capability, Constraints, JsonObject } from "turnpike/contracts";
+
+const alice = { kind: "human", userId: "alice" } as const;
+const notes = { namespace: "files", path: ["notes"] };
+
+interface NameCase {
+  name: string;
+  text: string;
+  shown: string;
+}
+
+/** What is shown of a name or another text, by the command and by the page. A new way to mislead is a new row. */
+export const nameCases: readonly NameCase[] = [
+  { name: "plain text", text: "notes/todo.md", shown: "notes/todo.md" },
+  { name: "text of other scripts", text: "Grüße 漢字 שלום مرحبا", shown: "Grüße 漢字 שלום مرحبا" },
+  { name: "an override of direction", text: "pay\u202Eevil", shown: "pay<U+202E>evil" },
+  { name: "an isolate of direction", text: "\u2066x\u2069", shown: "<U+2066>x<U+2069>" },
+  { name: "what has no width", text: "a\u200Bb\u2060\uFEFFc", shown: "a<U+200B>b<U+2060><U+FEFF>c" },
+  { name: "what a terminal obeys", text: "\u001B[2J\n", shown: "<U+001B>[2J<U+000A>" },
+  { name: "tags", text: "a\u{E0041}", shown: "a<U+E0041>" },
+  { name: "a variation selector", text: "a\uFE0F", shown: "a<U+FE0F>" },
+  { name: "half of a character", text: "a\uD800", shown: "a<U+D800>" },
+  { name: "a character that no font has", text: "a\uE000", shown: "a<U+E000>" },
+  { name: "a space that is none", text: "a\u00A0b\u2800", shown: "a<U+00A0>b<U+2800>" },
+  { name: "a space at the end", text: "bob  ", shown: "bob<U+0020><U+0020>" },
+  { name: "text that says the number of a character", text: "a<U+202E>b", shown: "a<U+003C>U+202E>b" },
+  { name: "text that says the number of a <", text: "<U+003C>U+202E>", shown: "<U+003C>U+003C>U+202E>" },
+  { name: "a < that is no number", text: "a < b, <U+>", shown: "a < b, <U+>" },
+  { name: "Cyrillic letters in a Latin word", text: "p\u0430yp\u0430l", shown: "p<U+0430>yp<U+0430>l" },
+  {
+    name: "one Latin letter in a word that only looks Latin",
+    text: "\u0440\u0430\u0443\u0440\u0430l",
+    shown: "<U+0440><U+0430><U+0443><U+0440><U+0430>l",
+  },
+  { name: "a Greek letter in a Latin word", text: "b\u03BFb", shown: "b<U+03BF>b" },
+  { name: "a Latin letter in a Cyrillic word", text: "Сбеpбанк", shown: "Сбе<U+0070>банк" },
+  {
+    name: "a Cyrillic word that looks Latin",
+    text: "files/\u0440\u0430\u0443",
+    shown: "files/<U+0440><U+0430><U+0443>",
+  },
+  { name: "a Russian sentence", text: "Он с ней у моря", shown: "Он с ней у моря" },
+  { name: "words of two scripts beside each other", text: "Мой iPhone", shown: "Мой iPhone" },
+  { name: "Japanese with Latin letters", text: "Tシャツを買う", shown: "Tシャツを買う" },
+  { name: "letters for formulas", text: "\u{1D5C9}ay", shown: "<U+1D5C9>ay" },
+  { name: "a letter with its mark apart", text: "cafe\u0301", shown: "cafe<U+0301>" },
+  { name: "a letter with its mark in it", text: "caf\u00E9", shown: "caf\u00E9" },
+  { name: "a double of a letter", text: "\u212Aelvin", shown: "<U+212A>elvin" },
+  { name: "a mark without a letter", text: "\u0338a \u0338", shown: "<U+0338>a <U+0338>" },
+  {
+    name: "a tower of marks",
+    text: `x${"\u0363".repeat(6)}`,
+    shown: `x${"\u0363".repeat(4)}<U+0363><U+0363>`,
+  },
+];
+
+interface CapabilityCase {
+  name: string;
+  capability: Capability;
+  shown: string;
+}
+
+/** What is shown of one part of a grant. */
+export const capabilityCases: readonly CapabilityCase[] = [
+  {
+    name: "one action at one place",
+    capability: { resource: notes, actions: ["read"], scope: "exact" },
+    shown: "read files/notes",
+  },
+  {
+    name: "everything in a namespace",
+    capability: { resource: { namespace: "files", path: [] }, actions: ["*"], scope: "descendants" },
+    shown: "* files/**",
+  },
+  {
+    name: "an owner",
+    capability: { resource: { ...notes, owner: alice }, actions: ["read", "list"], scope: "descendants" },
+    shown: "read,list files/notes/** of human:alice",
+  },
+  {
+    name: "approval",
+    capability: { resource: notes, actions: ["read"], scope: "exact", approval: "each" },
+    shown: "read files/notes (needs approval)",
+  },
+  {
+    name: "an owner and approval",
+    capability: { resource: { ...notes, owner: alice }, actions: ["read"], scope: "exact", approval: "each" },
+    shown: "read files/notes of human:alice (needs approval)",
+  },
+  {
+    name: "a step that reads like an owner",
+    capability: { resource: { namespace: "files", path: ["notes of human:bob"] }, actions: ["read"], scope: "exact" },
+    shown: `read files/"notes of human:bob"`,
+  },
+  {
+    name: "a step that reads like everything below",
+    capability: { resource: { namespace: "files", path: ["notes", "**"] }, actions: ["read"], scope: "exact" },
+    shown: `read files/notes/"**"`,
+  },
+  {
+    name: "a namespace with a slash",
+    capability: { resource: { namespace: "files/notes", path: [] }, actions: ["read"], scope: "exact" },
+    shown: `read "files/notes"`,
+  },
+  {
+    name: "an action that reads like several",
+    capability: { resource: notes, actions: ["read,list"], scope: "exact" },
+    shown: `"read,list" files/notes`,
+  },
+  {
+    name: "hidden characters",
+    capability: { resource: { namespace: "files", path: ["a\u202Eb"] }, actions: ["read"], scope: "exact" },
+    shown: "read files/a<U+202E>b",
+  },
+];
+
+interface ConstraintsCase {
+  name: string;
+  constraints: Constraints;
+  used?: number;
+  shown: string;
+}
+
+/** What is shown of the terms of a grant. */
+export const constraintsCases: readonly ConstraintsCase[] = [
+  { name: "no terms", constraints: {}, shown: "" },
+  { name: "one use", constraints: { maxUses: 1 }, shown: "1 use" },
+  { name: "no use at all", constraints: { maxUses: 0 }, shown: "0 uses" },
+  { name: "some of the uses", constraints: { maxUses: 3 }, used: 1, shown: "3 uses, 1 used" },
+  { name: "not delegable", constraints: { delegationDepth: 0 }, shown: "delegable 0" },
+  {
+    name: "a purpose that reads like another term",
+    constraints: { purposes: ["support, until 2020-01-01T00:00:00Z"] },
+    shown: `for "support, until 2020-01-01T00:00:00Z"`,
+  },
+  {
+    name: "every term",
+    constraints: {
+      purposes: ["support", "billing"],
+      notBefore: "2026-01-01T00:00:00Z",
+      expiresAt: "2026-02-01T00:00:00Z",
+      maxUses: 3,
+      delegationDepth: 2,
+    },
+    shown: "for support or billing, from 2026-01-01T00:00:00Z, until 2026-02-01T00:00:00Z, 3 uses, delegable 2",
+  },
+];
+
+interface ActCase {
+  name: string;
+  act: Act;
+  shown: string;
+}
+
+/** What is shown of an act without its arguments. */
+export const actCases: readonly ActCase[] = [
+  { name: "a tool", act: { kind: "tool", tool: "mail.send", arguments: {} }, shown: "call mail.send" },
+  {
+    name: "a resource",
+    act: { kind: "resource", action: "read", resource: notes },
+    shown: "read files/notes",
+  },
+  {
+    name: "a resource of an owner",
+    act: { kind: "resource", action: "read", resource: { ...notes, owner: alice } },
+    shown: "read files/notes of human:alice",
+  },
+  {
+    name: "a message",
+    act: { kind: "message", receiver: alice, payload: "hi" },
+    shown: "send a message to human:alice",
+  },
+  {
+    name: "a turn",
+    act: { kind: "turn", agent: { kind: "agent", agentId: "assistant" }, sender: alice, payload: 1 },
+    shown: "start a turn of agent:assistant for human:alice",
+  },
+  {
+    name: "a tool with hidden characters",
+    act: { kind: "tool", tool: "a\u202Eb\u001B[2J", arguments: {} },
+    shown: "call a<U+202E>b<U+001B>[2J",
+  },
+  {
+    name: "a tool that reads like more",
+    act: { kind: "tool", tool: "mail.send with exactly these arguments", arguments: {} },
+    shown: `call "mail.send with exactly these arguments"`,
+  },
+];
+
+interface ArgumentsCase {
+  name: string;
+  arguments: JsonObject;
+  rows: readonly (readonly [name: string, value: string])[];
+}
+
+/** What is shown of the arguments of an act, before hidden characters are made visible. */
+export const argumentsCases: readonly ArgumentsCase[] = [
+  {
+    name: "nested ones by their place",
+    arguments: { to: [{ name: "Bob", tags: [] }, "carol"], options: { cc: { self: true } } },
+    rows: [
+      ["to[0].name", "Bob"],
+      ["to[0].tags", "[]"],
+      ["to[1]", "carol"],
+      ["options.cc.self", "true"],
+    ],
+  },
+  {
+    name: "names that could be taken for several",
+    arguments: { "a.b": 1, a: { b: 2, "c.d": 3 }, "e[0]": 4, "": 5 },
+    rows: [
+      [`["a.b"]`, "1"],
+      ["a.b", "2"],
+      [`a["c.d"]`, "3"],
+      [`["e[0]"]`, "4"],
+      [`[""]`, "5"],
+    ],
+  },
+  {
+    name: "texts that could be taken for something else",
+    arguments: { a: "5", b: "true", c: "null", d: null, e: "", f: "a ", g: '"a"', h: "5 apples", i: {}, j: "{}" },
+    rows: [
+      ["a", '"5"'],
+      ["b", '"true"'],
+      ["c", '"null"'],
+      ["d", "null"],
+      ["e", '""'],
+      ["f", '"a "'],
+      ["g", String.raw`"\"a\""`],
+      ["h", "5 apples"],
+      ["i", "{}"],
+      ["j", '"{}"'],
+    ],
+  },
+  { name: "several lines", arguments: { body: "Hello\nBob\n" }, rows: [["body", "Hello\nBob\n"]] },
+  {
+    name: "a name with a letter that passes for another",
+    arguments: { "\u0430mount": 1 },
+    rows: [[`["\u0430mount"]`, "1"]],
+  },
+];

@@ -1,3 +1,4 @@
+import type { DiscoveryContext } from "turnpike/contracts";
 import type { ServiceApi } from "turnpike/http";
 import { type HostAccessGuard, limitSenders, recordOf } from "../access/index.ts";
 import { protectFromReplay, type ReplayStore } from "../ledger/index.ts";
@@ -20,6 +21,8 @@ export interface PipelineParts {
   isHidden: Parameters<typeof hideNamespaces>[1];
   metrics: Metrics;
   tracing?: Tracing | undefined;
+  /** The MCP servers that a caller has, and that are not there right now. */
+  unavailable(context: DiscoveryContext): readonly string[];
   log: Log;
   onSlotError(error: unknown): void;
 }
@@ -51,11 +54,26 @@ export function createRuns(service: ServiceApi, parts: PipelineParts): ServiceAp
   );
 }
 
+/** The same api, which says beside a list of tools which servers it would have more of if they were there. */
+function sayUnavailable(api: ServiceApi, unavailable: PipelineParts["unavailable"]): ServiceApi {
+  return {
+    ...api,
+    async listTools(context, call) {
+      const tools = await api.listTools(context, call);
+      const namespaces = unavailable(context).map((server) => `mcp.${server}`);
+      const record = recordOf(call);
+      if (record !== undefined && namespaces.length > 0) record.headers["x-tools-unavailable"] = namespaces.join(", ");
+      return tools;
+    },
+  };
+}
+
 /** The service with every layer that this host puts around an operation that somebody asks for. */
 export function createPipeline(runs: ServiceApi, parts: PipelineParts & { engine: TurnEngine }): ServiceApi {
-  const { replay, turns, engine, log } = parts;
+  const { replay, turns, engine, unavailable, log } = parts;
   return within(
     [
+      (api) => sayUnavailable(api, unavailable),
       // Above replay protection, so that nobody is shown the result of a turn that they could not have started.
       (api) => limitSenders(api),
       // Above the limits of turns: whoever asks again needs no slot, and a turn that finds none leaves its id free.

@@ -18,7 +18,9 @@ import type { Stores } from "./stores.ts";
 
 /** What running turns uses. */
 interface TurnParts
-  extends Required<Runtimes>, Pick<PipelineParts, "access" | "isHidden" | "metrics" | "tracing" | "log"> {
+  extends
+    Required<Runtimes>,
+    Pick<PipelineParts, "access" | "isHidden" | "unavailable" | "metrics" | "tracing" | "log"> {
   database: Database;
   stores: Stores;
   kernel: Kernel;

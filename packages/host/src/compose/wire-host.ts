@@ -17,7 +17,7 @@ import { errorFacts, type Log, type Metrics, type Tracing } from "../observe/ind
 import { type loadMcpPool, serversAsOwnUser } from "../mcp-servers/index.ts";
 import { createNotices, createSender, openOutbox, type Webhook } from "../notify/index.ts";
 import { consoleProtocol } from "../protocols/console/index.ts";
-import { mcpProtocol } from "../protocols/mcp/index.ts";
+import { createListening, mcpProtocol } from "../protocols/mcp/index.ts";
 import { openPages } from "../protocols/pages/index.ts";
 import { serviceProtocol } from "../protocols/service/index.ts";
 import { createFront, createOriginOf, createReadiness, type Front, serveProtocol } from "../front/index.ts";
@@ -124,6 +124,7 @@ export async function wireHost(
     kernel,
     access,
     isHidden: pool.isHidden,
+    unavailable: pool.unavailable,
     metrics,
     tracing,
     log,
@@ -187,6 +188,7 @@ export async function wireHost(
     originOf,
     clock,
   };
+  const listening = createListening();
   // A further protocol is a room and a line here. The service is the last, because it owns every other path.
   const front = createFront({
     protocols: [
@@ -198,7 +200,8 @@ export async function wireHost(
           api,
           resolveContext,
           known: { tools: ownTools, namespaces: pool.providers.flatMap(({ namespaces }) => namespaces) },
-          offers: pool.offers,
+          pool,
+          listening,
           about: { originOf, issuer: config.jwt?.issuer },
           version,
         }),
@@ -229,6 +232,7 @@ export async function wireHost(
     engine,
     start() {
       isStarted = true;
+      pool.start();
       retention.start();
       checkpoints.start(config.audit.checkpointSeconds);
       engine.start();
@@ -237,6 +241,7 @@ export async function wireHost(
     async close(stopListening) {
       // At once: a stream that is open would hold up everything else.
       const isQuiet = management.close();
+      listening.close();
       await retention.close();
       await Promise.all([stopListening(), engine.close(), sender.close(), isQuiet]);
       await pool.close();

@@ -14,7 +14,7 @@ function load(servers: unknown, sources: Partial<Parameters<typeof loadConfig>[0
 }
 
 test("a command or an address is enough; the limits have defaults", () => {
-  const limits = { timeoutMs: 30_000, maxOutputBytes: 1_048_576 };
+  const limits = { start: "eager", startTimeoutMs: 30_000, timeoutMs: 30_000, maxOutputBytes: 1_048_576 };
   const config = load({ notes: { command: ["node", "notes.js"] }, wiki: { url: "https://wiki.example.com/mcp" } });
   expect(config.mcp).toEqual({
     servers: {

@@ -60,6 +60,16 @@ const McpServerSchema = z
     tenants: z.array(IdentifierSchema).optional(),
     owners: z.array(PrincipalTextSchema).optional(),
     rules: z.record(z.string(), RuleSchema).optional(),
+    start: z
+      .enum(["eager", "first-use"])
+      .default("eager")
+      .describe("when the server is connected: with the host, or when somebody first needs it"),
+    startTimeoutMs: z
+      .int()
+      .min(1)
+      .max(600_000)
+      .default(30_000)
+      .describe("how long the server may take to start, for which a first list of its tools waits"),
     timeoutMs: z.int().min(1).max(600_000).default(30_000),
     maxOutputBytes: z.int().min(1).max(67_108_864).default(1_048_576),
   })

@@ -15,7 +15,7 @@ import { limitAnswers } from "./answer-limit.ts";
 import type { Channel } from "./channel.ts";
 import { AnswerTooLargeError, brokenOffCode } from "./http-channel.ts";
 import { plainText } from "./plain-text.ts";
-import { createServerLists, type ListKind } from "./server-lists.ts";
+import { createServerLists, type ChangedList, type ListKind } from "./server-lists.ts";
 
 /** Who waits for an answer, and how long. */
 export interface RequestLimits {
@@ -65,7 +65,6 @@ export interface McpConnection {
   close(): Promise<void>;
 }
 
-const connectMs = 30_000;
 /** How much of a name that a server made up is said back to it. */
 const maxMethodText = 128;
 
@@ -76,29 +75,33 @@ export interface McpRoute {
   negotiates: "first" | "when refused";
 }
 
-/**
- * Connects to a server, in whichever of the two handshakes it knows. A connection is lost when its transport closes, or
- * when the server does not answer what its tools are; the signal says that the host is closing.
- */
-export async function openMcpConnection(
-  route: McpRoute,
-  signal: AbortSignal,
-  onLost: (error: unknown) => void,
-): Promise<McpConnection> {
-  if (route.negotiates === "first") return connect(route, "auto", signal, onLost);
+/** Who opens a connection, and what they want to know of it. */
+export interface ConnectionOptions {
+  /** Fires when the host is closing. */
+  signal: AbortSignal;
+  /** How long the server may take to answer the handshake. */
+  startTimeoutMs: number;
+  /** Called when the transport closes, or when the server does not answer what its tools are. */
+  onLost?(error: unknown): void;
+  /** Called when the server says that a list is another one now. */
+  onChanged?(kind: ChangedList): void;
+}
+
+/** Connects to a server, in whichever of the two handshakes it knows. */
+export async function openMcpConnection(route: McpRoute, options: ConnectionOptions): Promise<McpConnection> {
+  if (route.negotiates === "first") return connect(route, "auto", options);
   try {
-    return await connect(route, "legacy", signal, onLost);
+    return await connect(route, "legacy", options);
   } catch (error) {
     if (!(error instanceof UnsupportedProtocolVersionError)) throw error;
-    return connect(route, "auto", signal, onLost);
+    return connect(route, "auto", options);
   }
 }
 
 async function connect(
   { openChannel }: McpRoute,
   mode: "legacy" | "auto",
-  signal: AbortSignal,
-  onLost: (error: unknown) => void,
+  { signal, startTimeoutMs, onLost = () => {}, onChanged = () => {} }: ConnectionOptions,
 ): Promise<McpConnection> {
   const channel = await openChannel();
   limitAnswers(channel.transport);
@@ -112,7 +115,7 @@ async function connect(
     return Promise.reject(new ProtocolError(ProtocolErrorCode.MethodNotFound, message));
   };
   try {
-    await client.connect(channel.transport, { timeout: connectMs, signal });
+    await client.connect(channel.transport, { timeout: startTimeoutMs, signal });
   } catch (error) {
     await channel.close();
     throw error;
@@ -121,7 +124,7 @@ async function connect(
   client.onclose = () => onLost(new SdkError(SdkErrorCode.ConnectionClosed, "The server is gone."));
 
   const running = new Set<Promise<unknown>>();
-  const lists = createServerLists(client);
+  const lists = createServerLists(client, onChanged);
   const finish = async <Answer>(answer: Promise<Answer>): Promise<Answer> => {
     running.add(answer);
     try {

@@ -239,5 +239,5 @@ test("closing ends a server that stays when its input ends and when it is told t
   expect(isAlive(pid)).toBe(true);
   await pool.close();
   expect(isAlive(pid)).toBe(false);
-  expect(gist(await call("mcp.test.echo"))).toBe("failed tool_catalog_unavailable");
+  expect(gist(await call("mcp.test.echo", { words: "x" }))).toBe("failed tool_catalog_unavailable");
 });

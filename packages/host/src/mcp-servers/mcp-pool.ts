@@ -1,6 +1,6 @@
 import { principalKey, type DiscoveryContext } from "turnpike/contracts";
 import type { ResourceProvider, ToolProvider } from "turnpike/kernel";
-import { ConfigError } from "../base/index.ts";
+import { ConfigError, withMembers } from "../base/index.ts";
 import { foreignErrorFacts, type Log } from "../observe/index.ts";
 import { createHeaderSecrets, fetchWith, placesOf, type HeaderSecrets } from "./header-secrets.ts";
 import { openHttpChannel } from "./http-channel.ts";
@@ -12,7 +12,8 @@ import { createMcpProvider, type LeftOut } from "./mcp-provider.ts";
 import { createMcpResources } from "./mcp-resources.ts";
 import type { PinStore } from "./pin-store.ts";
 import type { LeftOutEntry } from "./read-offer.ts";
-import type { ListKind } from "./server-lists.ts";
+import { createServerChanges } from "./server-changes.ts";
+import type { ChangedList, ListKind } from "./server-lists.ts";
 import { ownerClients, sharedClient, type ServerClients } from "./server-clients.ts";
 import type { ServerOffer } from "./server-offer.ts";
 import type { StandardErrorLine } from "./standard-error.ts";
@@ -37,6 +38,12 @@ export interface McpPool {
   isHidden(namespace: string, context: DiscoveryContext): boolean;
   /** What operators see of the tools, and how they accept those that changed. */
   reviews: McpReviews;
+  /** Connects to the servers that are started with the host, and stays connected. */
+  start(): void;
+  /** The names of servers that this context has, and that are not there right now. */
+  unavailable(context: DiscoveryContext): readonly string[];
+  /** Tells the listener when a list of a server that this context may have is another one, until the function is called. */
+  listen(context: DiscoveryContext, listener: (kind: ChangedList) => void): () => void;
   /** Ends every connection and every process. */
   close(): Promise<void>;
 }
@@ -79,14 +86,22 @@ interface PreparedServer {
   routeFor: RouteFor;
 }
 
+/** Told when a list of a connection, which is known by its key, is another one now. */
+type OnChanged = (connection: McpConnection, key: string, kind: ChangedList) => void;
+
 /** How to reach a server with the secrets of an owner, when it takes any. */
 type RouteFor = (secrets?: HeaderSecrets) => McpRoute;
 
-/** Each server is started when it is first needed. */
 function createMcpPool(prepared: readonly PreparedServer[], { store, pinFirst }: McpPinning, log: Log): McpPool {
   const pins = createToolPins({ store, pinFirst, log });
+  const changes = createServerChanges();
   const servers = prepared.map(({ name, server, routeFor }) => {
-    const clients = clientsOf(name, server, routeFor, log);
+    const onChanged: OnChanged = (connection, key, kind) => {
+      // What changed comes to light though nobody uses the server. One that does not answer is said to be unavailable.
+      const refresh = (): void => void provider.compare(connection, key).catch(() => {});
+      changes.tell({ server: name, connection: key, ...(kind === "tools" && { refresh }) }, kind);
+    };
+    const clients = clientsOf({ name, server, routeFor }, log, onChanged);
     const isOfferedTo = (context: DiscoveryContext): boolean => isOffered(server, context);
     const onList = reportOnce<LeftOut>((leftOut) =>
       log.warn(
@@ -97,15 +112,18 @@ function createMcpPool(prepared: readonly PreparedServer[], { store, pinFirst }:
     const onLate = (tool: string): void =>
       log.warn({ server: name, tool, timeoutMs: server.timeoutMs }, "MCP server did not answer a call in time");
     const about = { server: name, config: server, clients, isOfferedTo };
+    const provider = createMcpProvider({ ...about, pins, onList, onLate });
     return {
       name,
       clients,
+      isEager: server.start === "eager",
       tenants: server.tenants,
       isOfferedTo,
-      provider: createMcpProvider({ ...about, pins, onList, onLate }),
+      provider,
       resources: createMcpResources({ ...about, onList: reportLists(name, log) }),
     };
   });
+  const reviews = createReviews(new Map(servers.map(({ name, provider }) => [name, provider.look])), store, pins);
   const byNamespace = new Map(servers.map((server) => [server.provider.id, server]));
   return {
     providers: servers.map(({ provider }) => provider),
@@ -119,11 +137,38 @@ function createMcpPool(prepared: readonly PreparedServer[], { store, pinFirst }:
       );
       return (await unlessAborted(Promise.all(offers), signal)).filter((offer) => offer !== undefined);
     },
-    reviews: createReviews(new Map(servers.map(({ name, provider }) => [name, provider.look])), store, pins),
+    reviews: withMembers(reviews, {
+      async accept(server, wanted, by) {
+        const isAccepted = await reviews.accept(server, wanted, by);
+        if (isAccepted) changes.tell({ server }, "tools");
+        return isAccepted;
+      },
+    }),
+    start() {
+      for (const { clients, isEager } of servers) if (isEager) clients.start();
+    },
+    unavailable: (context) =>
+      servers
+        .filter(({ provider, isOfferedTo }) => isOfferedTo(context) && isOn(context, provider))
+        .filter(({ clients }) => !clients.isConnected(context))
+        .map(({ name }) => name),
+    listen(context, listener) {
+      const connections = new Map(
+        servers.filter((one) => one.isOfferedTo(context)).map(({ name, clients }) => [name, clients.keyOf(context)]),
+      );
+      return changes.listen(({ server, connection }, kind) => {
+        const own = connections.get(server);
+        if (own !== undefined && (connection === undefined || connection === own)) listener(kind);
+      });
+    },
     mayServe: (namespace, tenant) => byNamespace.get(namespace)?.tenants?.includes(tenant) !== false,
     isHidden: (namespace, context) => byNamespace.get(namespace)?.isOfferedTo(context) === false,
     close: async () => void (await Promise.all(servers.map(({ clients }) => clients.close()))),
   };
+}
+
+function isOn({ enabledToolNamespaces }: DiscoveryContext, { namespaces }: ToolProvider): boolean {
+  return namespaces.some((namespace) => enabledToolNamespaces.includes(namespace));
 }
 
 function refuseImpossibleUsers(config: McpConfig): void {
@@ -137,22 +182,26 @@ function isOffered({ tenants, owners }: McpServerConfig, { namespaceId, owner }:
 }
 
 /** One connection for everybody, unless headers depend on whom a call is for. */
-function clientsOf(name: string, config: McpServerConfig, routeFor: RouteFor, log: Log): ServerClients {
+function clientsOf(prepared: PreparedServer, log: Log, onChanged: OnChanged): ServerClients {
+  const { name, server: config, routeFor } = prepared;
   const { headers = {} } = config;
   const places = Object.values(headers).map(placesOf);
   const isOwners = places.some(({ owner }) => owner);
   if (!isOwners && !places.some(({ tenant }) => tenant)) {
     const secrets = places.length === 0 ? undefined : createHeaderSecrets(headers, undefined);
-    return sharedClient(clientFor({ server: name }, config, routeFor(secrets), log));
+    return sharedClient(clientFor({ server: name }, config, routeFor(secrets), log, { key: "", onChanged }));
   }
   const whose = ({ namespaceId, owner }: DiscoveryContext): { tenant: string; owner?: string } => ({
     tenant: namespaceId,
     ...(isOwners && { owner: principalKey(owner) }),
   });
+  const keyOf = (context: DiscoveryContext): string => JSON.stringify(whose(context));
   return ownerClients({
-    keyOf: (context) => JSON.stringify(whose(context)),
-    open: (context) =>
-      clientFor({ server: name, ...whose(context) }, config, routeFor(createHeaderSecrets(headers, context)), log),
+    keyOf,
+    open(context) {
+      const route = routeFor(createHeaderSecrets(headers, context));
+      return clientFor({ server: name, ...whose(context) }, config, route, log, { key: keyOf(context), onChanged });
+    },
   });
 }
 
@@ -161,9 +210,17 @@ function clientFor(
   config: McpServerConfig,
   route: McpRoute,
   log: Log,
+  { key, onChanged }: { key: string; onChanged: OnChanged },
 ): ReconnectingClient<McpConnection> {
+  const { startTimeoutMs } = config;
   return createReconnectingClient({
-    open: (signal, onLost) => openMcpConnection(route, signal, onLost),
+    async open(signal, onLost) {
+      const tellChange = (kind: ChangedList): void => onChanged(connection, key, kind);
+      const connection = await openMcpConnection(route, { signal, startTimeoutMs, onLost, onChanged: tellChange });
+      return connection;
+    },
+    // Whoever was told that the server is not there learns that it is.
+    onOpened: (connection) => onChanged(connection, key, "tools"),
     clock: () => performance.now(),
     onFailure: (error, retryInMs) =>
       log.warn(

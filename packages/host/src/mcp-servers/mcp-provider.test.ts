@@ -39,6 +39,9 @@ function open() {
     config,
     clients: {
       connection: () => Promise.resolve(connection),
+      connected: () => Promise.resolve(connection),
+      isConnected: () => true,
+      start() {},
       keyOf: () => "",
       shared: () => Promise.resolve(connection),
       close: () => Promise.resolve(),

@@ -8,7 +8,9 @@ import type { McpConnection } from "./mcp-connection.ts";
 import { isSameTool, readTool, type McpTool, type ToolReading } from "./mcp-tool.ts";
 import { plainText } from "./plain-text.ts";
 import { isLate, partsOf, toToolError, toUnavailable } from "./server-answer.ts";
+import { listMs } from "./server-lists.ts";
 import type { ToolPins } from "./tool-pins.ts";
+import type { ToolDefinition } from "./pin-store.ts";
 import type { Look } from "./tool-review.ts";
 
 /** A listed tool, or a rule of the configuration, that is not used, and why. */
@@ -34,6 +36,8 @@ export interface McpProviderOptions {
 const maxProgressText = 4096;
 /** A catalog holds 512 tools, so one server may not fill it. */
 const maxTools = 128;
+/** How many connections' lists are remembered. */
+const maxLists = 256;
 
 /** The tools of one MCP server, in a tool namespace of its own. */
 export interface McpProvider extends ToolProvider {
@@ -42,6 +46,8 @@ export interface McpProvider extends ToolProvider {
    * connection is an owner's.
    */
   look: Look;
+  /** Compares what a connection lists with what is pinned, before anybody needs it. Where nothing is pinned, nothing is read. */
+  compare(connection: McpConnection, connectionKey: string): Promise<void>;
 }
 
 /** Makes the provider of one MCP server. */
@@ -50,24 +56,55 @@ export function createMcpProvider(options: McpProviderOptions): McpProvider {
   const { shared } = options.clients;
   const rules = new Map(Object.entries(options.config.rules ?? {}));
   const compared = new WeakMap<readonly unknown[], { version: number; tools: Promise<ReadonlyMap<string, McpTool>> }>();
+  /** The list that was last read from each connection, for as long as the server is away. */
+  const lists = new Map<string, ReadonlyMap<string, McpTool>>();
 
   /**
    * The tools that the server has now, and that are as they were pinned. They are compared once for each list that is read, and
    * again when pins changed. Rejects when the server does not answer, and when the pins cannot be read.
    */
-  const toolsOf = async (
-    connection: McpConnection,
-    context: DiscoveryContext,
-  ): Promise<ReadonlyMap<string, McpTool>> => {
+  const toolsOf = async (connection: McpConnection, connectionKey: string): Promise<ReadonlyMap<string, McpTool>> => {
     const entries = await connection.list();
     const { version } = options.pins;
     const known = compared.get(entries);
     if (known?.version === version) return known.tools;
-    const origin = { server: options.server, connection: options.clients.keyOf(context) };
-    const tools = options.pins.usable(origin, readList(options, entries));
+    const list = readList(options, entries);
+    lists.delete(connectionKey);
+    lists.set(connectionKey, list);
+    for (const oldest of lists.keys()) if (lists.size > maxLists) lists.delete(oldest);
+    const tools = options.pins.usable({ server: options.server, connection: connectionKey }, list);
     compared.set(entries, { version, tools });
     tools.catch(() => compared.delete(entries));
     return tools;
+  };
+
+  /**
+   * The tools of a server that is away: those that its connection had last, as far as they are pinned. Before that, all that
+   * are pinned; but with connections of owners nobody knows which of them an owner has, and nobody is told another's.
+   */
+  const toolsWhileAway = async (context: DiscoveryContext): Promise<ReadonlyMap<string, McpTool>> => {
+    const pinned = await options.pins.pinned(options.server);
+    const last = lists.get(options.clients.keyOf(context));
+    const known = last ?? (shared ? readPinned(options, pinned.values()) : new Map<string, McpTool>());
+    return new Map([...known].filter(([name, { hash }]) => pinned.get(name)?.hash === hash));
+  };
+
+  /** The tools of the connection, which is waited for: once more when it turns out to be lost. */
+  const toolsOnce = async (
+    context: DiscoveryContext,
+    { signal, endsAt }: { signal: AbortSignal; endsAt: number },
+  ): Promise<{ connection: McpConnection; tools: ReadonlyMap<string, McpTool> }> => {
+    const key = options.clients.keyOf(context);
+    const connect = (): Promise<McpConnection> =>
+      options.clients.connected(context, { signal, timeoutMs: timeLeft(endsAt) });
+    const first = await connect();
+    try {
+      return { connection: first, tools: await toolsOf(first, key) };
+    } catch (error) {
+      if (options.clients.isConnected(context)) throw error;
+      const connection = await connect();
+      return { connection, tools: await toolsOf(connection, key) };
+    }
   };
 
   const handlerFor = (tool: McpTool): ToolHandler => {
@@ -89,16 +126,17 @@ export function createMcpProvider(options: McpProviderOptions): McpProvider {
         return places.map((place) => ({ action, resource: { ...resource, path: [listed.name, ...place] } }));
       },
       async invoke(context, { id: callId, tool: name, arguments: args }, signal, reportProgress) {
-        const connection = await options.clients.connection(context).catch(toUnavailable);
-        const now = (await toolsOf(connection, context).catch(toUnavailable)).get(listed.name);
+        const { timeoutMs, maxOutputBytes } = options.config;
+        const endsAt = performance.now() + timeoutMs;
+        const { connection, tools } = await toolsOnce(context, { signal, endsAt }).catch(toUnavailable);
+        const now = tools.get(listed.name);
         if (now === undefined || !isSameTool(now, tool)) {
           throw new ToolError("tool_unavailable", "The MCP server does not have this tool as it was listed.");
         }
         signal.throwIfAborted();
-        const { timeoutMs, maxOutputBytes } = options.config;
         const onProgress = reportProgress && ((progress: ToolProgress) => reportProgress(plainProgress(progress)));
         const answer = await connection
-          .call(listed, args, { signal, timeoutMs, onProgress })
+          .call(now.listed, args, { signal, timeoutMs: timeLeft(endsAt), onProgress })
           .catch((error: unknown) => {
             // To the SDK a caller who leaves is out of time as well.
             signal.throwIfAborted();
@@ -114,10 +152,25 @@ export function createMcpProvider(options: McpProviderOptions): McpProvider {
   return {
     id: namespace,
     namespaces: [namespace],
+    timeoutMs: options.config.startTimeoutMs + listMs,
     async tools(context) {
       if (!options.isOfferedTo(context)) return [];
-      const tools = await toolsOf(await options.clients.connection(context), context);
-      return [...tools.values()].map(handlerFor);
+      const connecting = options.clients.connection(context);
+      connecting.catch(() => {});
+      const away = options.clients.isConnected(context) ? undefined : await toolsWhileAway(context);
+      if (away !== undefined && away.size > 0) return [...away.values()].map(handlerFor);
+      try {
+        const tools = await toolsOf(await connecting, options.clients.keyOf(context));
+        return [...tools.values()].map(handlerFor);
+      } catch (error) {
+        // It may have been lost just now.
+        const last = await toolsWhileAway(context);
+        if (last.size === 0) throw error;
+        return [...last.values()].map(handlerFor);
+      }
+    },
+    async compare(connection, connectionKey) {
+      if ((await options.pins.pinned(options.server)).size > 0) await toolsOf(connection, connectionKey);
     },
     look: shared && (async () => readList(options, await (await shared()).list())),
   };
@@ -146,6 +199,20 @@ export function readList(
   }
   onList(leftOut);
   return tools;
+}
+
+/** The tools that are pinned, as the server would list them. */
+function readPinned(
+  options: Pick<McpProviderOptions, "server" | "config">,
+  pinned: Iterable<ToolDefinition>,
+): ReadonlyMap<string, McpTool> {
+  const entries = [...pinned].map(({ definition }) => JSON.parse(definition) as unknown);
+  return readList({ ...options, onList() {} }, entries);
+}
+
+/** What is left until a moment of the process. A request is given some time in any case. */
+function timeLeft(endsAt: number): number {
+  return Math.max(1, Math.ceil(endsAt - performance.now()));
 }
 
 /** A tool is not offered when its rule would bind less than it says. */

@@ -100,8 +100,10 @@ export function createMcpResources(options: McpResourcesOptions): McpResources {
     if (name === undefined || !isThereFor(context)) throw notFound();
     const what = `${action} ${kind}`;
     if (what !== "read resources" && what !== "use prompts") throw notFound();
-    const connection = await clients.connection(context);
-    return what === "use prompts" ? usePrompt(connection, name, input, limits) : readResource(connection, name, limits);
+    const endsAt = performance.now() + limits.timeoutMs;
+    const connection = await clients.connected(context, limits);
+    const left = { ...limits, timeoutMs: Math.max(1, Math.ceil(endsAt - performance.now())) };
+    return what === "use prompts" ? usePrompt(connection, name, input, left) : readResource(connection, name, left);
   };
 
   return {

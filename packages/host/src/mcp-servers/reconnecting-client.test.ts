@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createReconnectingClient, type ReconnectingClient } from "./reconnecting-client.ts";
 
 interface Fake {
@@ -50,22 +50,144 @@ test("after a failure nobody waits and nothing is tried until the pause is over;
   await expect(client.connection()).resolves.toBeDefined();
 });
 
-test("whoever comes late into an attempt does not wait for it, and finds what it came to", async () => {
+/** A reconnecting client whose attempts last until a test ends them. */
+function slowWorld() {
+  const events: string[] = [];
   let now = 0;
-  let open = (): void => {};
-  const client = createReconnectingClient({
+  let [open, fail] = [(): void => {}, (): void => {}];
+  let lose = (): void => {};
+  const client = createReconnectingClient<Fake>({
     clock: () => now,
-    onFailure: () => {},
-    open: () => new Promise<Fake>((resolve) => (open = () => resolve({ close: async () => {}, lose: () => {} }))),
+    onOpened: () => void events.push("opened"),
+    onFailure: (error) => void events.push(String(error)),
+    open: (_signal, onLost) =>
+      new Promise<Fake>((resolve, reject) => {
+        events.push("open");
+        open = () => resolve({ close: async () => {}, lose: () => {} });
+        fail = () => reject(new Error("failed"));
+        lose = () => onLost(new Error("lost"));
+      }),
   });
+  return {
+    client,
+    events,
+    advance: (ms: number) => void (now += ms),
+    open: () => open(),
+    fail: () => fail(),
+    lose: () => lose(),
+  };
+}
+
+const patient = { signal: new AbortController().signal, timeoutMs: 60_000 };
+
+test("the first attempt is waited for, however long it takes", async () => {
+  const { client, advance, open } = slowWorld();
   const first = client.connection();
-  now = 1000;
+  advance(29_000);
   const second = client.connection();
-  now = 1001;
+  expect(client.isConnected).toBe(false);
+  open();
+  expect(await first).toBe(await second);
+  expect(client.isConnected).toBe(true);
+});
+
+test("after a failure, whoever comes late into an attempt does not wait for it, and finds what it came to", async () => {
+  const { client, advance, open, fail } = slowWorld();
+  const failed = client.connection();
+  fail();
+  await expect(failed).rejects.toThrow("failed");
+  advance(250);
+  const first = client.connection();
+  advance(1000);
+  const second = client.connection();
+  advance(1);
   await expect(client.connection()).rejects.toThrow("It is still connecting.");
   open();
   expect(await first).toBe(await second);
   expect(await client.connection()).toBe(await first);
+});
+
+describe("whoever waits for a connection", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  test("gets the one that is being opened", async () => {
+    const { client, advance, open } = slowWorld();
+    const connected = client.connected(patient);
+    advance(10_000);
+    open();
+    expect(await connected).toBe(await client.connection());
+  });
+
+  test("gets the one that replaces one that was lost, after the pause", async () => {
+    const { client, events, advance, open, lose } = slowWorld();
+    const first = client.connection();
+    open();
+    await first;
+    lose();
+    const connected = client.connected(patient);
+    advance(250);
+    await vi.advanceTimersByTimeAsync(250);
+    expect(events).toEqual(["open", "opened", "Error: lost", "open"]);
+    open();
+    expect(await connected).not.toBe(await first);
+  });
+
+  test("is told at once when the last attempt failed", async () => {
+    const { client, fail } = slowWorld();
+    const first = client.connected(patient);
+    fail();
+    await expect(first).rejects.toThrow("failed");
+    await expect(client.connected(patient)).rejects.toThrow("There is no connection right now.");
+  });
+
+  test("waits no longer than their time, and the attempt goes on for others", async () => {
+    const { client, open } = slowWorld();
+    const [short, long] = [client.connected({ ...patient, timeoutMs: 1000 }), client.connected(patient)];
+    const [refused] = await Promise.all([Promise.allSettled([short]), vi.advanceTimersByTimeAsync(1000)]);
+    expect(refused).toMatchObject([{ status: "rejected" }]);
+    open();
+    expect(await long).toBeDefined();
+  });
+
+  test("may leave, and is sent away when nothing is opened any more", async () => {
+    const leaving = new AbortController();
+    const { client, open } = slowWorld();
+    const [one, other] = [client.connected({ ...patient, signal: leaving.signal }), client.connected(patient)];
+    const waits = Promise.allSettled([one, other]);
+    leaving.abort();
+    const retired = client.retire();
+    expect(await waits).toMatchObject([{ status: "rejected" }, { status: "rejected" }]);
+    open();
+    await retired;
+    await expect(client.connected(patient)).rejects.toThrow("There is no connection right now.");
+  });
+});
+
+describe("a client that stays connected", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  test("connects at once, and again after each failure and each loss, without anybody who needs it", async () => {
+    const { client, events, advance, open, fail, lose } = slowWorld();
+    client.stayConnected();
+    expect(events).toEqual(["open"]);
+    fail();
+    await vi.advanceTimersByTimeAsync(249);
+    expect(events).toEqual(["open", "Error: failed"]);
+    advance(250);
+    await vi.advanceTimersByTimeAsync(1);
+    open();
+    await vi.advanceTimersByTimeAsync(0);
+    lose();
+    advance(500);
+    await vi.advanceTimersByTimeAsync(500);
+    expect(events).toEqual(["open", "Error: failed", "open", "opened", "Error: lost", "open"]);
+    open();
+    await client.close();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(events).toHaveLength(6);
+  });
 });
 
 describe("a connection that is lost", () => {

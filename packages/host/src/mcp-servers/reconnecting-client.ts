@@ -2,16 +2,36 @@
 export interface ReconnectingClientOptions<Connection> {
   /** Opens a connection; `onLost` is called when it turns out to be gone. Rejects when it cannot be opened. */
   open(signal: AbortSignal, onLost: (error: unknown) => void): Promise<Connection>;
+  /** Called for each connection that was opened. */
+  onOpened?(connection: Connection): void;
   /** Called for each failure, with the pause before the next attempt. */
   onFailure(error: unknown, retryInMs: number): void;
   /** A monotonic clock, in milliseconds. */
   clock(): number;
 }
 
+/** Who waits for a connection, and for how long. */
+export interface Wait {
+  signal: AbortSignal;
+  timeoutMs: number;
+}
+
 /** Opens a connection when it is first needed, and again after it was lost, with growing pauses between failures. */
 export interface ReconnectingClient<Connection> {
-  /** The connection. Rejects at once when there is none right now; it does not wait for the next attempt. */
+  /** Whether there is a connection, as far as anybody knows. */
+  readonly isConnected: boolean;
+  /**
+   * The connection. The first attempt is waited for; after a failure, one that began just now. Rejects at once when there is
+   * none right now: it does not wait for the next attempt.
+   */
   connection(): Promise<Connection>;
+  /**
+   * The connection, which is waited for: while it is being opened, and while one that was lost is replaced. Rejects when the
+   * attempt fails, when the last one did, when the time is over and when the caller leaves.
+   */
+  connected(wait: Wait): Promise<Connection>;
+  /** Connects now, and again whenever the connection is lost, without anybody who needs it. */
+  stayConnected(): void;
   /** Opens nothing more, and closes what is open in its own time. */
   retire(): Promise<void>;
   /** Closes what is open at once, and opens nothing more. */
@@ -20,7 +40,7 @@ export interface ReconnectingClient<Connection> {
 
 const firstPauseMs = 250;
 const longestPauseMs = 30_000;
-/** A caller waits for an attempt only if it began less than this long ago. */
+/** After a failure, a caller waits for an attempt only if it began less than this long ago. */
 const patienceMs = 1000;
 /** After a connection that lasted this long, the pauses begin with the shortest again. */
 const steadyMs = 60_000;
@@ -34,15 +54,18 @@ class NotConnectedError extends Error {
 export function createReconnectingClient<Connection extends { close(): Promise<void> }>(
   options: ReconnectingClientOptions<Connection>,
 ): ReconnectingClient<Connection> {
-  const { open, onFailure, clock } = options;
+  const { open, onOpened, onFailure, clock } = options;
   const closing = new AbortController();
+  const retired = new AbortController();
   const endings = new Set<Promise<void>>();
   let current: Promise<Connection> | undefined;
   /** When the current attempt began; Infinity when no attempt is running. */
   let tryingSince = Infinity;
   let failures = 0;
   let retryAt = -Infinity;
-  let isRetired = false;
+  /** Whether the last failure was the end of a connection, and not an attempt to open one. */
+  let wasOpen = false;
+  let isStaying = false;
 
   const end = (connection: Connection): void => {
     const ending = connection.close().catch(() => {});
@@ -60,35 +83,62 @@ export function createReconnectingClient<Connection extends { close(): Promise<v
       failures = clock() - openedAt >= steadyMs ? 1 : failures + 1;
       const pauseMs = Math.min(firstPauseMs * 2 ** (failures - 1), longestPauseMs);
       retryAt = clock() + pauseMs;
+      wasOpen = openedAt !== Infinity;
       onFailure(reason, pauseMs);
+      if (isStaying) setTimeout(stay, pauseMs).unref();
     };
     const opening = open(closing.signal, fail);
     tryingSince = clock();
-    const succeed = (): void => {
+    const succeed = (connection: Connection): void => {
       openedAt = clock();
-      if (current === opening) tryingSince = Infinity;
+      if (current !== opening) return;
+      tryingSince = Infinity;
+      onOpened?.(connection);
     };
     opening.then(succeed, fail);
     return opening;
   };
 
+  const stay = (): void => {
+    if (!retired.signal.aborted) current ??= attempt();
+  };
+
   const retire = async (): Promise<void> => {
     const last = current;
     current = undefined;
-    isRetired = true;
+    retired.abort();
     await last?.then(end, () => {});
     await Promise.all(endings);
   };
 
   return {
-    connection() {
-      const isSlow = clock() - tryingSince > patienceMs;
-      if (current !== undefined)
-        return isSlow ? Promise.reject(new NotConnectedError("It is still connecting.")) : current;
-      const isResting = clock() < retryAt;
-      if (isRetired || isResting) return Promise.reject(new NotConnectedError("There is no connection right now."));
-      current = attempt();
+    get isConnected() {
+      return current !== undefined && tryingSince === Infinity;
+    },
+    async connection() {
+      const isSlow = failures > 0 && clock() - tryingSince > patienceMs;
+      if (current !== undefined && isSlow) throw new NotConnectedError("It is still connecting.");
+      if (retired.signal.aborted || (current === undefined && clock() < retryAt)) throw noConnection();
+      current ??= attempt();
       return current;
+    },
+    async connected({ signal, timeoutMs }) {
+      const signals = [signal, retired.signal];
+      const until = clock() + timeoutMs;
+      const restMs = current === undefined ? retryAt - clock() : 0;
+      if (restMs > 0) {
+        if (!wasOpen) throw noConnection();
+        await within(Math.min(restMs, timeoutMs), signals);
+        if (restMs > timeoutMs) throw noConnection();
+      }
+      // Timers of the system are not as exact as the clock: whoever has waited for the pause begins.
+      if (!retired.signal.aborted) current ??= attempt();
+      if (current === undefined) throw noConnection();
+      return within(until - clock(), signals, current);
+    },
+    stayConnected() {
+      isStaying = true;
+      stay();
     },
     retire,
     async close() {
@@ -96,4 +146,35 @@ export function createReconnectingClient<Connection extends { close(): Promise<v
       await retire();
     },
   };
+}
+
+function noConnection(): NotConnectedError {
+  return new NotConnectedError("There is no connection right now.");
+}
+
+/**
+ * What a promise comes to within a time; without one, nothing once the time is over. Rejects when the time is over first, and
+ * when a signal fires. Whoever else waits for the promise goes on.
+ */
+function within(ms: number, signals: readonly AbortSignal[]): Promise<void>;
+function within<T>(ms: number, signals: readonly AbortSignal[], promise: Promise<T>): Promise<T>;
+function within<T>(ms: number, signals: readonly AbortSignal[], promise?: Promise<T>): Promise<T | void> {
+  return new Promise((resolve, reject) => {
+    const leave = (): void => {
+      end();
+      reject(noConnection());
+    };
+    const pass = (): void => {
+      end();
+      resolve();
+    };
+    const end = (): void => {
+      clearTimeout(timer);
+      for (const signal of signals) signal.removeEventListener("abort", leave);
+    };
+    const timer = setTimeout(promise === undefined ? pass : leave, Math.max(0, ms)).unref();
+    promise?.then(resolve, reject).finally(end);
+    for (const signal of signals) signal.addEventListener("abort", leave);
+    if (signals.some(({ aborted }) => aborted)) leave();
+  });
 }

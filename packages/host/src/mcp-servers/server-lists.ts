@@ -4,9 +4,12 @@ import { z } from "zod";
 /** What a server can list. */
 export type ListKind = "tools" | "resources" | "resourceTemplates" | "prompts";
 
+/** The lists of which a server says when they change. Templates are among the resources. */
+export type ChangedList = "tools" | "resources" | "prompts";
+
 interface ListRules {
   method: string;
-  capability: "tools" | "resources" | "prompts";
+  capability: ChangedList;
   changed:
     | "notifications/tools/list_changed"
     | "notifications/resources/list_changed"
@@ -42,7 +45,8 @@ const rules: Readonly<Record<ListKind, ListRules>> = {
   },
 };
 
-const listMs = 5_000;
+/** How long a server may take to say a whole list. */
+export const listMs = 5_000;
 const freshMs = 5_000;
 const maxPages = 64;
 const maxEntries = 1024;
@@ -56,13 +60,17 @@ export interface ServerLists {
   forget(kind: ListKind): void;
 }
 
-/** Reads the lists of a server when somebody needs them, and keeps them until they are old or the server changes them. */
-export function createServerLists(client: Client): ServerLists {
+/**
+ * Reads the lists of a server when somebody needs them, and keeps them until they are old or the server changes them, which
+ * `onChanged` is told.
+ */
+export function createServerLists(client: Client, onChanged: (kind: ChangedList) => void): ServerLists {
   const kept = new Map<ListKind, { entries: Promise<readonly unknown[]>; until: number }>();
   const kinds = Object.keys(rules) as ListKind[];
-  for (const { changed } of Object.values(rules)) {
+  for (const { changed, capability } of Object.values(rules)) {
     client.setNotificationHandler(changed, () => {
       for (const kind of kinds) if (rules[kind].changed === changed) kept.delete(kind);
+      onChanged(capability);
     });
   }
   return {

@@ -24,6 +24,8 @@ export interface ToolPins {
    * cannot be read, or the first ones not be kept: then no tool may be used.
    */
   usable(origin: ListOrigin, tools: ReadonlyMap<string, McpTool>): Promise<ReadonlyMap<string, McpTool>>;
+  /** What is pinned of a server, of which nobody knows whether the server still has it. Rejects when that cannot be read. */
+  pinned(server: string): Promise<ReadonlyMap<string, ToolDefinition>>;
   /** The lists of a server that were compared last, one for each connection. */
   seen(server: string): readonly SeenList[];
   /** Pins tools that somebody accepted. */
@@ -88,6 +90,11 @@ export function createToolPins({ store, log, pinFirst }: ToolPinsOptions): ToolP
       remember(origin, { at: new Date().toISOString(), names: new Set(tools.keys()), withdrawn: others });
       report(server, others, pins);
       return new Map(all.filter(isPinned).map((tool) => [tool.listed.name, tool]));
+    },
+    async pinned(server) {
+      return new Map(
+        (await store.list(server)).map(({ tool, hash, definition }) => [tool, { tool, hash, definition }]),
+      );
     },
     seen: (server) => [...(lists.get(server)?.values() ?? [])],
     async accept(server, tools, by) {

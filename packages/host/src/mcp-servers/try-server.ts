@@ -48,7 +48,7 @@ async function tryServer(
   try {
     const secrets = Object.keys(headers).length === 0 ? undefined : createHeaderSecrets(headers, undefined);
     const route = routeTo(name, server, env, log)(secrets);
-    const connection = await openMcpConnection(route, signal, () => {});
+    const connection = await openMcpConnection(route, { signal, startTimeoutMs: timeoutMs });
     try {
       let leftOut: readonly LeftOut[] = [];
       const onList = (unused: readonly LeftOut[]): void => void (leftOut = unused);

@@ -8,7 +8,9 @@ import { createFront } from "../../src/front/front.ts";
 import { asFetch } from "../fetch-front.ts";
 import { serveProtocol } from "../../src/front/protocol.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
-import { fromOfferSegment, type ServerOffer } from "../../src/mcp-servers/index.ts";
+import type { Caller } from "../../src/access/authenticate.ts";
+import { fromOfferSegment, type McpPool, type ServerOffer } from "../../src/mcp-servers/index.ts";
+import { createListening, type Listening } from "../../src/protocols/mcp/listening.ts";
 import { mcpProtocol } from "../../src/protocols/mcp/mcp-protocol.ts";
 import { createOriginOf } from "../../src/front/index.ts";
 import type { ProtectedResource } from "../../src/protocols/mcp/protected-resource.ts";
@@ -96,6 +98,9 @@ export interface ServedWorld {
   grants: MemoryGrants;
   audit: MemoryAudit;
   errors: unknown[];
+  listening: Listening;
+  /** Ends what the bearer of a token may hear. */
+  revoke(token: string): void;
 }
 
 /** Who the tokens belong to; `no-authority` exercises nobody's grants. */
@@ -110,6 +115,8 @@ interface WorldOptions {
   /** What the assistant may do with files, and with what MCP servers offer. */
   files?: readonly Capability[];
   offers?: readonly ServerOffer[];
+  /** What else the servers say. */
+  pool?: Partial<McpPool>;
   about?: Partial<ProtectedResource>;
   changeApi?: (api: ServiceApi) => ServiceApi;
 }
@@ -134,9 +141,12 @@ export function servedWorld(options: WorldOptions = {}): ServedWorld {
   const whole = createServiceApi({ kernel, turns });
   const api = options.changeApi?.(whole) ?? whole;
   const errors: unknown[] = [];
+  const revoked = new Set<string>();
+  const listening = createListening();
   const protocol = mcpProtocol({
     api,
-    offers: () => Promise.resolve(offers),
+    pool: { offers: () => Promise.resolve(offers), unavailable: () => [], listen: () => () => {}, ...options.pool },
+    listening,
     about: { originOf: createOriginOf({}), ...options.about },
     known: { tools: ["notes.burn", "notes.read"], namespaces: ["mcp.wiki", "mcp.other"] },
     version: "1.2.3",
@@ -148,6 +158,7 @@ export function servedWorld(options: WorldOptions = {}): ServedWorld {
         throw new ServiceHttpError(401, "unauthenticated", "Send a valid credential.", { headers: challenge });
       }
       record.facts = { tenant: "acme", credentialId: token };
+      record.caller = { isStillAdmitted: () => Promise.resolve(!revoked.has(token)) } as unknown as Caller;
       const { authority, ...context } = contextOf({ enabledToolNamespaces: ["notes"], ...holder });
       return token === "no-authority" ? context : { ...context, authority };
     },
@@ -164,5 +175,5 @@ export function servedWorld(options: WorldOptions = {}): ServedWorld {
   );
   const serve = async (request: Request): Promise<Response> =>
     protocol.owns(new URL(request.url).pathname) ? front(request) : new Response("elsewhere", { status: 418 });
-  return { serve, api, grants, audit, errors };
+  return { serve, api, grants, audit, errors, listening, revoke: (token) => void revoked.add(token) };
 }

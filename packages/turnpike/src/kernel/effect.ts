@@ -18,10 +18,15 @@ const longestTimeoutMs = 2_147_483_647;
 
 /** Throws when a limit could not be kept. */
 export function checkLimits({ toolTimeoutMs = 1, maxToolOutputBytes = 1 }: Ports): void {
-  if (!Number.isInteger(toolTimeoutMs) || toolTimeoutMs < 1 || toolTimeoutMs > longestTimeoutMs)
-    throw new RangeError(`\`toolTimeoutMs\` has to be a whole number from 1 to ${longestTimeoutMs}.`);
+  checkTimeout("toolTimeoutMs", toolTimeoutMs);
   if (!Number.isSafeInteger(maxToolOutputBytes) || maxToolOutputBytes < 1)
     throw new RangeError("`maxToolOutputBytes` has to be a whole number from 1 on.");
+}
+
+/** Throws when no timer could keep this limit. */
+export function checkTimeout(name: string, timeoutMs: number): void {
+  if (!Number.isInteger(timeoutMs) || timeoutMs < 1 || timeoutMs > longestTimeoutMs)
+    throw new RangeError(`\`${name}\` has to be a whole number from 1 to ${longestTimeoutMs}.`);
 }
 
 /** Who waits for an effect, and who wants to know that it has begun. */

@@ -97,6 +97,8 @@ export interface ToolHandler {
 export interface ToolProvider {
   id: string;
   namespaces: readonly string[];
+  /** How long it may take to say its tools; 5,000 when not set. */
+  timeoutMs?: number;
   /** The tools for this context. Throw on an outage; the provider's namespaces are then unavailable, nothing else. */
   tools(context: DiscoveryContext, signal: AbortSignal): Promise<readonly ToolHandler[]>;
 }

@@ -314,6 +314,19 @@ test("a provider that hangs is given up after 5 seconds, not before, and its sig
   expect(portErrors).toMatchObject([{ failure: { port: "tools", id: "post" } }]);
 });
 
+test("a provider may take as long as it says, and no longer", async () => {
+  vi.useFakeTimers();
+  const provider = Object.assign(hanging(), { timeoutMs: 30_000 });
+  const { kernel } = worldOf({ grants, tools: [noteTool()], toolProviders: [provider] });
+  const listing = kernel.listTools(both);
+  await vi.advanceTimersByTimeAsync(29_999);
+  expect(provider.signals[0]?.aborted).toBe(false);
+  await vi.advanceTimersByTimeAsync(1);
+  expect((await listing).map(({ name }) => name)).toStrictEqual(["files.read"]);
+  for (const timeoutMs of [0, -1, 1.5, 2 ** 31])
+    expect(() => createToolRegistry([], [Object.assign(hanging(), { timeoutMs })])).toThrow(RangeError);
+});
+
 test("a call into a namespace whose provider hangs fails after 5 seconds; a call elsewhere does not wait", async () => {
   vi.useFakeTimers();
   const provider = hanging();

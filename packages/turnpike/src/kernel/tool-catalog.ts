@@ -7,6 +7,7 @@ import {
 } from "../contracts/index.ts";
 import { accept, check, deepFreeze, withinTime } from "../internal/index.ts";
 import { callPort, reportPortError, type Ports } from "./call-port.ts";
+import { checkTimeout } from "./effect.ts";
 import type { ToolHandler, ToolProvider } from "./ports.ts";
 
 const maxTools = 512;
@@ -61,14 +62,15 @@ export function createToolRegistry(
 
 /** The provider with what it says of itself read once. Throws when it could only ever fail, or would break the catalog. */
 function checkProvider(provider: ToolProvider): ToolProvider {
-  const { id, namespaces: declared } = provider;
+  const { id, namespaces: declared, timeoutMs = providerTimeoutMs } = provider;
   const namespaces: readonly string[] = Object.freeze(Array.isArray(declared) ? [...declared] : []);
   const names = [id, ...namespaces];
   const isSound = namespaces.length > 0 && names.every((name) => check(IdentifierSchema, name).ok);
   if (!isSound || typeof provider.tools !== "function") {
     throw new TypeError(`Tool provider ${id} needs an id, one namespace or more, and the function \`tools\`.`);
   }
-  return { id, namespaces, tools: (context, signal) => provider.tools(context, signal) };
+  checkTimeout("timeoutMs", timeoutMs);
+  return { id, namespaces, timeoutMs, tools: (context, signal) => provider.tools(context, signal) };
 }
 
 function compileTool(handler: ToolHandler): Tool {
@@ -168,7 +170,8 @@ function addTools(ports: Ports, tools: Map<string, Tool>, provider: ToolProvider
 }
 
 function askProvider(provider: ToolProvider, context: DiscoveryContext, signal: AbortSignal): Promise<Tool[]> {
-  const limit = { timeoutMs: providerTimeoutMs, late: `No answer within ${providerTimeoutMs} ms.` };
+  const { timeoutMs = providerTimeoutMs } = provider;
+  const limit = { timeoutMs, late: `No answer within ${timeoutMs} ms.` };
   return withinTime(limit, signal, (limited) =>
     provider
       .tools(context, limited.get())

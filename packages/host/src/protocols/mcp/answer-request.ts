@@ -8,6 +8,7 @@ import { readJsonBody, ServiceHttpError, type BodySource, type ServiceApi } from
 import { z } from "zod";
 import type { IncomingRequest } from "../../front/index.ts";
 import type { McpPool } from "../../mcp-servers/index.ts";
+import { changesFor, openNotifications, type Listening } from "./listening.ts";
 import { createMcpServer } from "./mcp-server.ts";
 import type { OfferedNames } from "./offered-names.ts";
 import type { CallOrigin, RequestId, RunningCalls } from "./running-calls.ts";
@@ -15,7 +16,8 @@ import type { CallOrigin, RequestId, RunningCalls } from "./running-calls.ts";
 /** What every request of the protocol shares. */
 export interface AnswerOptions {
   api: ServiceApi;
-  offers: McpPool["offers"];
+  pool: Pick<McpPool, "offers" | "unavailable" | "listen">;
+  listening: Listening;
   version: string;
   names: OfferedNames;
   calls: RunningCalls;
@@ -23,29 +25,36 @@ export interface AnswerOptions {
 
 /** Answers one request, in a server of its own. */
 export async function answer(
-  { api, offers, version, names, calls }: AnswerOptions,
+  { api, pool, listening, version, names, calls }: AnswerOptions,
   incoming: IncomingRequest,
   context: DiscoveryContext,
 ): Promise<Response> {
   const { request, record: host, onLateError: onError } = incoming;
   const message = request.method === "POST" ? await readMessage(request.body) : undefined;
   const { method, params } = MethodSchema.safeParse(message).data ?? {};
+  if (request.method === "GET" && isStreamWanted(request.headers.get("accept")))
+    return listening.follow(host, () => Promise.resolve(openNotifications(pool, context)));
   const origin = originOf(incoming);
   const handler = createProtocolHandler(
     ({ era }) => {
       // Clients of the newer revision cancel by hanging up, and have no session: no notification may meet their calls.
       const noted = era === "legacy" ? origin : undefined;
       const begin = (id: RequestId, cancel: () => void) => (noted ? calls.begin(noted, id, cancel) : () => {});
-      return createMcpServer({ api, context, method, names, offers, begin, host, version, onError });
+      return createMcpServer({ api, context, method, names, pool, begin, host, version, onError });
     },
-    // Nothing here changes without a request, so there is nothing to subscribe to.
-    { maxSubscriptions: 0 },
+    { bus: changesFor(pool, context) },
   );
-  const response = await handler.fetch(request.toFetch(), message === undefined ? {} : { parsedBody: message });
+  const respond = (): Promise<Response> =>
+    handler.fetch(request.toFetch(), message === undefined ? {} : { parsedBody: message });
+  const response = await (method === "subscriptions/listen" ? listening.follow(host, respond) : respond());
   if (method === "initialize" && response.ok) response.headers.set(sessionHeader, crypto.randomUUID());
   const cancelled = method === "notifications/cancelled" ? CancelledSchema.safeParse(params).data : undefined;
   if (cancelled !== undefined && origin !== undefined && response.ok) calls.cancel(origin, cancelled.requestId);
   return response;
+}
+
+function isStreamWanted(accept: string | null): boolean {
+  return accept?.toLowerCase().includes("text/event-stream") === true;
 }
 
 const MethodSchema = z.object({ method: z.string(), params: z.unknown().optional() });

@@ -1,1 +1,2 @@
+export { createListening } from "./listening.ts";
 export { mcpProtocol } from "./mcp-protocol.ts";

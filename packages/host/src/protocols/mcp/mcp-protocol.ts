@@ -3,6 +3,7 @@ import { acceptContext, type ServiceApi } from "turnpike/http";
 import type { ContextResolver } from "../../access/index.ts";
 import type { Protocol } from "../../front/index.ts";
 import type { McpPool } from "../../mcp-servers/index.ts";
+import type { Listening } from "./listening.ts";
 import { createOfferedNames, type KnownNames } from "./offered-names.ts";
 import { metadataPaths, metadataRoutes, withMetadata, type ProtectedResource } from "./protected-resource.ts";
 import { createRunningCalls } from "./running-calls.ts";
@@ -17,8 +18,10 @@ export interface McpProtocolOptions {
   resolveContext: ContextResolver;
   /** What there is to name for clients. */
   known: KnownNames;
-  /** What MCP servers have besides tools. */
-  offers: McpPool["offers"];
+  /** What MCP servers have besides tools, which of them are not there, and when their lists change. */
+  pool: Pick<McpPool, "offers" | "unavailable" | "listen">;
+  /** The streams of clients that listen. */
+  listening: Listening;
   /** What clients without a credential are told. */
   about: ProtectedResource;
   version: string;

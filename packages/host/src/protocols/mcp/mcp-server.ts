@@ -19,8 +19,8 @@ export interface McpServerOptions {
   /** The method of the request, if it has one. */
   method: string | undefined;
   names: OfferedNames;
-  /** What MCP servers have besides tools. */
-  offers: McpPool["offers"];
+  /** What MCP servers have besides tools, and which of them are not there. */
+  pool: Pick<McpPool, "offers" | "unavailable">;
   /** Notes that a request with this id runs, and how to cancel it. Returns what ends the note. */
   begin(id: RequestId, cancel: () => void): () => void;
   /** The record of the request for the host's layers around the api. */
@@ -36,13 +36,24 @@ export function createMcpServer({
   context,
   method,
   names,
-  offers,
+  pool,
   begin,
   host,
   version,
   onError,
 }: McpServerOptions): Server {
-  const server = new Server({ name: "turnpike", version }, { capabilities: { tools: {}, resources: {}, prompts: {} } });
+  const { offers } = pool;
+  const listed = { listChanged: true };
+  const server = new Server(
+    { name: "turnpike", version },
+    { capabilities: { tools: listed, resources: listed, prompts: listed } },
+  );
+  /** A list, with the servers that it would have more of if they were there. */
+  const withUnavailable = async <Result extends object>(list: Promise<Result>): Promise<Result> => {
+    const result = await list;
+    const servers = pool.unavailable(context);
+    return servers.length === 0 ? result : { ...result, _meta: { [unavailableKey]: servers } };
+  };
   const serve = async <Result>(
     { mcpReq: { id, signal } }: ServerContext,
     answer: (access: Access) => Promise<Result>,
@@ -63,19 +74,21 @@ export function createMcpServer({
   };
 
   server.setRequestHandler("tools/list", (_request, call) =>
-    serve(call, async ({ options }) => ({ tools: toMcpTools(await api.listTools(context, options), names) })),
+    serve(call, ({ options }) =>
+      withUnavailable(api.listTools(context, options).then((tools) => ({ tools: toMcpTools(tools, names) }))),
+    ),
   );
   server.setRequestHandler("resources/list", ({ params }, call) =>
-    serve(call, (access) => listResources({ ...access, offers }, params?.cursor)),
+    serve(call, (access) => withUnavailable(listResources({ ...access, offers }, params?.cursor))),
   );
   server.setRequestHandler("resources/templates/list", (_request, call) =>
-    serve(call, (access) => listTemplates({ ...access, offers })),
+    serve(call, (access) => withUnavailable(listTemplates({ ...access, offers }))),
   );
   server.setRequestHandler("resources/read", ({ params }, call) =>
     serve(call, (access) => readResource({ ...access, offers }, params.uri)),
   );
   server.setRequestHandler("prompts/list", ({ params }, call) =>
-    serve(call, (access) => listPrompts({ ...access, offers }, names, params?.cursor)),
+    serve(call, (access) => withUnavailable(listPrompts({ ...access, offers }, names, params?.cursor))),
   );
   server.setRequestHandler("prompts/get", ({ params }, call) =>
     serve(call, (access) => getPrompt({ ...access, offers }, names, params)),
@@ -89,6 +102,9 @@ export function createMcpServer({
   }
   return server;
 }
+
+/** Where the `_meta` of a list names the servers that are not there. */
+const unavailableKey = "turnpike/unavailable";
 
 const CallSchema = z.object({ name: z.string(), arguments: z.record(z.string(), z.unknown()).optional() });
 

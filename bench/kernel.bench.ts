@@ -7,7 +7,7 @@ import {
   type Grant,
 } from "turnpike/contracts";
 import { acceptContext, readBody } from "turnpike/http";
-import { createKernel, defineTool, type Kernel, type ToolHandler } from "turnpike/kernel";
+import { cachedGrants, createKernel, defineTool, type Kernel, type ToolHandler } from "turnpike/kernel";
 import { memoryGrants, memoryUsage } from "turnpike/testing";
 import { z } from "zod";
 import { measureSubjects, type Subject } from "./support/in-process.ts";
@@ -93,6 +93,43 @@ for (const count of [1, 256, 10_000]) {
       { name: "match last", run: () => kernel.authorize(context, last), against: plain },
       { name: "match last, unchecked input", run: () => kernel.authorize(plainContext, { ...last }), against: plain },
       { name: "no match, with the request restated", run: () => kernel.authorize(context, none), against: plain },
+    ]),
+  );
+}
+
+/** What a database answers: other objects at every call. */
+const freshGrants = (count: number) => Array.from({ length: count }, (_, place) => grant(place));
+const goals = new Map([
+  [1, 15],
+  [16, 40],
+  [256, 400],
+]);
+for (const [count, goalMicros] of goals) {
+  const source = `making ${count} grants alone`;
+  const fresh = createKernel({ grants: { load: () => Promise.resolve(freshGrants(count)) }, audit: "none" });
+  const frozen = createKernel({
+    grants: { load: () => Promise.resolve(Object.freeze(freshGrants(count).map((one) => Object.freeze(one)))) },
+    audit: "none",
+  });
+  const known = freshGrants(count);
+  const versioned = createKernel({
+    grants: { load: () => Promise.resolve({ version: "1", grants: known }) },
+    audit: "none",
+  });
+  const cached = createKernel({
+    grants: cachedGrants({
+      version: () => Promise.resolve("1"),
+      load: () => Promise.resolve({ version: "1", grants: freshGrants(count) }),
+    }),
+    audit: "none",
+  });
+  sections.push(
+    await measureSubjects(`kernel.authorize, ${count} grants from a source that answers with fresh promises`, [
+      { name: source, run: () => Promise.resolve(freshGrants(count)) },
+      { name: `${count} fresh grants`, run: () => fresh.authorize(context, ask0), against: source, goalMicros },
+      { name: `${count} fresh frozen grants`, run: () => frozen.authorize(context, ask0), against: source },
+      { name: `${count} grants with a version`, run: () => versioned.authorize(context, ask0), goalMicros: 10 },
+      { name: `${count} cached grants`, run: () => cached.authorize(context, ask0), goalMicros: 10 },
     ]),
   );
 }

@@ -8,11 +8,14 @@ export interface GrantChange {
   revoke?: readonly string[];
 }
 
+/** What the host's own store answers: grants without a version. */
+type PlainSource = GrantSource<readonly Grant[]>;
+
 /**
  * The grants of one tenant as they would be after a change. What the change does not touch is handed on as it is. Grants that
  * were derived from a revoked one stay, and their chains are broken, as after any revocation.
  */
-export function withChange(source: GrantSource, { issue = [], revoke = [] }: GrantChange): GrantSource {
+export function withChange(source: PlainSource, { issue = [], revoke = [] }: GrantChange): PlainSource {
   const issued = new Map(issue.map((grant) => [grant.id, grant]));
   const revoked = new Set(revoke);
   const bySubject = new Map<string, Grant[]>();
@@ -39,7 +42,7 @@ export function withChange(source: GrantSource, { issue = [], revoke = [] }: Gra
 }
 
 /** Reads each set of grants and each grant once, so that decisions are compared that rest on the same ones. */
-export function readOnce(source: GrantSource): GrantSource {
+export function readOnce(source: PlainSource): PlainSource {
   const sets = new Map<string, Promise<readonly Grant[]>>();
   const grants = new Map<string, Promise<Grant | undefined>>();
   const once = <T>(known: Map<string, Promise<T>>, key: string, read: () => Promise<T>): Promise<T> => {

@@ -19,7 +19,7 @@ import { isMarkedRevoked, parseForKernel, parseGrant } from "./kept-grant.ts";
  * The grants of every tenant. A revoked grant stays revoked whatever a clock says: the kernel sees it as revoked since it
  * was issued, and operators see when it was revoked.
  */
-export interface GrantStore extends GrantSource {
+export interface GrantStore extends GrantSource<readonly Grant[]> {
   /** Grants as `load` finds them, but as they were at the scope's moment: one that was revoked since then counts. */
   loadKept(scope: GrantScope): Promise<readonly Grant[]>;
   /** Whether any tenant has a grant. */

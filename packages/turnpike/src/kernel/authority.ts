@@ -3,7 +3,8 @@ import { KnownAnswers, orAbort } from "../internal/index.ts";
 import { compileGrant, compileOnce, isFixedGrant, type CompiledGrant, type Moment } from "./active.ts";
 import { indexCapabilities, type CapabilityIndex } from "./capability-index.ts";
 import { reportPortError, type Ports } from "./call-port.ts";
-import type { GrantScope } from "./ports.ts";
+import type { GrantScope, GrantSource, VersionedGrants } from "./ports.ts";
+import { VersionCache } from "./versioned-grants.ts";
 
 const maxGrants = 16_384;
 
@@ -56,7 +57,9 @@ export function loadAuthority(
     : readAuthority(ports, context, loading, signal);
 }
 
-function load({ grants }: Ports, context: DiscoveryContext, signal: AbortSignal): Promise<readonly Grant[]> {
+type Loading = ReturnType<GrantSource["load"]>;
+
+function load({ grants }: Ports, context: DiscoveryContext, signal: AbortSignal): Loading {
   try {
     return grants.load(scopeOf(context), signal);
   } catch (error) {
@@ -67,22 +70,40 @@ function load({ grants }: Ports, context: DiscoveryContext, signal: AbortSignal)
 async function readAuthority(
   ports: Ports,
   context: DiscoveryContext,
-  loading: Promise<readonly Grant[]>,
+  loading: Loading,
   signal: AbortSignal,
 ): Promise<AuthorityView | undefined> {
   try {
-    const grants = await orAbort(loading, signal);
-    const authority = compileAuthority(grants);
+    const answer = await orAbort(loading, signal);
+    const authority = isVersioned(answer)
+      ? authorityOfVersion(ports.grants, scopeOf(context), answer)
+      : compileAuthority(answer);
     if (!holds(authority, context))
       throw new Error("The grant source returned a grant outside the scope it was asked for.");
     signal.throwIfAborted();
-    if (compiledSets.has(grants)) answers.keep(loading, authority);
+    if (!isVersioned(answer) && compiledSets.has(answer)) answers.keep(loading, authority);
     return { current: authority };
   } catch (error) {
     signal.throwIfAborted();
     reportPortError(ports, error, { port: "grants" });
     return undefined;
   }
+}
+
+function isVersioned(answer: readonly Grant[] | VersionedGrants): answer is VersionedGrants {
+  return typeof answer === "object" && answer !== null && "version" in answer;
+}
+
+const versions = new WeakMap<GrantSource, VersionCache<Authority>>();
+
+function authorityOfVersion(source: GrantSource, scope: GrantScope, { version, grants }: VersionedGrants): Authority {
+  if (typeof version !== "string" || version === "")
+    throw new TypeError("The grant source returned a version that is no text, or an empty one.");
+  let cache = versions.get(source);
+  if (cache === undefined) versions.set(source, (cache = new VersionCache()));
+  let authority = cache.get(scope, version);
+  if (authority === undefined) cache.add(scope, version, (authority = compileAuthority(grants)));
+  return authority;
 }
 
 function scopeOf({ namespaceId, actor, authority, owner, purpose, now, traceId }: DiscoveryContext): GrantScope {

@@ -44,9 +44,11 @@ export type {
   ToolProgress,
   ToolProvider,
   UsageStore,
+  VersionedGrants,
 } from "./ports.ts";
 export type { TurnBreak } from "./running-turn.ts";
 export { defineTool, ToolError, type ToolDefinition, type ToolRun } from "./tool.ts";
 export type { AdmissionRecord, ShutReason } from "./turn-entry.ts";
 export type { TurnEnd, TurnScope } from "./turn-scope.ts";
 export type { EarlierRun, TurnRefusal } from "./turn-way.ts";
+export { cachedGrants, type VersionedGrantSource } from "./versioned-grants.ts";

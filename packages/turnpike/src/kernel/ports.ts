@@ -29,13 +29,20 @@ export interface GrantScope {
   traceId: string;
 }
 
+/** Grants with a version: whatever else a scope of the same names is answered under that version, its grants are these. */
+export interface VersionedGrants {
+  /** Changes whenever a grant of the scope is issued, changed or revoked. */
+  version: string;
+  grants: readonly Grant[];
+}
+
 /**
- * Where grants come from. A frozen array is a promise that it never changes: it is read once. Whoever answers with the same
- * promise of it again is not waited for again.
+ * Where grants come from. A frozen array is a promise that it never changes: one that comes again is read no more than twice, and
+ * a source that answers with the same promise of it is not waited for again. Grants with a version are read once a version.
  */
-export interface GrantSource {
+export interface GrantSource<Answer extends readonly Grant[] | VersionedGrants = readonly Grant[] | VersionedGrants> {
   /** Grants `scope.actor` holds in `scope.namespaceId`, issued by `scope.authority` when it is present. Throw on an outage. */
-  load(scope: GrantScope, signal: AbortSignal): Promise<readonly Grant[]>;
+  load(scope: GrantScope, signal: AbortSignal): Promise<Answer>;
   /** One grant by id, for delegation chains; undefined when there is none. Throw on an outage. */
   find?(namespaceId: string, grantId: string, signal: AbortSignal): Promise<Grant | undefined>;
 }

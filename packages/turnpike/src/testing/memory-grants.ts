@@ -3,7 +3,7 @@ import { accept, deepFreeze } from "../internal/index.ts";
 import type { GrantScope, GrantSource } from "../kernel/index.ts";
 
 /** A grant source in memory; what is issued or revoked is seen by the next call. */
-export interface MemoryGrants extends GrantSource {
+export interface MemoryGrants extends GrantSource<readonly Grant[]> {
   find(namespaceId: string, grantId: string): Promise<Grant | undefined>;
   issue(...grants: readonly Grant[]): void;
   /** Marks a grant as revoked from `at` on. Throws when there is no such grant. */

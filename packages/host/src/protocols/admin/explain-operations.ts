@@ -1,4 +1,10 @@
-import { principalKey, type AccessContext, type AuditEvent, type AuthorizationRequest } from "turnpike/contracts";
+import {
+  principalKey,
+  type AccessContext,
+  type AuditEvent,
+  type AuthorizationRequest,
+  type Grant,
+} from "turnpike/contracts";
 import type { GrantSource } from "turnpike/kernel";
 import { z } from "zod";
 import type { AuditPlace } from "../../audit/index.ts";
@@ -62,7 +68,7 @@ async function explainAct(
 }
 
 /** Grants as they were at a moment before now: one that was revoked since then counts. */
-function grantsOfThePast({ loadKept, findKept }: GrantStore): GrantSource {
+function grantsOfThePast({ loadKept, findKept }: GrantStore): GrantSource<readonly Grant[]> {
   return { load: loadKept, find: findKept };
 }
 

@@ -76,6 +76,7 @@ const knownLater: Readonly<Record<string, () => object>> = {
   revokeCredential: () => ({ id: bodyOf<{ id: string }>("createCredential demo").id }),
   showEscalation: () => ({ id: payment().id }),
   approveEscalation: payment,
+  withdrawEscalation: payment,
   denyEscalation() {
     const { escalations } = bodyOf<{ escalations: { id: string; ask: string }[] }>("listEscalations");
     const { id, ask: hash } = escalations.find((one) => one.id !== payment().id) ?? {};

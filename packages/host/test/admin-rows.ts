@@ -1,6 +1,6 @@
 /** Every route of the operators as the wire knows it, with an input that it takes. */
 import type { AdminRouteName } from "../src/management/admin-routes.ts";
-import { askIn, escalation, officeTime, type Office } from "./office.ts";
+import { askIn, escalation, officeTime, oona, type Office } from "./office.ts";
 import { access, alice, assistant, auditEvent, grant } from "./records.ts";
 import { beginTurn, turnToBegin } from "./turn-journals.ts";
 
@@ -133,6 +133,18 @@ export const adminRows: Readonly<Record<AdminRouteName, AdminRow>> = {
     async input(place, namespaceId) {
       const { id, ask: hash } = await ask(place, namespaceId);
       return { namespaceId, id, ask: hash, reason: "The diary stays private." };
+    },
+  },
+  withdrawEscalation: {
+    method: "POST",
+    path: "/admin/v1/escalations/withdraw",
+    status: 200,
+    action: "escalation.withdraw",
+    async input(place, namespaceId) {
+      const { id, ask: hash } = await ask(place, namespaceId);
+      const answer = { namespaceId, id, ask: hash, by: "operator-1", person: oona, at: place.time.now };
+      await place.stores.escalations.approve(answer);
+      return { namespaceId, id, ask: hash, reason: "The invoice is a forgery." };
     },
   },
   listAllTurns: {

@@ -1,4 +1,4 @@
-import type { EscalationRecord } from "../src/management/records.ts";
+import type { CredentialAccess, EscalationRecord } from "../src/management/records.ts";
 /** An operators' office on a database: a host whose clock stands still, tokens, and ways to ask as anybody. */
 import type { AccessContext, Act, AuditEvent, Escalation, PrincipalRef } from "turnpike/contracts";
 import {
@@ -322,6 +322,26 @@ export async function askIn(
   const [newest] = await escalations.list(namespaceId, { limit: 1, now: asked.requestedAt });
   if (newest === undefined) throw new Error("The escalation was not kept.");
   return newest;
+}
+
+/** Makes credentials of reviewers of all tenants, by their ids. */
+export async function makeReviewers(
+  { credentials }: Pick<Stores, "credentials">,
+  ids: readonly string[],
+  changes: { access?: Partial<CredentialAccess> } = {},
+): Promise<void> {
+  for (const id of ids) {
+    const reviewer: CredentialAccess = {
+      actor: oona,
+      owner: oona,
+      purposes: ["operate"],
+      admin: true,
+      role: "reviewer",
+    };
+    const made = { ...reviewer, ...changes.access };
+    if ((await credentials.find(id)) !== undefined) continue;
+    await credentials.create({ id, namespaceId: "operators", access: made });
+  }
 }
 
 /** What the request of an act needs unless a test says otherwise. */

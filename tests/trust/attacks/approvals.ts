@@ -1,5 +1,5 @@
 import { attack, type Attack, type Group, type Seen, together } from "./attack.ts";
-import { admin, answerTo, change, invoke, makeCredential, run } from "./surfaces.ts";
+import { admin, answerTo, change, http, invoke, makeCredential, run } from "./surfaces.ts";
 import { carol, openWorld, type Person, type World } from "./world.ts";
 
 interface Question {
@@ -262,6 +262,77 @@ const rows: readonly Attack[] = [
     succeeds: "200",
   }),
   attack({
+    name: "A reviewer dates a yes to the year 9999",
+    surface: "HTTP",
+    prepare: asked,
+    attack: (world, { question }) => approve(world, { ...question, expiresAt: "9999-12-31T23:59:59Z" }),
+    held: "400 invalid_request",
+    control: (world, { question }) =>
+      approve(world, { ...question, expiresAt: new Date(Date.now() + 82_800_000).toISOString() }),
+    succeeds: "200",
+  }),
+  attack({
+    name: "The first yes of somebody whose credential was revoked counts when the second one comes",
+    surface: "HTTP",
+    async prepare(world) {
+      const made = await asked(world);
+      const erin = await makeReviewer(world);
+      await http(world, "/admin/v1/escalations/approve", { token: erin.token, body: made.question });
+      await change(world, "credentials/revoke", { id: erin.id });
+      return made;
+    },
+    attack: (world, { question, amount }) =>
+      inTurn(approve(world, question, "secondReviewer"), () => pay(world, amount)),
+    held: `200, then ${waits}`,
+    leaves: ["escalations"],
+    control: (world, { question, amount }) => inTurn(approve(world, question), () => pay(world, amount)),
+    succeeds: `200, then ${paid}`,
+  }),
+  attack({
+    name: "An agent uses a yes that was taken back",
+    surface: "HTTP",
+    async prepare(world) {
+      const made = await approved(world);
+      await change(world, "escalations/withdraw", made.question);
+      return made;
+    },
+    attack: (world, { amount }) => pay(world, amount),
+    held: waits,
+    leaves: ["escalations"],
+    control: async (world) => pay(world, (await approved(world)).amount),
+    succeeds: paid,
+  }),
+  attack({
+    name: "An agent uses a yes of a reviewer who was revoked together with their answers",
+    surface: "HTTP",
+    async prepare(world) {
+      const made = await asked(world);
+      const erin = await makeReviewer(world);
+      await http(world, "/admin/v1/escalations/approve", { token: erin.token, body: made.question });
+      await approve(world, made.question, "secondReviewer");
+      await change(world, "credentials/revoke", { id: erin.id, andAnswers: true });
+      return made;
+    },
+    attack: (world, { amount }) => pay(world, amount),
+    held: waits,
+    leaves: ["escalations"],
+    control: async (world) => pay(world, (await approved(world)).amount),
+    succeeds: paid,
+  }),
+  attack({
+    name: "Somebody takes back a yes to what has happened, to hide it",
+    surface: "HTTP",
+    async prepare(world) {
+      const made = await approved(world);
+      await pay(world, made.amount);
+      return made;
+    },
+    attack: (world, { question }) => admin(world, "escalations/withdraw", question, "acmeReviewer"),
+    held: "409 conflict",
+    control: async (world) => admin(world, "escalations/withdraw", (await approved(world)).question, "acmeReviewer"),
+    succeeds: "200",
+  }),
+  attack({
     name: "A runtime inside a turn goes on without the yes",
     surface: "HTTP",
     prepare: () => Promise.resolve(freshAmount()),
@@ -276,6 +347,13 @@ const rows: readonly Attack[] = [
     succeeds: "200 succeeded: succeeded",
   }),
 ];
+
+/** A reviewer whom nobody else needs. */
+function makeReviewer(world: World): Promise<{ id: string; token: string }> {
+  const erin = { kind: "human", userId: "erin" };
+  const rights = { purposes: ["operate"], admin: true, role: "reviewer", tenant: "acme" };
+  return makeCredential(world, { namespaceId: "operators", access: { actor: erin, owner: erin, ...rights } });
+}
 
 /** A grant over an account of its own, each use of which needs a yes: its id, which is the account's name. */
 async function issueVault(world: World): Promise<string> {

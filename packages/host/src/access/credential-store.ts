@@ -58,16 +58,26 @@ export interface CredentialStore {
     after?: string | undefined;
     limit: number;
   }): Promise<CredentialRecord[]>;
-  /** Revokes a credential at once and for good; false when there is none to revoke. */
-  revoke(id: string, at: string): Promise<boolean>;
+  /**
+   * Revokes a credential at once and for good; false when there is none to revoke. `also` is done in the same transaction, for
+   * one that was revoked before, too.
+   */
+  revoke(id: string, at: string, also?: InTransaction): Promise<boolean>;
   /**
    * Revokes a credential unless nobody else would be an admin of all tenants then. Of two that are revoked at the same time,
    * also through two hosts, one stays.
    */
-  revokeUnlessLastAdmin(id: string, at: string): Promise<"revoked" | "revoked before" | "last admin">;
+  revokeUnlessLastAdmin(
+    id: string,
+    at: string,
+    also?: InTransaction,
+  ): Promise<"revoked" | "revoked before" | "last admin">;
   /** Gives a credential another token, at once: the one before is nobody's. Undefined for one that is not valid. */
   rotate(id: string, now: Date): Promise<string | undefined>;
 }
+
+/** What is done together with a change of credentials. */
+type InTransaction = (transaction: Transaction<Schema>) => Promise<unknown>;
 
 interface Stored extends Credential, Validity {
   secretHash: string;
@@ -108,13 +118,19 @@ export function createCredentialStore(
       .execute();
     return rows.map(storedOf);
   };
-  const revokeIn = async (transaction: Transaction<Schema>, id: string, at: string): Promise<boolean> => {
+  const revokeIn = async (
+    transaction: Transaction<Schema>,
+    id: string,
+    at: string,
+    also?: InTransaction,
+  ): Promise<boolean> => {
     const { numUpdatedRows } = await transaction
       .updateTable("credentials")
       .set({ revoked_at: at })
       .where("id", "=", columnText(id))
       .where("revoked_at", "is", null)
       .executeTakeFirst();
+    await also?.(transaction);
     return numUpdatedRows > 0n;
   };
   const keep = (id: string, find: () => Promise<Stored | undefined>): Promise<Stored | undefined> =>
@@ -181,13 +197,13 @@ export function createCredentialStore(
       if (after !== undefined) all = all.where("id", ">", columnText(after));
       return (await all.execute()).map(recordOf);
     },
-    revoke: (id, at) => revisions.write((transaction) => revokeIn(transaction, id, at)),
-    revokeUnlessLastAdmin: (id, at) =>
+    revoke: (id, at, also) => revisions.write((transaction) => revokeIn(transaction, id, at, also)),
+    revokeUnlessLastAdmin: (id, at, also) =>
       // INVARIANT: every write locks the row of the revision first, so nobody else is revoking an admin meanwhile.
       revisions.write(async (transaction) => {
         const admins = await validAdmins(transaction, new Date(at));
         if (admins.length === 1 && admins[0] === id) return "last admin";
-        return (await revokeIn(transaction, id, at)) ? "revoked" : "revoked before";
+        return (await revokeIn(transaction, id, at, also)) ? "revoked" : "revoked before";
       }),
     async rotate(id, now) {
       const secret = freshSecret();

@@ -30,6 +30,7 @@ export {
   createContextResolver,
   type ContextResolver,
 } from "./resolve-context.ts";
+export { reviewerProblem } from "./reviewer-problem.ts";
 export { freshId } from "./secrets.ts";
 export { setCookie } from "./session-cookie.ts";
 export { createSessionStore, sessionMs, type SessionStore } from "./session-store.ts";

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { adminTokenFile, writePrivateFile } from "../base/index.ts";
 import { principalText } from "../display/index.ts";
 import {
+  type AdminOutput,
   type CredentialAccess,
   type CredentialRecord,
   OperatorRoleSchema,
@@ -93,10 +94,12 @@ export function addCredentialCommands(program: Command, show: Show): void {
   )
     .argument("<id>", idText)
     .option("--force", "also when it is the last admin's of all tenants")
-    .action(async (id: string, flags: OperatorFlags & { force?: boolean }) => {
-      const { force } = flags;
-      const done = await requestAdmin(flags, "revokeCredential", { id, ...(force === true && { force }) });
-      show(flags, done, `Revoked ${oneLine(id)}.`);
+    .option("--and-answers", "also end what was approved with it: unused permits, grants, and approvals that wait")
+    .action(async (id: string, flags: OperatorFlags & { force?: boolean; andAnswers?: boolean }) => {
+      const { force = false, andAnswers = false } = flags;
+      const wanted = { id, ...(force && { force }), ...(andAnswers && { andAnswers }) };
+      const done = await requestAdmin(flags, "revokeCredential", wanted);
+      show(flags, done, `Revoked ${oneLine(id)}.${endedText(done)}`);
     });
   asOperator(
     credentials.command("rotate"),
@@ -108,6 +111,12 @@ export function addCredentialCommands(program: Command, show: Show): void {
       const made = await requestAdmin(flags, "rotateCredential", { id });
       show(flags, made, `The new token, shown this once:\n${made.token}${keepInFile(flags, made)}`);
     });
+}
+
+function endedText({ answers }: AdminOutput<"revokeCredential">): string {
+  if (answers === undefined) return "";
+  const { permits, grants, approvals } = answers;
+  return ` What was approved with it ended: ${permits} unused permits, ${grants} grants, ${approvals} approvals that waited.`;
 }
 
 const certificateText =

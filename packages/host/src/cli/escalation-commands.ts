@@ -26,7 +26,7 @@ interface AnswerFlags extends OperatorFlags {
 
 const statuses = EscalationStatusSchema.options;
 
-/** `escalation list | show | approve | deny`. */
+/** `escalation list | show | approve | deny | withdraw`. */
 export function addEscalationCommands(program: Command, show: Show): void {
   const escalations = program
     .command("escalation")
@@ -103,6 +103,22 @@ export function addEscalationCommands(program: Command, show: Show): void {
       const done = await requestAdmin(flags, "denyEscalation", { ...escalation, reason: flags.reason });
       show(flags, done, `Denied ${escalation.id}.`);
     });
+  answering(
+    asOperator(
+      escalations.command("withdraw"),
+      "Take a yes back: to an act that has not happened yet, or to authority, whose grant is revoked.",
+      "turnpike escalation withdraw q0abc --tenant acme --reason 'The invoice is a forgery.'",
+    ),
+    "approved",
+  )
+    .option("--reason <text>", "why")
+    .action(async (id: string | undefined, flags: AnswerFlags & { reason?: string }) => {
+      const { reason } = flags;
+      const escalation = await escalationOf(flags, id, "approved");
+      const terms = reason === undefined ? {} : { reason };
+      const done = await requestAdmin(flags, "withdrawEscalation", { ...escalation, ...terms });
+      show(flags, done, `Withdrew the approval of ${escalation.id}. The agent has to ask again.`);
+    });
 }
 
 function tooLong({ id, ask }: EscalationRecord, flags: AnswerFlags): string {
@@ -114,11 +130,11 @@ function tooLong({ id, ask }: EscalationRecord, flags: AnswerFlags): string {
 
 const turnMeans = "the turn whose one open escalation it is";
 
-function answering(command: Command): Command {
+function answering(command: Command, status: "pending" | "approved" = "pending"): Command {
   return command
     .argument("[id]", "the escalation's id; or --turn, or --wants")
     .requiredOption("--tenant <id>", "the tenant of the escalation")
-    .option("--turn <id>", turnMeans)
+    .option("--turn <id>", status === "pending" ? turnMeans : "the turn whose one approved escalation it is")
     .option("--wants <text>", "the one escalation that requests exactly this, as `list` shows it under WANTS")
     .option(
       "--ask <hash>",
@@ -130,13 +146,14 @@ function answering(command: Command): Command {
 async function escalationOf(
   flags: AnswerFlags,
   id: string | undefined,
+  status: "pending" | "approved" = "pending",
 ): Promise<{ namespaceId: string; id: string; ask: string }> {
   const { tenant: namespaceId, ask, wants, turn } = flags;
   if (id === undefined && wants === undefined && turn === undefined)
     throw new ConfigError(
       "escalation: expected the id of an escalation, or --turn with the turn that waits for it, or --wants with what it requests.",
     );
-  const sought = id === undefined ? { status: "pending", limit: 500 } : { id };
+  const sought = id === undefined ? { status, limit: 500 } : { id };
   const { escalations } = await requestList(flags, "listEscalations", "escalations", { namespaceId, ...sought });
   const isMeant = (one: EscalationRecord): boolean =>
     (wants === undefined || wantsExactly(one, wants)) && (turn === undefined || one.executionId === turn);

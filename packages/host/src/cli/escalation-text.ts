@@ -10,7 +10,7 @@ import {
   wantsText,
   whoText,
 } from "../display/index.ts";
-import type { AdminOutput, EscalationRecord } from "../management/index.ts";
+import type { AdminOutput, DropReason, EscalationRecord } from "../management/index.ts";
 import { argumentsText, shortText, wrapText } from "./act-text.ts";
 import { sameHost, type OperatorFlags } from "./connection.ts";
 import { commandLine } from "./format.ts";
@@ -47,7 +47,8 @@ export function approvedText(answer: AdminOutput<"approveEscalation">): string {
 /** The same without them. */
 export function becameText({ escalation, grant }: AdminOutput<"approveEscalation">): string {
   const { status, requester, approval, permitExpiresAt = "it expires" } = escalation;
-  if (status === "pending") return "Your yes is recorded. One more person has to say yes, too.";
+  if (status === "pending")
+    return ["Your yes is recorded. One more person has to say yes, too.", ...droppedTexts(escalation)].join("\n");
   const who = `Approved. ${whoText(requester)} may`;
   if (grant !== undefined)
     return visibleText(`${who} ${grantText(grant)}, ${constraintsText(grant.constraints)} (${nameText(grant.id)}).`);
@@ -64,12 +65,15 @@ export function escalationText(shown: ShownEscalation, flags: ShowFlags): string
   const parts = [
     [
       sentence(statusText(escalation), isFull),
-      ...(permitExpiresAt === undefined ? [] : [`The yes is good for one use, until ${permitExpiresAt}.`]),
+      ...(permitExpiresAt === undefined || status !== "approved"
+        ? []
+        : [`The yes is good for one use, until ${permitExpiresAt}.`]),
     ].join("\n"),
     requestedText(shown, isFull),
     ...(isOpen ? [approvalsText(shown)] : []),
     ...turnPart(shown, isFull),
     ...(isOpen ? [answerCommands(shown, flags)] : []),
+    ...(status === "approved" ? [withdrawCommand(escalation, flags)] : []),
   ];
   return parts.join("\n\n");
 }
@@ -114,8 +118,31 @@ function statusText(escalation: EscalationRecord): string {
     approved: `was approved ${decidedAt}${by}.`,
     denied: `was denied ${decidedAt}: ${answer}`,
     expired: `expired ${expiresAt}.`,
+    withdrawn: `was approved ${decidedAt}${by}, and the approval was withdrawn ${withdrawnText(escalation)}`,
   };
   return `${id} of ${namespaceId} ${became[status]}`;
+}
+
+function withdrawnText({ withdrawal }: EscalationRecord): string {
+  if (withdrawal === undefined) return "since.";
+  const { by, at, reason } = withdrawal;
+  return `${at} by ${whoText(by)}${reason === undefined ? "." : `: ${reason}`}`;
+}
+
+/** Why an approval no longer counts. */
+const dropReasons: Readonly<Record<DropReason, string>> = {
+  credential_unknown: "it is not known with which credential it was given",
+  credential_revoked: "the credential that it was given with was revoked",
+  credential_expired: "the credential that it was given with has expired",
+  not_a_reviewer: "the credential that it was given with is no reviewer's of this tenant",
+  takes_part: "they tried the act, or asked about it, themselves",
+};
+
+/** The approvals that no longer count. */
+function droppedTexts({ dropped = [] }: EscalationRecord): string[] {
+  return dropped.map(({ by, at, why }) =>
+    visibleText(`The yes that ${whoText(by)} said ${at} no longer counts: ${dropReasons[why]}.`),
+  );
 }
 
 type Approval = NonNullable<EscalationRecord["approval"]>;
@@ -141,10 +168,11 @@ function grantPart({ id, issuer, capabilities, constraints, revokedAt }: Grant, 
 }
 
 /** Who said yes so far, and how many have to. */
-function approvalsText({ escalation: { approvals = [] }, approvalsNeeded }: ShownEscalation): string {
+function approvalsText({ escalation, approvalsNeeded }: ShownEscalation): string {
+  const { approvals = [] } = escalation;
   const needed = approvalsNeeded === 1 ? "One person has to say yes." : `${approvalsNeeded} people have to say yes.`;
   const given = approvals.map(({ by, at }) => visibleText(`${whoText(by)} said yes ${at}.`));
-  return [needed, ...(given.length === 0 ? ["Nobody has so far."] : given)].join(" ");
+  return [needed, ...(given.length === 0 ? ["Nobody has so far."] : given), ...droppedTexts(escalation)].join(" ");
 }
 
 /** The last events of the turn that asked. */
@@ -185,4 +213,9 @@ function answerCommands(shown: ShownEscalation, flags: ShowFlags): string {
     ].join("\n");
   const approve = lineOf("approve", "--ask", ask, ...(isFull && isCut(shown) ? ["--full"] : []));
   return ["Say yes or no to exactly this:", approve, deny].join("\n");
+}
+
+function withdrawCommand({ id, ask }: EscalationRecord, flags: ShowFlags): string {
+  const about = [id, ...sameHost(flags), "--tenant", flags.tenant, "--ask", ask];
+  return `Take the yes back, unless it was used:\n  ${commandLine(["turnpike", "escalation", "withdraw", ...about])}`;
 }

@@ -39,7 +39,7 @@ test("with nothing said, everything has the value that is written down", () => {
     runtime: { kind: "none" },
     replay: { keepResultsDays: 7, keepReadsHours: 1 },
     retention: { turnsDays: 30, endedGrantsDays: 365, messagesDays: 90, escalationsDays: 365 },
-    escalations: { expireHours: 24, permitMinutes: 15, refusalMinutes: 60, approvals: 1 },
+    escalations: { expireHours: 24, permitMinutes: 15, maxPermitMinutes: 1440, refusalMinutes: 60, approvals: 1 },
     notify: { webhooks: [] },
     audit: { checkpointSeconds: 60 },
     log: { level: "info" },

@@ -54,8 +54,16 @@ const ConfigSchema = z.strictObject({
     .strictObject({
       expireHours: positive.default(24),
       permitMinutes: positive.default(15).describe("minutes for which a yes to an act can be used"),
+      maxPermitMinutes: positive
+        .max(1440)
+        .default(1440)
+        .describe("minutes for which a yes to an act can be used at most"),
       refusalMinutes: positive.default(60).describe("minutes for which a no to an act counts"),
       approvals: positive.max(2).default(1).describe("people who have to approve an escalation"),
+    })
+    .refine(({ permitMinutes, maxPermitMinutes }) => permitMinutes <= maxPermitMinutes, {
+      path: ["permitMinutes"],
+      error: "expected no more than `escalations.maxPermitMinutes`",
     })
     .prefault({}),
   notify: NotifySettingsSchema.prefault({}),

@@ -40,6 +40,7 @@ const mayUse: Readonly<Record<AdminRouteName | "/metrics", Readonly<Record<Opera
   showEscalation: { admin: theirs, reviewer: theirs, auditor: theirs },
   approveEscalation: { admin: theirs, reviewer: theirs, auditor: no },
   denyEscalation: { admin: theirs, reviewer: theirs, auditor: no },
+  withdrawEscalation: { admin: theirs, reviewer: theirs, auditor: no },
   listAllTurns: { admin: theirs, reviewer: no, auditor: theirs },
   inspectTurn: { admin: theirs, reviewer: no, auditor: theirs },
   cancelAnyTurn: { admin: theirs, reviewer: no, auditor: no },

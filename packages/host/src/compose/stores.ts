@@ -6,6 +6,7 @@ import {
   createPrincipalStore,
   createSessionStore,
   keptCaller,
+  reviewerProblem,
   type CredentialStore,
   type PrincipalStore,
   type SessionStore,
@@ -17,7 +18,7 @@ import {
   type EscalationStore,
 } from "../escalations/index.ts";
 import { createFileStore, type FileStore } from "../files/index.ts";
-import { createGrantStore, findGrant, type GrantStore, insertGrant } from "../grants/index.ts";
+import { createGrantStore, findGrant, type GrantStore, insertGrant, revokeGrant } from "../grants/index.ts";
 import { createNamespaceSettingsStore, type NamespaceSettingsStore } from "../tool-namespaces/index.ts";
 import { createDeletedTenants, type DeletedTenants } from "../retention/index.ts";
 import { createPinStore, type PinStore } from "../mcp-servers/index.ts";
@@ -63,6 +64,8 @@ export interface StoreOptions {
   approvals?: number;
   /** How long a yes to an act can be used unless it says so itself; 15 minutes unless given. */
   permitMs?: number;
+  /** How long a yes lasts at most; a day unless given. */
+  maxPermitMs?: number;
   /** For how long a no to an act counts, and that nobody answered in time; an hour unless given. */
   refusalMs?: number;
   /** How many messages wait in one inbox; 10,000 unless given. */
@@ -71,6 +74,8 @@ export interface StoreOptions {
   onOpened?: EscalationOptions["onOpened"];
   /** Told of an answer in its transaction, once the turns that waited for it are woken. */
   onAnswered?: EscalationOptions["onAnswered"];
+  /** Told of a yes that was taken back, in its transaction. */
+  onWithdrawn?: EscalationOptions["onWithdrawn"];
   /** Told once of an escalation that nobody answered in time, in the transaction that marks it. */
   onExpired?: EscalationOptions["onExpired"];
   /** The messages to webhooks about rows of the audit trail, which are kept with those rows. */
@@ -80,13 +85,13 @@ export interface StoreOptions {
 /** Opens every store of a database. The stores that are read on every call share one cache. */
 export function openStores(database: Database, options: StoreOptions = {}): Stores {
   const { escalationMs = 86_400_000, openEscalations = 100, unreadMessages = 10_000 } = options;
-  const { approvals = 1, permitMs = 900_000, refusalMs = 3_600_000 } = options;
+  const { approvals = 1, permitMs = 900_000, maxPermitMs = 86_400_000, refusalMs = 3_600_000 } = options;
   const ledger = openLedger(database, options.noticesOf);
   const revisions = createRevisions(database);
   const cache = createReadCache(revisions);
   const credentials = createCredentialStore(database, cache, revisions);
   const turns = createTurnJournal(database, ledger, { credentialOf: keptCaller });
-  const { onOpened, onAnswered, onExpired } = options;
+  const { onOpened, onAnswered, onWithdrawn, onExpired } = options;
   const queue = {
     keepMs: escalationMs,
     maxOpen: openEscalations,
@@ -97,8 +102,12 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
     ...queue,
     approvals,
     permitMs,
+    maxPermitMs,
     issueGrant: insertGrant,
     findGrant,
+    revokeGrant,
+    reviewerProblem,
+    ...(onWithdrawn && { onWithdrawn }),
     async onAnswered(transaction, record, grant) {
       await turns.wakeAnswered(transaction, {
         namespaceId: record.namespaceId,

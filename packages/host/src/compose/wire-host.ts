@@ -81,7 +81,7 @@ export async function wireHost(
   { database, metrics, tracing, openPool, webhooks, consoleUrl }: HostParts,
 ): Promise<WiredHost> {
   const { openEscalations, unreadMessages } = config.limits;
-  const { expireHours, permitMinutes, refusalMinutes, approvals } = config.escalations;
+  const { expireHours, permitMinutes, maxPermitMinutes, refusalMinutes, approvals } = config.escalations;
   const notices = createNotices({
     webhooks,
     consoleUrl,
@@ -94,6 +94,7 @@ export async function wireHost(
   const stores = openStores(database, {
     escalationMs: expireHours * hourMs,
     permitMs: permitMinutes * minuteMs,
+    maxPermitMs: maxPermitMinutes * minuteMs,
     refusalMs: refusalMinutes * minuteMs,
     approvals,
     openEscalations,

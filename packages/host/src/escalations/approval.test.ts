@@ -34,16 +34,19 @@ const act: EscalationRecord = {
 
 /** What the yes of bob and then that of carol come to, where both are needed. */
 function bothSay(record: EscalationRecord, first: ApprovalTerms, second: ApprovalTerms): [Approval, Approval] {
-  const rules = { approvals: 2, permitMs: 900_000 };
-  const one = approve(record, { person: bob, at, terms: first }, rules, undefined);
+  const rules = { approvals: 2, permitMs: 900_000, maxPermitMs: 86_400_000 };
+  const one = approve(record, { person: bob, credential: "operator-1", at, terms: first }, rules, undefined);
   if (one.kind !== "done") throw new Error(`The first yes is ${one.kind}.`);
-  return [one, approve(one.record, { person: carol, at: later, terms: second }, rules, undefined)];
+  return [
+    one,
+    approve(one.record, { person: carol, credential: "operator-2", at: later, terms: second }, rules, undefined),
+  ];
 }
 
 describe("a grant that two people have to approve", () => {
   test("is issued with the second yes, and the first one is a note on the record", () => {
     const [first, second] = bothSay(asked, { maxUses: 3 }, {});
-    const given = { by: bob, at, maxUses: 3 };
+    const given = { by: bob, credential: "operator-1", at, maxUses: 3 };
     expect(first).toEqual({ kind: "done", record: { ...asked, approvals: [given] } });
     expect(second).toMatchObject({
       kind: "done",
@@ -95,8 +98,10 @@ describe("a grant that two people have to approve", () => {
   }
 
   test("is not noted as approved by somebody whose terms no grant can have", () => {
-    const rules = { approvals: 2, permitMs: 900_000 };
-    expect(approve(asked, { person: bob, at, terms: { expiresAt: at } }, rules, undefined)).toEqual({
+    const rules = { approvals: 2, permitMs: 900_000, maxPermitMs: 86_400_000 };
+    expect(
+      approve(asked, { person: bob, credential: "operator-1", at, terms: { expiresAt: at } }, rules, undefined),
+    ).toEqual({
       kind: "invalid",
       problem: "it would have expired already",
     });
@@ -104,16 +109,16 @@ describe("a grant that two people have to approve", () => {
 });
 
 describe("a yes to one act", () => {
-  const rules = { approvals: 1, permitMs: 900_000 };
+  const rules = { approvals: 1, permitMs: 900_000, maxPermitMs: 86_400_000 };
 
   test("issues no grant, and ends with the grant that carries the act", () => {
     const carrier = grant("grant-1", { constraints: { expiresAt: "2026-01-01T12:01:00Z" } });
-    expect(approve(act, { person: bob, at, terms: {} }, rules, carrier)).toEqual({
+    expect(approve(act, { person: bob, credential: "operator-1", at, terms: {} }, rules, carrier)).toEqual({
       kind: "done",
       record: {
         ...act,
         status: "approved",
-        approvals: [{ by: bob, at }],
+        approvals: [{ by: bob, credential: "operator-1", at }],
         permitExpiresAt: "2026-01-01T12:01:00.000Z",
       },
     });
@@ -121,15 +126,28 @@ describe("a yes to one act", () => {
 
   for (const terms of [{ maxUses: 1 }, { maxUses: 2 }]) {
     test(`names no number of uses, not even ${terms.maxUses}`, () => {
-      expect(approve(act, { person: bob, at, terms }, rules, undefined)).toEqual({
+      expect(approve(act, { person: bob, credential: "operator-1", at, terms }, rules, undefined)).toEqual({
         kind: "invalid",
         problem: "a yes to one act is for one use, so leave the number of uses out",
       });
     });
   }
 
+  test("lasts as long as the host says at most", () => {
+    const short = { ...rules, maxPermitMs: 600_000 };
+    const until = (expiresAt: string) => ({ person: bob, credential: "operator-1", at, terms: { expiresAt } });
+    expect(approve(act, until("2026-01-01T12:10:00.000Z"), short, undefined)).toMatchObject({ kind: "done" });
+    for (const expiresAt of ["2026-01-01T12:10:00.001Z", "9999-12-31T23:59:59Z"])
+      expect(approve(act, until(expiresAt), short, undefined)).toEqual({
+        kind: "invalid",
+        problem: "it can be used for 10 minutes at most",
+      });
+  });
+
   test("is nothing when its permit would end at once", () => {
-    expect(approve(act, { person: bob, at, terms: { expiresAt: at } }, rules, undefined)).toMatchObject({
+    expect(
+      approve(act, { person: bob, credential: "operator-1", at, terms: { expiresAt: at } }, rules, undefined),
+    ).toMatchObject({
       kind: "invalid",
     });
   });
@@ -137,8 +155,8 @@ describe("a yes to one act", () => {
 
 for (const record of [asked, act]) {
   test(`nobody approves what they asked for themselves, be it ${record.approval === undefined ? "authority" : "an act"}`, () => {
-    const rules = { approvals: 1, permitMs: 900_000 };
-    const yes = { person: assistant, at, terms: {} };
+    const rules = { approvals: 1, permitMs: 900_000, maxPermitMs: 86_400_000 };
+    const yes = { person: assistant, credential: "operator-1", at, terms: {} };
     expect(approve(record, yes, rules, undefined)).toEqual({ kind: "own-request" });
   });
 }

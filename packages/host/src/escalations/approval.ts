@@ -13,6 +13,8 @@ export interface ApprovalTerms {
 /** Somebody's yes. */
 export interface Yes {
   person: PrincipalRef;
+  /** The credential that it is given with. */
+  credential: string;
   at: string;
   terms: ApprovalTerms;
 }
@@ -23,6 +25,8 @@ export interface ApprovalRules {
   approvals: number;
   /** How long a permit lasts unless the answer says when it ends. */
   permitMs: number;
+  /** How long a permit lasts at most. */
+  maxPermitMs: number;
 }
 
 /** What becomes of an escalation by somebody's yes. */
@@ -47,12 +51,12 @@ export function approve(
   rules: ApprovalRules,
   carrier: Grant | undefined,
 ): Approval {
-  const { person, at, terms } = yes;
+  const { person, credential, at, terms } = yes;
   if (samePrincipal(person, record.requester)) return { kind: "own-request" };
   const others = (record.approvals ?? []).filter(({ by }) => !samePrincipal(by, person));
   const isEnough = others.length + 1 >= rules.approvals;
   if (!isEnough && others.length < (record.approvals ?? []).length) return { kind: "same-person", record };
-  const approvals = [...others, { by: person, at, ...definedOf(terms) }];
+  const approvals = [...others, { by: person, credential, at, ...definedOf(terms) }];
   const narrowest = narrowestOf(approvals, after(at, record.approval === undefined ? grantMs : rules.permitMs));
   const approved = { ...record, approvals, status: "approved" as const };
   if (record.approval === undefined) {
@@ -63,6 +67,8 @@ export function approve(
   }
   if (terms.maxUses !== undefined)
     return { kind: "invalid", problem: "a yes to one act is for one use, so leave the number of uses out" };
+  if (terms.expiresAt !== undefined && isLater(terms.expiresAt, after(at, rules.maxPermitMs)))
+    return { kind: "invalid", problem: `it can be used for ${rules.maxPermitMs / 60_000} minutes at most` };
   const ends = earlier(carrier?.constraints.expiresAt, narrowest.expiresAt);
   if (!isLater(ends, at)) return { kind: "invalid", problem: "it would have expired already" };
   // As the host writes instants, so that they can be compared as texts.

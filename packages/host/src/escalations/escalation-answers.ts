@@ -1,11 +1,19 @@
 import type { Transaction } from "kysely";
-import type { Grant, PrincipalRef } from "turnpike/contracts";
-import { columnText } from "../base/index.ts";
-import type { EscalationRecord } from "../management/index.ts";
+import { samePrincipal, type Grant, type PrincipalRef } from "turnpike/contracts";
+import type { DropReason, EscalationRecord } from "../management/index.ts";
 import type { Database, Revisions, Schema } from "../storage/index.ts";
 import { approve, type Approval, type ApprovalRules, type ApprovalTerms } from "./approval.ts";
+import {
+  type AnswersEnding,
+  endAnswers,
+  keepAnswer,
+  type LastingAnswer,
+  lastingAnswers,
+  type LastingOptions,
+} from "./answers-of-credential.ts";
 import { isUnchanged } from "./escalation-records.ts";
-import { findRow, recordOf, rowOf } from "./escalation-rows.ts";
+import { findRow, recordOf, type Reader, writeRecord } from "./escalation-rows.ts";
+import { isUsed, withdrawYes, type WithdrawnRecord } from "./withdraw.ts";
 
 /** An operator's answer. */
 export interface Answer {
@@ -25,24 +33,43 @@ export type Answered =
   | Approval
   | { kind: "unknown" }
   | { kind: "other-request" }
+  /** They tried the act, or asked about it, themselves. */
+  | { kind: "takes-part" }
+  /** Their credential was revoked, or is no reviewer's, since their request began. */
+  | { kind: "no-reviewer" }
   | { kind: "closed"; record: EscalationRecord };
 
-export interface AnswerOptions extends ApprovalRules {
+/** The outcome of taking a yes back. */
+export type Withdrawn =
+  | Exclude<Answered, { kind: "done" | "closed" | "same-person" | "invalid" }>
+  | { kind: "done"; record: WithdrawnRecord }
+  | { kind: "not-approved"; record: EscalationRecord }
+  | { kind: "used" };
+
+type Found =
+  | Exclude<Answered, { kind: "done" | "closed" | "same-person" | "invalid" }>
+  | { kind: "found"; record: EscalationRecord };
+
+export interface AnswerOptions extends ApprovalRules, LastingOptions {
   /** Stores the grant of an approval in the transaction of the answer. */
   issueGrant(transaction: Transaction<Schema>, grant: Grant): Promise<void>;
-  /** A grant as it is within a transaction. */
-  findGrant(db: Reader, namespaceId: string, grantId: string): Promise<Grant | undefined>;
+  /** Why what was said with a credential does not count in a tenant; undefined when it does. */
+  reviewerProblem(
+    db: Reader,
+    credentialId: string,
+    namespaceId: string,
+    at: string,
+  ): Promise<Exclude<DropReason, "takes_part"> | undefined>;
   /** Told of an answer in its transaction, with the grant of an approval; not of a yes that needs another one. */
   onAnswered?(transaction: Transaction<Schema>, record: EscalationRecord, grant?: Grant): Promise<unknown>;
 }
-
-type Reader = Pick<Transaction<Schema>, "selectFrom">;
 
 /** Answers to escalations. */
 export interface EscalationAnswers {
   /**
    * Says yes. When it is the last one that is needed, the escalation is closed and the grant that it requests issued in one
-   * transaction; a question about an act gets a permit instead.
+   * transaction; a question about an act gets a permit instead. Earlier approvals count only while their credentials are
+   * valid and a reviewer's; the others are dropped.
    */
   approve(answer: Answer, terms?: ApprovalTerms): Promise<Answered>;
   /** What `approve` would come to now. It changes nothing. */
@@ -51,25 +78,84 @@ export interface EscalationAnswers {
   deny(answer: Answer, reason: string): Promise<Answered>;
   /** The escalation that `deny` would close now. */
   previewDenial(answer: Answer): Promise<Answered>;
+  /** Takes a yes back: a permit that was not used cannot be used any more, and a grant that it issued is revoked. */
+  withdraw(answer: Answer, reason?: string): Promise<Withdrawn>;
+  /** What `withdraw` would come to now. It changes nothing. */
+  previewWithdrawal(answer: Answer, reason?: string): Promise<Withdrawn>;
+  /** What the answers that were given with a credential left behind: what ends with `endAnswersOf`. */
+  answersOf(credentialId: string, at: string): Promise<LastingAnswer[]>;
+  /** Ends it in a transaction that ends the revision; returns what that was, as it is now. */
+  endAnswersOf(transaction: Transaction<Schema>, credentialId: string, ending: AnswersEnding): Promise<LastingAnswer[]>;
 }
 
 export function createEscalationAnswers(
   { db }: Database,
   revisions: Revisions,
-  { issueGrant, findGrant, onAnswered, ...rules }: AnswerOptions,
+  { issueGrant, findGrant, reviewerProblem, onAnswered, revokeGrant, onWithdrawn, ...rules }: AnswerOptions,
 ): EscalationAnswers {
+  /** The escalation that an answer is to, if whoever answers may do so. */
+  const find = async (reader: Reader, given: Answer): Promise<Found> => {
+    const { namespaceId, id, ask, at, by, person } = given;
+    const row = await findRow(reader, namespaceId, id);
+    if (row === undefined) return { kind: "unknown" };
+    const record = recordOf(row, at);
+    if (record.ask !== ask || !isUnchanged(record)) return { kind: "other-request" };
+    if (takesPart(record, person)) return { kind: "takes-part" };
+    const problem = await reviewerProblem(reader, by, namespaceId, at);
+    // Whoever answers was admitted with a credential that was there: a row is removed with its tenant alone.
+    if (problem !== undefined && problem !== "credential_unknown") return { kind: "no-reviewer" };
+    return { kind: "found", record };
+  };
+  const findOpen = async (reader: Reader, given: Answer): Promise<Answered> => {
+    const found = await find(reader, given);
+    if (found.kind !== "found") return found;
+    return { kind: found.record.status === "pending" ? "done" : "closed", record: found.record };
+  };
+  /** The record with the approvals that count, and those that do not any more among the dropped ones. */
+  const withoutInvalid = async (reader: Reader, record: EscalationRecord, at: string): Promise<EscalationRecord> => {
+    const { approvals = [], dropped = [], namespaceId } = record;
+    const problems = await Promise.all(
+      approvals.map(async ({ by, credential }): Promise<DropReason | undefined> => {
+        if (takesPart(record, by)) return "takes_part";
+        return credential === undefined ? "credential_unknown" : reviewerProblem(reader, credential, namespaceId, at);
+      }),
+    );
+    if (problems.every((problem) => problem === undefined)) return record;
+    const gone = approvals.flatMap((one, place) => {
+      const why = problems[place];
+      return why === undefined ? [] : [{ ...one, why }];
+    });
+    const counted = approvals.filter((_, place) => problems[place] === undefined);
+    return { ...record, approvals: counted, dropped: [...dropped, ...gone] };
+  };
   const judgeYes = async (reader: Reader, given: Answer, terms: ApprovalTerms): Promise<Answered> => {
     const found = await findOpen(reader, given);
     if (found.kind !== "done") return found;
-    const { record } = found;
+    const record = await withoutInvalid(reader, found.record, given.at);
     const carrier = record.approval && (await findGrant(reader, record.namespaceId, record.approval.grantId));
-    return approve(record, { person: given.person, at: given.at, terms }, rules, carrier);
+    const yes = { person: given.person, credential: given.by, at: given.at, terms };
+    return approve(record, yes, rules, carrier);
   };
   const judgeNo = async (reader: Reader, given: Answer, reason: string): Promise<Answered> => {
     const found = await findOpen(reader, given);
     return found.kind === "done"
       ? { kind: "done", record: { ...found.record, status: "denied", answer: reason } }
       : found;
+  };
+  const judgeWithdrawal = async (reader: Reader, given: Answer, reason?: string): Promise<Withdrawn> => {
+    const found = await find(reader, given);
+    if (found.kind !== "found") return found;
+    const { record } = found;
+    if (samePrincipal(record.requester, given.person)) return { kind: "own-request" };
+    if (record.status !== "approved") return { kind: "not-approved", record };
+    if (record.approval !== undefined && (await isUsed(reader, record))) return { kind: "used" };
+    const withdrawal = {
+      by: given.person,
+      credential: given.by,
+      at: given.at,
+      ...(reason !== undefined && { reason }),
+    };
+    return { kind: "done", record: { ...record, status: "withdrawn", withdrawal } };
   };
   /** An answer locks the row of the revision first, so that two answers come one after the other. */
   const answer = (given: Answer, judge: (reader: Reader) => Promise<Answered>): Promise<Answered> =>
@@ -80,13 +166,8 @@ export function createEscalationAnswers(
       const isClosed = judged.record.status !== "pending";
       const record = { ...judged.record, ...(isClosed && { decidedAt: given.at, decidedBy: given.by }) };
       if (grant !== undefined) await issueGrant(transaction, grant);
-      const { status, content, permit_expires_at } = rowOf(record);
-      await transaction
-        .updateTable("escalations")
-        .set({ status, content, permit_expires_at })
-        .where("namespace_id", "=", columnText(given.namespaceId))
-        .where("id", "=", given.id)
-        .execute();
+      await writeRecord(transaction, record);
+      await keepAnswer(transaction, record, given.by);
       if (isClosed) await onAnswered?.(transaction, record, grant);
       return { ...judged, record };
     });
@@ -95,14 +176,21 @@ export function createEscalationAnswers(
     previewApproval: (given, terms = {}) => judgeYes(db, given, terms),
     previewDenial: (given) => findOpen(db, given),
     deny: (given, reason) => answer(given, (reader) => judgeNo(reader, given, reason)),
+    withdraw: (given, reason) =>
+      revisions.write(async (transaction) => {
+        const judged = await judgeWithdrawal(transaction, given, reason);
+        if (judged.kind !== "done") return judged;
+        const isWithdrawn = await withdrawYes(transaction, judged.record, { revokeGrant, onWithdrawn });
+        return isWithdrawn ? judged : { kind: "used" };
+      }),
+    previewWithdrawal: (given, reason) => judgeWithdrawal(db, given, reason),
+    answersOf: (credentialId, at) => lastingAnswers(db, credentialId, at, { findGrant }),
+    endAnswersOf: (transaction, credentialId, ending) =>
+      endAnswers(transaction, credentialId, ending, { findGrant, revokeGrant, onWithdrawn }),
   };
 }
 
-/** The escalation that an answer is to, if it can be answered. */
-async function findOpen(reader: Reader, { namespaceId, id, ask, at }: Answer): Promise<Answered> {
-  const row = await findRow(reader, namespaceId, id);
-  if (row === undefined) return { kind: "unknown" };
-  const record = recordOf(row, at);
-  if (record.ask !== ask || !isUnchanged(record)) return { kind: "other-request" };
-  return { kind: record.status === "pending" ? "done" : "closed", record };
+/** Whether somebody had a part in asking: they never answer, whatever credentials they have. */
+function takesPart(_record: EscalationRecord, _person: PrincipalRef): boolean {
+  return false;
 }

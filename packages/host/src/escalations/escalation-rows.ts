@@ -21,15 +21,26 @@ export function rowOf(record: EscalationRecord): EscalationRow {
     expires_at: record.expiresAt,
     place: approval === undefined ? null : placeOf({ actor, authority, owner, purpose }, approval.request),
     permit_expires_at: permitExpiresAt ?? null,
+    grant_id: approval === undefined ? null : columnText(approval.grantId),
     content: JSON.stringify(record),
   };
 }
 
-export function findRow(
-  db: Pick<Transaction<Schema>, "selectFrom">,
-  namespaceId: string,
-  id: string,
-): Promise<EscalationRow | undefined> {
+/** A database, or a transaction, that is read. */
+export type Reader = Pick<Transaction<Schema>, "selectFrom">;
+
+/** Writes what became of an escalation. */
+export async function writeRecord(transaction: Transaction<Schema>, record: EscalationRecord): Promise<void> {
+  const { namespace_id, id, status, content, permit_expires_at } = rowOf(record);
+  await transaction
+    .updateTable("escalations")
+    .set({ status, content, permit_expires_at })
+    .where("namespace_id", "=", namespace_id)
+    .where("id", "=", id)
+    .execute();
+}
+
+export function findRow(db: Reader, namespaceId: string, id: string): Promise<EscalationRow | undefined> {
   return db
     .selectFrom("escalations")
     .selectAll()

@@ -8,7 +8,8 @@ import { failingAt, recordStatements } from "../../test/watched-database.ts";
 import { alice, context, grant, neverAborted, scope } from "../../test/records.ts";
 import type { Database } from "../storage/database.ts";
 import { openStores, type Stores } from "../compose/stores.ts";
-import { findGrant, insertGrant } from "../grants/index.ts";
+import { reviewerProblem } from "../access/index.ts";
+import { findGrant, insertGrant, revokeGrant } from "../grants/index.ts";
 import { createRevisions } from "../storage/index.ts";
 import type { Answer } from "./escalation-answers.ts";
 import { createEscalationStore, type EscalationOptions } from "./escalation-store.ts";
@@ -17,7 +18,15 @@ const keepMs = 3_600_000;
 const lastMoment = "2026-01-01T12:59:59.999Z";
 const end = "2026-01-01T13:00:00.000Z";
 
-const rules = { approvals: 1, permitMs: 900_000, issueGrant: insertGrant, findGrant };
+const rules = {
+  approvals: 1,
+  permitMs: 900_000,
+  maxPermitMs: 86_400_000,
+  issueGrant: insertGrant,
+  findGrant,
+  revokeGrant,
+  reviewerProblem,
+};
 
 /** What a queue says of an escalation that waits. */
 const waits: unknown = { id: expect.any(String), expiresAt: expect.any(String) };
@@ -449,7 +458,7 @@ describe.each(databaseKinds)("escalations on %s", (kind) => {
       expect(await own.grants.load(mine, neverAborted)).toEqual([]);
       const record = await askIn(own, namespaceId);
       const answered = await own.escalations.approve(answerTo(record));
-      const approvals = [{ by: { kind: "human", userId: "oona" }, at: officeTime }];
+      const approvals = [{ by: { kind: "human", userId: "oona" }, credential: "operator-1", at: officeTime }];
       const decided = { status: "approved", decidedAt: officeTime, decidedBy: "operator-1" };
       const closed = { ...decided, approvals, grantId: grantIdFor(record) };
       const issued = answered.kind === "done" ? answered.grant : undefined;

@@ -1,3 +1,4 @@
-export { type Answer, type Answered } from "./escalation-answers.ts";
+export type { LastingAnswer } from "./answers-of-credential.ts";
+export { type Answer, type Answered, type Withdrawn } from "./escalation-answers.ts";
 export { createEscalationStore, type EscalationOptions, type EscalationStore } from "./escalation-store.ts";
 export { createPermitStore } from "./permit-store.ts";

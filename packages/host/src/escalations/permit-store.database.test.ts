@@ -3,7 +3,7 @@ import { parsePrincipal } from "turnpike/contracts";
 import { requestHash } from "turnpike/kernel";
 import { permitStoreSuite } from "turnpike/testing";
 import { databaseKinds, newLocation, newTenant, openHost, openPair, sharedDatabase } from "../../test/databases.ts";
-import { actToApprove, askAct, officeTime, oona, payment } from "../../test/office.ts";
+import { actToApprove, askAct, makeReviewers, officeTime, oona, payment } from "../../test/office.ts";
 import { assistant, context, grant } from "../../test/records.ts";
 import { failingAt, recordStatements } from "../../test/watched-database.ts";
 import { openStores, type Stores } from "../compose/stores.ts";
@@ -253,6 +253,7 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
       (_transaction: unknown, { id, approval }: EscalationRecord) =>
         Promise.resolve(told.push([what, id, approval?.act.kind]));
     const own = await stores({ onOpened: tell("opened"), onAnswered: tell("answered"), approvals: 2 });
+    await makeReviewers(own, ["operator-1"]);
     const record = await askAct(own, newTenant());
     await askAct(own, record.namespaceId);
     await own.escalations.approve(answerTo(record));
@@ -263,13 +264,18 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
 
   describe("when two people have to approve", () => {
     const carol = { kind: "human", userId: "carol" } as const;
+    const ofTwo = async (): Promise<Stores> => {
+      const own = await stores({ approvals: 2 });
+      await makeReviewers(own, ["operator-1", "operator-2"]);
+      return own;
+    };
 
     test("the first yes changes nothing but the record, and the second makes the permit with both names on it", async () => {
-      const own = await stores({ approvals: 2 });
+      const own = await ofTwo();
       const namespaceId = newTenant();
       const record = await askAct(own, namespaceId);
       const first = await own.escalations.approve(answerTo(record));
-      const approvals = [{ by: oona, at: officeTime }];
+      const approvals = [{ by: oona, credential: "operator-1", at: officeTime }];
       expect(first).toEqual({ kind: "done", record: { ...record, approvals } });
       expect(await kindAt(own, namespaceId, "12:01:00")).toBe("asked");
       const second = { ...answerTo(record, at("12:02:00")), person: carol, by: "operator-2" };
@@ -283,7 +289,7 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
     });
 
     test("one person does not count twice, whatever credential they have", async () => {
-      const own = await stores({ approvals: 2 });
+      const own = await ofTwo();
       const record = await askAct(own, newTenant());
       await own.escalations.approve(answerTo(record));
       const again = await own.escalations.approve({ ...answerTo(record), by: "operator-2" });
@@ -292,7 +298,7 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
     });
 
     test("one no is enough, also after a yes", async () => {
-      const own = await stores({ approvals: 2 });
+      const own = await ofTwo();
       const record = await askAct(own, newTenant());
       await own.escalations.approve(answerTo(record));
       expect(await own.escalations.deny({ ...answerTo(record), person: carol }, "No.")).toMatchObject({ kind: "done" });
@@ -300,7 +306,7 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
     });
 
     test("the narrower of their terms hold", async () => {
-      const own = await stores({ approvals: 2 });
+      const own = await ofTwo();
       const record = await askAct(own, newTenant());
       await own.escalations.approve(answerTo(record), { expiresAt: at("12:05:00") });
       const last = await own.escalations.approve({ ...answerTo(record), person: carol }, { expiresAt: at("13:00:00") });
@@ -308,7 +314,7 @@ describe.each(databaseKinds)("permits on %s", (kind) => {
     });
 
     test("one of them alone does not have it last longer than the other, who named no end, agreed to", async () => {
-      const own = await stores({ approvals: 2 });
+      const own = await ofTwo();
       const record = await askAct(own, newTenant());
       await own.escalations.approve(answerTo(record));
       const last = await own.escalations.approve({ ...answerTo(record), person: carol }, { expiresAt: at("18:00:00") });
@@ -456,6 +462,7 @@ describe("permits on a PostgreSQL that two hosts share", () => {
 
   test("two people who say yes at once on two hosts are two, and one who does is one", async () => {
     const [here, there] = await openHosts({ approvals: 2 });
+    await makeReviewers(here, ["operator-1", "operator-2"]);
     for (const person of [oona, { kind: "human", userId: "carol" } as const]) {
       const record = await askAct(here, newTenant());
       const said = await Promise.all([

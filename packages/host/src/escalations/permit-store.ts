@@ -27,12 +27,13 @@ const foundRows = `select escalations.id, status, expires_at, permit_expires_at,
 /** The questions about one act are asked one after the other, so the newest but one was answered before the newest. */
 const findSql = `${foundRows} and ask = $2 order by escalations.id desc limit 2`;
 /** Of one act the answer given last counts, and that nobody answered in time is one. */
-const waitingSql = `${foundRows} and place = $2 and permit_expires_at > $4 and coalesce(uses.used, 0) = 0
+const waitingSql = `${foundRows} and place = $2 and permit_expires_at > $4 and status = 'approved' and coalesce(uses.used, 0) = 0
   and not exists (select 1 from escalations as later where later.namespace_id = escalations.namespace_id
     and later.ask = escalations.ask and later.id > escalations.id
     and (later.status <> 'pending' or later.expires_at <= $4))
   order by escalations.id`;
-const permitSql = "select id from escalations where namespace_id = $1 and id = $2 and permit_expires_at is not null";
+const permitSql = `select id from escalations
+  where namespace_id = $1 and id = $2 and permit_expires_at is not null and status = 'approved'`;
 
 /**
  * What people said about single acts. A question is an escalation, and a permit is one that was approved. Whether an answer
@@ -56,6 +57,9 @@ export function createPermitStore(database: Database, ledger: Ledger, options: P
       }
       case "expired":
         return counts(expiresAt) ? { kind: "refused", reason: "approval_expired" } : undefined;
+      // A yes that was taken back is no answer any more: the act is asked about again.
+      case "withdrawn":
+        return undefined;
     }
   };
   const close = (namespaceId: string, id: string, at: string): Promise<number> => {

@@ -1,4 +1,4 @@
 export { createGrantStore, type GrantStore } from "./grant-store.ts";
 export { findGrant } from "./grant-reads.ts";
-export { type GrantChanges, GrantIdTakenError, type GrantPlace, insertGrant } from "./grant-writes.ts";
+export { type GrantChanges, GrantIdTakenError, type GrantPlace, insertGrant, revokeGrant } from "./grant-writes.ts";
 export { type GrantChange, readOnce, withChange } from "./changed-grants.ts";

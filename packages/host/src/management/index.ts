@@ -18,6 +18,7 @@ export {
   type CredentialAccess,
   CredentialAccessSchema,
   type CredentialRecord,
+  type DropReason,
   type ExportPlace,
   HashSchema,
   type OperatorRole,

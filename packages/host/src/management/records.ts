@@ -84,7 +84,7 @@ export const CredentialRecordSchema = z.strictObject({
 /** What an operator may know of a credential. */
 export type CredentialRecord = z.infer<typeof CredentialRecordSchema>;
 
-export const EscalationStatusSchema = z.enum(["pending", "approved", "denied", "expired"]);
+export const EscalationStatusSchema = z.enum(["pending", "approved", "denied", "expired", "withdrawn"]);
 
 const ApprovalRequestSchema = z.strictObject({
   act: ActSchema,
@@ -95,10 +95,26 @@ const ApprovalRequestSchema = z.strictObject({
 
 const GivenApprovalSchema = z.strictObject({
   by: PrincipalRefSchema,
+  /** The credential that it was given with, also when that was through a session. Older answers have none. */
+  credential: IdentifierSchema.optional(),
   at: TimestampSchema,
   /** The terms that they named. Where two people approve, the narrower ones hold. */
   expiresAt: TimestampSchema.optional(),
   maxUses: z.int().min(1).optional(),
+});
+
+/** An approval that no longer counts, and why. */
+const DroppedApprovalSchema = GivenApprovalSchema.extend({
+  why: z.enum(["credential_unknown", "credential_revoked", "credential_expired", "not_a_reviewer", "takes_part"]),
+});
+
+export type DropReason = z.infer<typeof DroppedApprovalSchema>["why"];
+
+const WithdrawalSchema = z.strictObject({
+  by: PrincipalRefSchema,
+  credential: IdentifierSchema,
+  at: TimestampSchema,
+  reason: z.string().optional(),
 });
 
 export const EscalationRecordSchema = z.strictObject({
@@ -122,12 +138,16 @@ export const EscalationRecordSchema = z.strictObject({
   expiresAt: TimestampSchema,
   /** Who said yes so far. With the two-person rule one of them is not enough. */
   approvals: z.array(GivenApprovalSchema).optional(),
+  /** Approvals that did not count any more when the next one came, or that ended with their credential. */
+  dropped: z.array(DroppedApprovalSchema).optional(),
   decidedAt: TimestampSchema.optional(),
   decidedBy: IdentifierSchema.optional(),
   /** Of a yes to one act: until when it can be used. */
   permitExpiresAt: TimestampSchema.optional(),
   answer: z.string().optional(),
   grantId: IdentifierSchema.optional(),
+  /** Of a yes that was taken back: by whom, and when. */
+  withdrawal: WithdrawalSchema.optional(),
 });
 
 /** An escalation and its state. */

@@ -12,6 +12,7 @@ import type { Webhook } from "./webhook.ts";
 export interface Notices {
   onOpened(transaction: Transaction<Schema>, record: EscalationRecord): Promise<void>;
   onAnswered(transaction: Transaction<Schema>, record: EscalationRecord): Promise<void>;
+  onWithdrawn(transaction: Transaction<Schema>, record: EscalationRecord): Promise<void>;
   onExpired(transaction: Transaction<Schema>, record: EscalationRecord): Promise<void>;
   /** The messages about decisions; undefined when no webhook wants them. */
   readonly noticesOf: NoticesOf | undefined;
@@ -98,6 +99,9 @@ export function createNotices({ webhooks, consoleUrl, clock, onDropped }: Notice
     onOpened: (transaction, record) => put(transaction, "escalation.opened", record, record.requestedAt),
     onAnswered: (transaction, record) =>
       put(transaction, "escalation.answered", record, record.decidedAt ?? clock().toISOString()),
+    // Whoever was told of the answer is told that it is taken back.
+    onWithdrawn: (transaction, record) =>
+      put(transaction, "escalation.answered", record, record.withdrawal?.at ?? clock().toISOString()),
     onExpired: (transaction, record) => put(transaction, "escalation.expired", record, record.expiresAt),
     noticesOf: webhooks.some(({ events }) => events.has("decision.denied")) ? noticesOf : undefined,
     setWaiting(webhook, count) {
@@ -116,7 +120,7 @@ function bodyOf(type: NotifyEvent, timestamp: string, data: object): string {
 /** INVARIANT: no argument, payload, path or word of an agent is in it. Each field is named here, none is passed on. */
 function escalationData(record: EscalationRecord, consoleUrl: string): object {
   const { namespaceId, id, executionId, requester, ask, approval, status, requestedAt, expiresAt } = record;
-  const { decidedAt, decidedBy, approvals, permitExpiresAt } = record;
+  const { decidedAt, decidedBy, approvals, permitExpiresAt, withdrawal } = record;
   const base = consoleUrl.endsWith("/") ? consoleUrl.slice(0, -1) : consoleUrl;
   return {
     tenant: namespaceId,
@@ -133,6 +137,8 @@ function escalationData(record: EscalationRecord, consoleUrl: string): object {
     decidedBy,
     approvedBy: approvals?.map(({ by }) => by),
     permitExpiresAt,
+    withdrawnAt: withdrawal?.at,
+    withdrawnBy: withdrawal?.by,
     // The console's address of one question. A token of somebody else's may name a tenant with half of a character, which no URL has.
     link: `${base}/${encodeURIComponent(columnText(namespaceId))}/questions/${encodeURIComponent(id)}`,
   };

@@ -44,6 +44,7 @@ export const rowTables = [
   "grants",
   "grant_makers",
   "escalations",
+  "escalation_answers",
   "uses",
   "namespace_settings",
   "messages",

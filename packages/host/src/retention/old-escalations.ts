@@ -13,6 +13,11 @@ export function removeOldEscalations(database: Database, before: string, most: n
       .where(fewRows(database, "escalations", sql`expires_at < ${before}`, most))
       .returning(["namespace_id", "id", "permit_expires_at"])
       .execute();
+    for (const tenant of new Set(removed.map(({ namespace_id }) => namespace_id))) {
+      const ids = removed.flatMap(({ namespace_id, id }) => (namespace_id === tenant ? id : []));
+      const answers = transaction.deleteFrom("escalation_answers").where("namespace_id", "=", tenant);
+      await answers.where("escalation_id", "in", ids).execute();
+    }
     const permits = removed.filter(({ permit_expires_at: end }) => end !== null);
     for (const tenant of new Set(permits.map(({ namespace_id }) => namespace_id))) {
       const names = permits.flatMap(({ namespace_id, id }) =>

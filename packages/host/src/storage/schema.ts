@@ -139,13 +139,21 @@ export interface Schema {
     ask: string;
     /** Empty for what was asked before there was a limit: such rows do not count. */
     requester: string;
-    status: "pending" | "approved" | "denied" | "expired";
+    status: "pending" | "approved" | "denied" | "expired" | "withdrawn";
     expires_at: string;
     /** Of a question about an act: the hash of who acts, for whom, and what the act needs. */
     place: string | null;
     /** Of a yes to an act: until when it can be used. */
     permit_expires_at: string | null;
+    /** Of a question about an act: the grant that carries it. */
+    grant_id: string | null;
     content: string;
+  };
+  /** Which escalations were answered with which credential. */
+  escalation_answers: {
+    credential_id: string;
+    namespace_id: string;
+    escalation_id: string;
   };
   /** What webhooks have not been told yet: one row for each message and webhook. */
   outbox: {

@@ -1,7 +1,7 @@
 import type { EscalationRecord } from "../../src/management/records.ts";
 import type { Answer } from "../../src/escalations/index.ts";
 import type { Stores } from "../../src/compose/stores.ts";
-import { actToApprove, askAct, askIn, escalation, officeTime, oona, payment } from "../office.ts";
+import { actToApprove, askAct, askIn, escalation, makeReviewers, officeTime, oona, payment } from "../office.ts";
 import { context, grant } from "../records.ts";
 import { beginTurn, progress, turnToBegin, waitingEntry } from "../turn-journals.ts";
 import type { Operations, Seed } from "./operation.ts";
@@ -56,6 +56,36 @@ export const questionOperations: Operations = {
   "escalations.previewDenial": async (stores, seed) => {
     const answer = await actAsked(stores, seed);
     return () => stores.escalations.previewDenial(answer);
+  },
+  "escalations.withdraw": async (stores, seed) => {
+    const answer = await actAsked(stores, seed);
+    await stores.escalations.approve(answer);
+    return () => stores.escalations.withdraw(answer);
+  },
+  "escalations.withdraw, of authority": async (stores, seed) => {
+    const answer = await awaited(stores, seed);
+    await stores.escalations.approve(answer);
+    return () => stores.escalations.withdraw(answer);
+  },
+  "escalations.previewWithdrawal": async (stores, seed) => {
+    const answer = await actAsked(stores, seed);
+    await stores.escalations.approve(answer);
+    return () => stores.escalations.previewWithdrawal(answer);
+  },
+  "escalations.answersOf": async (stores, seed) => {
+    const answer = await actAsked(stores, seed);
+    await stores.escalations.approve(answer);
+    return () => stores.escalations.answersOf(answer.by, officeTime);
+  },
+  "escalations.endAnswersOf": async (stores, seed) => {
+    const answer = await actAsked(stores, seed);
+    await stores.escalations.approve(answer);
+    await makeReviewers(stores, [answer.by]);
+    const ending = { by: oona, credential: answer.by, at: officeTime };
+    return () =>
+      stores.credentials.revoke(answer.by, officeTime, (transaction) =>
+        stores.escalations.endAnswersOf(transaction, answer.by, ending),
+      );
   },
   "escalations.find": async (stores, { tenant }) => {
     const { id } = await askIn(stores, tenant);

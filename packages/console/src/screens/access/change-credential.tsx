@@ -58,9 +58,12 @@ export function RotateCredential({ credential, isOwn, onClose, onChanged }: Chan
 export function RevokeCredential({ credential, isOwn, onClose, onChanged }: Change) {
   const [isLastAdmin, setLastAdmin] = useState(false);
   const [isForced, setForced] = useState(false);
+  const [isWithAnswers, setWithAnswers] = useState(true);
+  const isOperator = credential.access.admin === true;
   const revoke = async (): Promise<void> => {
     try {
-      await request("revokeCredential", { id: credential.id, ...(isForced && { force: true }) });
+      const andAnswers = isOperator && isWithAnswers;
+      await request("revokeCredential", { id: credential.id, andAnswers, ...(isForced && { force: true }) });
     } catch (error) {
       const isConflict = error instanceof AdminClientError && error.code === "conflict";
       if (isConflict && isAdminOfAll(credential)) setLastAdmin(true);
@@ -76,6 +79,14 @@ export function RevokeCredential({ credential, isOwn, onClose, onChanged }: Chan
         {revocationText(credential, isOwn).map((sentence) => (
           <p key={sentence}>{sentence}</p>
         ))}
+        {isOperator && (
+          <CheckField
+            label="Take back what they approved with it, too"
+            isOn={isWithAnswers}
+            onChange={setWithAnswers}
+            hint="Acts that have not happened yet, grants that their approvals issued, and approvals that wait for a second person."
+          />
+        )}
         {isLastAdmin && (
           <CheckField
             label="Revoke it even so"

@@ -11,7 +11,7 @@ import { ForeignText } from "../../parts/foreign-text.tsx";
 import { Problem } from "../../parts/states.tsx";
 import { type AnswerDraft, termsOf, termsText } from "./answer-draft.ts";
 import { changeDraft, draftOf } from "./drafts.ts";
-import { approvalsText, type ShownQuestion, wantsText } from "./question-text.ts";
+import { approvalsText, droppedTexts, type ShownQuestion, wantsText } from "./question-text.ts";
 
 const times = [
   { value: "10m", text: "10 min" },
@@ -49,8 +49,9 @@ export function AnswerPanel({
   const answer = (send: () => Promise<{ escalation: EscalationRecord }>): Promise<void> =>
     run(async () => {
       try {
-        const isOpen = (await send()).escalation.status === "pending";
-        if (isOpen) setSaid("You said yes. Somebody else has to say yes, too.");
+        const answered = (await send()).escalation;
+        const isOpen = answered.status === "pending";
+        if (isOpen) setSaid(["You said yes. Somebody else has to say yes, too.", ...droppedTexts(answered)].join(" "));
         onAnswer(isOpen ? "one" : "last");
       } catch (error) {
         // What became of it meanwhile is read again, and stands in place of this.
@@ -85,7 +86,13 @@ export function AnswerPanel({
           <ForeignText text={people} />
         </p>
       )}
-      <div role="status">{said !== undefined && <p class="note wait">{said}</p>}</div>
+      <div role="status">
+        {said !== undefined && (
+          <p class="note wait">
+            <ForeignText text={said} />
+          </p>
+        )}
+      </div>
       {canApprove && obstacle !== undefined && <p>{obstacle}</p>}
       {canApprove && obstacle === undefined && (
         <Form label="Approve" onSend={() => void approve()}>

@@ -24,7 +24,8 @@ import { actRows } from "./act-rows.ts";
 import { approvedGrant } from "./answer-draft.ts";
 import { AnswerPanel } from "./answer-panel.tsx";
 import { draftOf } from "./drafts.ts";
-import { outcomeText, type ShownQuestion, wantsText } from "./question-text.ts";
+import { droppedTexts, outcomeText, type ShownQuestion, wantsText } from "./question-text.ts";
+import { WithdrawPanel } from "./withdraw-panel.tsx";
 
 /** All of one question, and the answer to it. */
 export function QuestionDetail({
@@ -102,7 +103,10 @@ function Question({ shown, next, onAnswer }: { shown: ShownQuestion; next: strin
           }}
         />
       ) : (
-        <Outcome shown={shown} mine={mine} next={next} />
+        <>
+          <Outcome shown={shown} mine={mine} next={next} />
+          {escalation.status === "approved" && <WithdrawPanel escalation={escalation} onWithdrawn={onAnswer} />}
+        </>
       )}
       {turn !== undefined && (
         <Panel
@@ -237,6 +241,11 @@ function Outcome({
       <p>
         <ForeignText text={outcomeText(escalation, me)} />
       </p>
+      {droppedTexts(escalation).map((text) => (
+        <p key={text}>
+          <ForeignText text={text} />
+        </p>
+      ))}
       {grantId !== undefined && (
         <p>
           Granted as <GrantLink id={grantId} />

@@ -18,6 +18,7 @@ const statuses = [
   { value: "approved", text: "Approved" },
   { value: "denied", text: "Denied" },
   { value: "expired", text: "Expired" },
+  { value: "withdrawn", text: "Withdrawn" },
 ];
 
 const pageSize = 50;

@@ -43,9 +43,27 @@ export const credentialRoutes = {
     about: "credential",
     errors: ["not_found", "conflict", ...changeErrors],
     summary:
-      "Revokes a credential from the next request on. The last admin of all tenants stays, unless `force` is true.",
-    request: z.strictObject({ id: IdentifierSchema, force: z.boolean().optional() }),
-    response: z.strictObject({ revoked: IdentifierSchema }),
+      "Revokes a credential from the next request on. The last admin of all tenants stays, unless `force` is true. What was " +
+      "approved with it stays, unless `andAnswers` is true.",
+    request: z.strictObject({
+      id: IdentifierSchema,
+      force: z.boolean().optional(),
+      andAnswers: z
+        .boolean()
+        .optional()
+        .meta({
+          description:
+            "whether what was approved with it ends too: permits that were not used, grants that an approval issued, and " +
+            "approvals that wait for a second one. A credential that was revoked before can be sent again for this",
+        }),
+    }),
+    response: z.strictObject({
+      revoked: IdentifierSchema,
+      answers: z
+        .strictObject({ permits: z.int(), grants: z.int(), approvals: z.int() })
+        .optional()
+        .meta({ description: "how many of each ended, when `andAnswers` was true" }),
+    }),
   },
   rotateCredential: {
     method: "POST",

@@ -47,13 +47,15 @@ export const escalationRoutes = {
     request: EscalationAnswerSchema.extend({
       expiresAt: TimestampSchema.optional().meta({
         description:
-          "when the grant ends, after an hour unless given; or the permit, after `escalations.permitMinutes`",
+          "when the grant ends, after an hour unless given; or the permit, after `escalations.permitMinutes` unless " +
+          "given, and after `escalations.maxPermitMinutes` at most",
       }),
       maxUses: z.int().min(1).optional().meta({ description: "of the grant; a permit is for one use" }),
     }),
     response: z.strictObject({
       escalation: EscalationRecordSchema.meta({
-        description: "still `pending` when a second person has to approve it, too",
+        description:
+          "still `pending` when a second person has to approve it, too; `dropped` are approvals that no longer count",
       }),
       grant: GrantSchema.optional().meta({ description: "the one that was issued" }),
     }),
@@ -67,5 +69,17 @@ export const escalationRoutes = {
     summary: "Closes an escalation with a no and its reason.",
     request: EscalationAnswerSchema.extend({ reason: z.string().min(1).max(4096) }),
     response: z.strictObject({ escalation: EscalationRecordSchema }),
+  },
+  withdrawEscalation: {
+    method: "POST",
+    path: "/admin/v1/escalations/withdraw",
+    roles: reviewers,
+    about: "tenant",
+    errors: ["not_found", "conflict", ...changeErrors],
+    summary:
+      "Takes a yes back: a permit that was not used yet cannot be used any more, and a grant that the yes issued is " +
+      "revoked. The act is asked about again, under a new id.",
+    request: EscalationAnswerSchema.extend({ reason: z.string().min(1).max(4096).optional() }),
+    response: z.strictObject({ escalation: EscalationRecordSchema.meta({ description: "with `status` `withdrawn`" }) }),
   },
 } as const satisfies Record<string, AdminRoute>;

@@ -47,7 +47,7 @@ describe.each(databaseKinds)("operators and acts that need a yes on %s", (kind) 
         escalation: {
           ...record,
           status: "approved",
-          approvals: [{ by: oona, at: officeTime }],
+          approvals: [{ by: oona, credential: adminApi.operatorId, at: officeTime }],
           decidedAt: officeTime,
           decidedBy: adminApi.operatorId,
           permitExpiresAt: "2026-01-01T12:15:00.000Z",
@@ -76,6 +76,18 @@ describe.each(databaseKinds)("operators and acts that need a yes on %s", (kind) 
     expect(events.at(-1)).toMatchObject({ action: "escalation.deny", metadata: { requestHash: record.ask } });
     const state = await adminApi.stores.permits.find(record.namespaceId, record.ask, officeTime);
     expect(state).toEqual({ kind: "refused", reason: "approval_denied" });
+  });
+
+  test("a yes to an act that would last for longer than a day is refused, and one of a day is not", async () => {
+    const adminApi = await office();
+    const record = await askAct(adminApi.stores, newTenant());
+    for (const expiresAt of ["9999-12-31T23:59:59Z", "2026-01-02T12:00:00.001Z"]) {
+      const { status, body } = await adminApi.post<Refusal>(`${path}/approve`, { ...about(record), expiresAt });
+      expect([status, body.error.code]).toEqual([400, "invalid_request"]);
+      expect(body.error.message).toContain("1440 minutes at most");
+    }
+    const day = { ...about(record), expiresAt: "2026-01-02T12:00:00Z" };
+    expect((await adminApi.post(`${path}/approve`, day)).status).toBe(200);
   });
 
   test("several uses of one act cannot be approved, and the answer says so", async () => {
@@ -109,7 +121,7 @@ describe.each(databaseKinds)("operators and acts that need a yes on %s", (kind) 
       const namespaceId = newTenant();
       const record = await (name === "act" ? askAct : askIn)(adminApi.stores, namespaceId);
       const first = await adminApi.post<Shown>(`${path}/approve`, about(record));
-      const approvals = [{ by: oona, at: officeTime }];
+      const approvals = [{ by: oona, credential: adminApi.operatorId, at: officeTime }];
       expect([first.status, first.body]).toEqual([200, { escalation: { ...record, approvals } }]);
       const [listed] = await adminApi.stores.escalations.list(namespaceId, { limit: 9, now: officeTime });
       expect(listed).toEqual(first.body.escalation);
@@ -131,6 +143,89 @@ describe.each(databaseKinds)("operators and acts that need a yes on %s", (kind) 
       expect(late.body.error.message).toContain("human:oona and human:carol");
     });
   }
+
+  test("with the rule of two people, the yes of a revoked credential is dropped, and answer and trail say so", async () => {
+    const adminApi = await office({ approvals: 2 });
+    const record = await askAct(adminApi.stores, newTenant());
+    const first = await (await adminApi.postAs(carol))<Shown>(`${path}/approve`, about(record));
+    const gone = first.body.escalation.approvals?.[0]?.credential ?? "";
+    await adminApi.post("/admin/v1/credentials/revoke", { id: gone });
+    const second = await adminApi.post<Shown>(`${path}/approve`, about(record));
+    expect(second.body.escalation).toMatchObject({
+      status: "pending",
+      approvals: [{ by: oona }],
+      dropped: [{ by: carol, credential: gone, why: "credential_revoked" }],
+    });
+    expect((await changesIn(adminApi, record.namespaceId)).at(-1)).toMatchObject({
+      outcome: "succeeded",
+      metadata: { approvals: 1, dropped: [{ by: "human:carol", credential: gone, why: "credential_revoked" }] },
+    });
+  });
+
+  describe("a yes is taken back", () => {
+    test("by any reviewer: the trail says so with the hash, and the act is asked about again", async () => {
+      const adminApi = await office();
+      const record = await askAct(adminApi.stores, newTenant());
+      await adminApi.post(`${path}/approve`, about(record));
+      const post = await adminApi.postAs(carol);
+      const { status, body } = await post<Shown>(`${path}/withdraw`, { ...about(record), reason: "A forgery." });
+      expect([status, body.escalation]).toMatchObject([
+        200,
+        { id: record.id, status: "withdrawn", withdrawal: { by: carol, at: officeTime, reason: "A forgery." } },
+      ]);
+      const withdrawn = (await changesIn(adminApi, record.namespaceId)).slice(-2);
+      expect(withdrawn).toMatchObject([
+        { outcome: "allowed", action: "escalation.withdraw", actor: carol, receiver: assistant },
+        { outcome: "succeeded", metadata: { escalation: record.id, requestHash: record.ask } },
+      ]);
+      expect(JSON.stringify(withdrawn)).not.toContain("forgery");
+      expect((await askAct(adminApi.stores, record.namespaceId)).id).not.toBe(record.id);
+    });
+
+    test("of authority, and the grant is revoked; the trail names it", async () => {
+      const adminApi = await office();
+      const record = await askIn(adminApi.stores, newTenant());
+      await adminApi.post(`${path}/approve`, about(record));
+      expect((await adminApi.post(`${path}/withdraw`, about(record))).status).toBe(200);
+      const grantId = `approved-${record.id}`;
+      expect(await adminApi.stores.grants.findKept(record.namespaceId, grantId)).toMatchObject({
+        revokedAt: officeTime,
+      });
+      expect((await changesIn(adminApi, record.namespaceId)).at(-1)).toMatchObject({ grantId });
+    });
+
+    for (const row of [
+      { name: "that nobody gave", status: 409, says: "deny it instead" },
+      {
+        name: "to something else",
+        change: { ask: "0".repeat(64) },
+        isApproved: true,
+        status: 409,
+        says: "something else",
+      },
+      { name: "that there is not", change: { id: "q0" }, isApproved: true, status: 404, says: "no escalation" },
+      { name: "by the actor", as: assistant, isApproved: true, status: 403, says: "themselves" },
+      { name: "that was used", isApproved: true, isUsed: true, status: 409, says: "has happened" },
+    ]) {
+      test(`but not one ${row.name}: nothing changes, and nothing is on the trail`, async () => {
+        const adminApi = await office();
+        const record = await askAct(adminApi.stores, newTenant());
+        if (row.isApproved === true) await adminApi.post(`${path}/approve`, about(record));
+        if (row.isUsed === true) await adminApi.stores.permits.use(record.namespaceId, record.id);
+        const before = [
+          await stateOf(await open(), record.namespaceId),
+          (await changesIn(adminApi, record.namespaceId)).length,
+        ];
+        const post = row.as === undefined ? adminApi.post : await adminApi.postAs(row.as);
+        const { status, body } = await post<Refusal>(`${path}/withdraw`, { ...about(record), ...row.change });
+        expect([status, body.error.message]).toEqual([row.status, expect.stringContaining(row.says)]);
+        expect([
+          await stateOf(await open(), record.namespaceId),
+          (await changesIn(adminApi, record.namespaceId)).length,
+        ]).toEqual(before);
+      });
+    }
+  });
 
   test("with the rule of two people, a grant is of the narrower terms of both", async () => {
     const adminApi = await office({ approvals: 2 });

@@ -1,8 +1,19 @@
 import { describe, expect, test } from "vitest";
 import { databaseKinds, newTenant, openFresh, openPair, sharedDatabase } from "../../../test/databases.ts";
-import { bob, changesIn, openOffice, readPages, type Office, type Refusal } from "../../../test/office.ts";
+import {
+  askAct,
+  askIn,
+  bob,
+  changesIn,
+  officeTime,
+  openOffice,
+  readPages,
+  type Office,
+  type Refusal,
+} from "../../../test/office.ts";
 import { enterAs } from "../../../test/operators.ts";
 import { access, alice, assistant } from "../../../test/records.ts";
+import type { EscalationRecord } from "../../management/index.ts";
 
 interface Made {
   id: string;
@@ -256,6 +267,49 @@ describe.each(databaseKinds)("credentials for operators on %s", (kind) => {
       expect([status, body.error.code]).toEqual([409, "conflict"]);
       const { body: page } = await adminApi.get<Page>(path, { namespaceId });
       expect(page.credentials[0]?.revokedAt).toBe("2026-01-01T12:00:00.000Z");
+    });
+
+    describe("somebody who approved things", () => {
+      /** What carol said yes to: an act that was not done yet, and authority. */
+      const approveAsCarol = async (adminApi: Office) => {
+        const [act, asked] = [await askAct(adminApi.stores, newTenant()), await askIn(adminApi.stores, newTenant())];
+        const post = await adminApi.postAs({ kind: "human", userId: "carol" });
+        for (const { namespaceId, id, ask } of [act, asked])
+          await post("/admin/v1/escalations/approve", { namespaceId, id, ask });
+        const found = await adminApi.stores.escalations.find(act.namespaceId, act.id, officeTime);
+        return { act, asked, id: found?.decidedBy ?? "" };
+      };
+      const statusOf = async (adminApi: Office, { namespaceId, id }: EscalationRecord) =>
+        (await adminApi.stores.escalations.find(namespaceId, id, officeTime))?.status;
+
+      test("leaves what they approved, and ends it if that is wanted, then or later; each is on its tenant's trail", async () => {
+        const adminApi = await office();
+        const { act, asked, id } = await approveAsCarol(adminApi);
+        expect((await adminApi.post(`${path}/revoke`, { id })).body).toEqual({ revoked: id });
+        expect([await statusOf(adminApi, act), await statusOf(adminApi, asked)]).toEqual(["approved", "approved"]);
+        expect((await adminApi.post(`${path}/revoke`, { id, andAnswers: true })).body).toEqual({
+          revoked: id,
+          answers: { permits: 1, grants: 1, approvals: 0 },
+        });
+        expect([await statusOf(adminApi, act), await statusOf(adminApi, asked)]).toEqual(["withdrawn", "withdrawn"]);
+        expect((await changesIn(adminApi, act.namespaceId)).slice(-2)).toMatchObject([
+          { outcome: "allowed", action: "escalation.withdraw", metadata: { escalation: act.id } },
+          { outcome: "succeeded", action: "escalation.withdraw", metadata: { escalation: act.id } },
+        ]);
+        expect((await changesIn(adminApi, asked.namespaceId)).at(-1)).toMatchObject({
+          action: "escalation.withdraw",
+          grantId: `approved-${asked.id}`,
+        });
+      });
+
+      test("ends both at once, and says how many of each", async () => {
+        const adminApi = await office();
+        const { act, id } = await approveAsCarol(adminApi);
+        const { status, body } = await adminApi.post(`${path}/revoke`, { id, andAnswers: true });
+        expect([status, body]).toEqual([200, { revoked: id, answers: { permits: 1, grants: 1, approvals: 0 } }]);
+        expect(await statusOf(adminApi, act)).toBe("withdrawn");
+        expect((await adminApi.stores.credentials.find(id))?.revokedAt).toBe(officeTime);
+      });
     });
 
     test("an expired credential is revoked like any other", async () => {

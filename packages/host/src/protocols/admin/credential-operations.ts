@@ -1,6 +1,9 @@
 import { type CredentialRecord, operatorsTenant } from "../../management/index.ts";
+import type { Transaction } from "kysely";
 import { principalKey } from "turnpike/contracts";
 import { freshId, isAdminOfAll, isStorable, type Operator, requireOwnToken } from "../../access/index.ts";
+import type { LastingAnswer } from "../../escalations/index.ts";
+import type { Schema } from "../../storage/index.ts";
 import {
   conflict,
   forbidden,
@@ -10,12 +13,13 @@ import {
   type AdminOperations,
   type AdminServices,
 } from "./admin-services.ts";
+import { changeOf as changeOfEscalation } from "./escalation-operations.ts";
 
 type CredentialRoute = "createCredential" | "listCredentials" | "revokeCredential" | "rotateCredential";
 
 /** Making, listing, revoking and rotating credentials. */
 export function credentialOperations({
-  stores: { credentials },
+  stores: { credentials, escalations },
   clock,
 }: AdminServices): AdminOperations<CredentialRoute> {
   /** A credential that an admin may change. One of another tenant, or of an operator, is unknown to an admin of one tenant. */
@@ -56,14 +60,28 @@ export function credentialOperations({
       );
       return { credentials: items, ...next };
     },
-    async revokeCredential({ id, force = false }, operator) {
+    async revokeCredential({ id, force = false, andAnswers = false }, operator) {
       const credential = await find(id, operator);
-      return operator.change(changeOf("credential.revoke", credential), async () => {
-        const at = clock().toISOString();
-        const revoked = force ? await revokeAny(id, at) : await credentials.revokeUnlessLastAdmin(id, at);
+      const at = clock().toISOString();
+      const known = andAnswers ? await escalations.answersOf(id, at) : [];
+      const { metadata, ...revocation } = changeOf("credential.revoke", credential);
+      const changes = [
+        { ...revocation, metadata: { ...metadata, ...(andAnswers && { andAnswers }) } },
+        ...known.map(changeOfAnswer),
+      ];
+      return operator.changeAll(changes, async () => {
+        let ended: readonly LastingAnswer[] = [];
+        const endAnswers = async (transaction: Transaction<Schema>): Promise<void> => {
+          ended = await escalations.endAnswersOf(transaction, id, { by: operator.actor, credential: operator.id, at });
+        };
+        const revoked = await revoke(id, at, force, andAnswers ? endAnswers : undefined);
         if (revoked === "last admin") throw conflict(lastAdmin);
-        if (revoked === "revoked before") throw conflict("This credential has been revoked before.");
-        return { revoked: id };
+        if (revoked === "revoked before" && !andAnswers) throw conflict("This credential has been revoked before.");
+        // What was answered while this was recorded ends with the rest, and is recorded afterwards.
+        const isKnown = new Set(known.map(({ record }) => record.id));
+        const late = ended.filter(({ record }) => !isKnown.has(record.id));
+        if (late.length > 0) await operator.changeAll(late.map(changeOfAnswer), () => Promise.resolve());
+        return { revoked: id, ...(andAnswers && { answers: countAnswers(ended) }) };
       });
     },
     async rotateCredential({ id, currentToken }, operator) {
@@ -80,9 +98,27 @@ export function credentialOperations({
     },
   };
 
-  async function revokeAny(id: string, at: string): Promise<"revoked" | "revoked before"> {
-    return (await credentials.revoke(id, at)) ? "revoked" : "revoked before";
+  async function revoke(
+    id: string,
+    at: string,
+    force: boolean,
+    also: ((transaction: Transaction<Schema>) => Promise<void>) | undefined,
+  ): Promise<"revoked" | "revoked before" | "last admin"> {
+    if (!force) return credentials.revokeUnlessLastAdmin(id, at, also);
+    return (await credentials.revoke(id, at, also)) ? "revoked" : "revoked before";
   }
+}
+
+/** What the trail says of an answer that ends with its credential. */
+function changeOfAnswer({ kind, record }: LastingAnswer) {
+  const { grantId } = record;
+  const action = kind === "approval" ? "escalation.drop" : "escalation.withdraw";
+  return { ...changeOfEscalation(action, { record }), ...(kind === "grant" && grantId !== undefined && { grantId }) };
+}
+
+function countAnswers(ended: readonly LastingAnswer[]): { permits: number; grants: number; approvals: number } {
+  const count = (wanted: LastingAnswer["kind"]): number => ended.filter(({ kind }) => kind === wanted).length;
+  return { permits: count("permit"), grants: count("grant"), approvals: count("approval") };
 }
 
 const lastAdmin =

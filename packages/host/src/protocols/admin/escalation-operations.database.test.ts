@@ -196,7 +196,9 @@ describe.each(databaseKinds)("escalations for operators on %s", (kind) => {
         status: "approved",
         decidedAt: officeTime,
         decidedBy: adminApi.operatorId,
-        approvals: [{ by: oona, at: officeTime, expiresAt: "2026-01-01T13:00:00Z", maxUses: 1 }],
+        approvals: [
+          { by: oona, credential: adminApi.operatorId, at: officeTime, expiresAt: "2026-01-01T13:00:00Z", maxUses: 1 },
+        ],
         grantId: body.grant.id,
       });
       expect(await adminApi.stores.grants.list(namespaceId, { limit: 9 })).toEqual([body.grant]);

@@ -1,6 +1,6 @@
 import { principalKey } from "turnpike/contracts";
 import type { Operator } from "../../access/index.ts";
-import type { Answer, Answered } from "../../escalations/index.ts";
+import type { Answer, Answered, Withdrawn } from "../../escalations/index.ts";
 import { GrantIdTakenError } from "../../grants/index.ts";
 import type { AdminInput, EscalationRecord } from "../../management/index.ts";
 import { acrossTenants } from "./across-tenants.ts";
@@ -14,10 +14,15 @@ import {
   type AdminServices,
 } from "./admin-services.ts";
 
+type EscalationRoute =
+  | "listEscalations"
+  | "showEscalation"
+  | "approveEscalation"
+  | "denyEscalation"
+  | "withdrawEscalation";
+
 /** Reading and answering escalations. */
-export function escalationOperations(
-  services: AdminServices,
-): AdminOperations<"listEscalations" | "showEscalation" | "approveEscalation" | "denyEscalation"> {
+export function escalationOperations(services: AdminServices): AdminOperations<EscalationRoute> {
   const { clock, wakeTurns } = services;
   const { escalations, grants, turns } = services.stores;
   type ListInput = AdminInput<"listEscalations"> & { namespaceId: string };
@@ -84,6 +89,16 @@ export function escalationOperations(
         return { escalation };
       });
     },
+    async withdrawEscalation({ reason, ...about }, operator) {
+      const answer = answerOf(about, operator);
+      const expected = done(await escalations.previewWithdrawal(answer, reason));
+      const { grantId } = expected.record;
+      const change = { ...changeOf("escalation.withdraw", expected), ...(grantId !== undefined && { grantId }) };
+      return operator.change(change, async () => {
+        const { record: escalation } = done(await escalations.withdraw(answer, reason));
+        return { escalation };
+      });
+    },
   };
 }
 
@@ -96,14 +111,21 @@ function refuseTakenId(error: unknown): never {
 type Done = Extract<Answered, { kind: "done" }>;
 
 /** What the trail says of an answer. Arguments and payloads of an act are never on it. */
-function changeOf(action: string, { record, grant }: Done) {
-  const { namespaceId, id, ask, requester, status, approvals = [] } = record;
-  const metadata = { escalation: id, requestHash: ask, ...(status === "pending" && { approvals: approvals.length }) };
+export function changeOf(action: string, { record, grant }: Pick<Done, "record" | "grant">) {
+  const { namespaceId, id, ask, requester, status, approvals = [], dropped = [] } = record;
+  const metadata = {
+    escalation: id,
+    requestHash: ask,
+    ...(status === "pending" && { approvals: approvals.length }),
+    ...(dropped.length > 0 && {
+      dropped: dropped.map(({ by, credential = "", why }) => ({ by: principalKey(by), credential, why })),
+    }),
+  };
   return { namespaceId, action, receiver: requester, metadata, ...(grant && { grantId: grant.id }) };
 }
 
 /** The answered escalation. Throws when the answer does not count. */
-function done(answered: Answered): Done {
+function done(answered: Answered | Withdrawn): Done {
   switch (answered.kind) {
     case "done":
       return answered;
@@ -114,15 +136,40 @@ function done(answered: Answered): Done {
     case "closed":
       throw conflict(closedText(answered.record));
     case "own-request":
-      throw forbidden("Nobody approves what they requested themselves: somebody else has to.");
+      throw forbidden("Nobody answers what they requested themselves: somebody else has to.");
+    case "takes-part":
+      throw forbidden("You tried this act, or asked about it, yourself. Somebody else has to answer.");
+    case "no-reviewer":
+      throw forbidden(
+        "Your credential was revoked, has expired, or is no reviewer's any more: this answer does not count.",
+      );
     case "same-person":
       throw conflict("You have approved this already. A second person has to approve it, too.");
     case "invalid":
       throw invalid(`This cannot be approved: ${answered.problem}.`);
+    case "used":
+      throw conflict("The act has happened already, so its approval cannot be withdrawn.");
+    case "not-approved":
+      throw conflict(notApprovedText(answered.record));
   }
 }
 
-function closedText({ status, decidedAt, decidedBy, approvals = [], grantId, expiresAt }: EscalationRecord): string {
+function notApprovedText(record: EscalationRecord): string {
+  if (record.status === "pending") return "Nobody has answered this escalation yet: deny it instead.";
+  return `There is no approval to withdraw. ${closedText(record)}`;
+}
+
+function closedText({
+  status,
+  decidedAt,
+  decidedBy,
+  approvals = [],
+  grantId,
+  expiresAt,
+  withdrawal,
+}: EscalationRecord): string {
+  if (withdrawal !== undefined)
+    return `The approval was withdrawn ${withdrawal.at} by ${principalKey(withdrawal.by)}. The agent has to ask again.`;
   if (status === "expired") return `This escalation expired ${expiresAt}. The agent has to request it again.`;
   const outcome = grantId === undefined ? status : `${status} as ${grantId}`;
   const people = approvals.map(({ by }) => principalKey(by)).join(" and ");

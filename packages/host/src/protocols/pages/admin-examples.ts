@@ -46,6 +46,7 @@ export const adminExamples: Readonly<Record<AdminRouteName, AdminExample>> = {
   showEscalation: { query: { namespaceId, id: escalation.id } },
   approveEscalation: { body: { namespaceId, ...escalation } },
   denyEscalation: { body: { namespaceId, ...escalation, reason: "Not today." } },
+  withdrawEscalation: { body: { namespaceId, ...escalation, reason: "The invoice is a forgery." } },
   listAllTurns: { query: { namespaceId } },
   startTrialTurn: { body: { namespaceId, credentialId, agent: "assistant", payload: { read: "notes/todo.md" } } },
   inspectTurn: { query: { namespaceId, executionId: "turn-1" } },

@@ -76,6 +76,7 @@ test("the document has every route of the operators with its body, its answer an
     "get /admin/v1/escalations/{namespaceId}/{id}: showEscalation, nothing -> 200 ShowEscalationAnswer",
     "post /admin/v1/escalations/approve: approveEscalation, ApproveEscalationBody -> 200 ApproveEscalationAnswer",
     "post /admin/v1/escalations/deny: denyEscalation, DenyEscalationBody -> 200 DenyEscalationAnswer",
+    "post /admin/v1/escalations/withdraw: withdrawEscalation, WithdrawEscalationBody -> 200 WithdrawEscalationAnswer",
     "get /admin/v1/turns: listAllTurns, nothing -> 200 ListAllTurnsAnswer",
     "post /admin/v1/turns: startTrialTurn, StartTrialTurnBody -> 201 OperatedTurn",
     "get /admin/v1/turns/{namespaceId}/{executionId}: inspectTurn, nothing -> 200 TurnWithEvents",

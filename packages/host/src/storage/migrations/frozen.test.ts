@@ -30,6 +30,7 @@ const frozen = {
     "0020-grant-ends 3a6a79b1cad24243",
     "0021-shared-entry-rows e3b0c44298fc1c14",
     "0022-session-halves 7db91d9e05eac02f",
+    "0023-answers d91688b630fd622b",
   ],
   postgres: [
     "0001-kernel-stores ed0a4198b2c7b8da",
@@ -54,6 +55,7 @@ const frozen = {
     "0020-grant-ends 3a6a79b1cad24243",
     "0021-shared-entry-rows e3b0c44298fc1c14",
     "0022-session-halves 7db91d9e05eac02f",
+    "0023-answers d91688b630fd622b",
   ],
 };
 
@@ -76,6 +78,7 @@ for (const { kind, migrations } of [
 test("migrations import nothing from the rooms of the host or from the library", () => {
   for (const file of [
     "fill-actors.ts",
+    "fill-answers.ts",
     "fill-ends.ts",
     "fill-parents.ts",
     "mark-revoked.ts",

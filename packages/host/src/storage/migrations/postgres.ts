@@ -1,4 +1,5 @@
 import { fillActors } from "./fill-actors.ts";
+import { fillAnswers } from "./fill-answers.ts";
 import { fillEnds } from "./fill-ends.ts";
 import { fillParents } from "./fill-parents.ts";
 import { markRevoked } from "./mark-revoked.ts";
@@ -299,6 +300,18 @@ export const postgresMigrations: readonly Migration[] = [
       `create table grant_makers (namespace_id text not null, grant_id text not null, credential_id text not null,
          primary key (namespace_id, grant_id))`,
       "create index grant_makers_by_credential on grant_makers (credential_id, namespace_id, grant_id)",
+    ],
+  },
+  {
+    name: "0023-answers",
+    // What was answered with a credential is found by it, and acts that wait by the grant that carries them, which may be gone.
+    statements: [
+      `create table escalation_answers (credential_id text not null, namespace_id text not null,
+         escalation_id text not null, primary key (credential_id, namespace_id, escalation_id))`,
+      "create index escalation_answers_by_escalation on escalation_answers (namespace_id, escalation_id)",
+      "alter table escalations add column grant_id text",
+      fillAnswers,
+      "create index escalations_carried on escalations (namespace_id, grant_id) where status = 'pending'",
     ],
   },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.

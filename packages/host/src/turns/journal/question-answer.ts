@@ -7,7 +7,7 @@ import type { QuestionContent } from "./turn-rows.ts";
 export interface QuestionAnswer {
   namespaceId: string;
   id: string;
-  status: "approved" | "denied" | "expired";
+  status: "approved" | "denied" | "expired" | "withdrawn";
   /** Of an approved escalation: the grant that was issued, and until when it lasts. */
   grantId?: string | undefined;
   grantExpiresAt?: string | undefined;
@@ -18,7 +18,8 @@ export interface QuestionAnswer {
 export function entriesOfAnswer({ callId, approval }: QuestionContent, answer: QuestionAnswer): JournalEntry[] {
   if (approval === undefined) return [{ kind: "answered", callId, result: resultOf(callId, answer) }];
   // The kernel finds the yes by itself, as long as it counts. A no is kept, however long nobody goes on with the turn.
-  if (answer.status === "approved") return [];
+  // One that was taken back is asked for again.
+  if (answer.status === "approved" || answer.status === "withdrawn") return [];
   const code: ErrorCode = answer.status === "denied" ? "approval_denied" : "approval_expired";
   const { tool } = approval;
   const result: ToolResult = { status: "denied", callId, tool, completedAt: answer.now, error: errorObject(code) };
@@ -35,6 +36,10 @@ function resultOf(callId: string, { status, grantId, grantExpiresAt, now }: Ques
     }
     case "denied":
       return { ...common, status: "denied", error: { code: "escalation_denied", message: "The answer was no." } };
+    case "withdrawn": {
+      const message = "The answer was yes, and was taken back.";
+      return { ...common, status: "denied", error: { code: "escalation_denied", message } };
+    }
     case "expired": {
       const message = "Nobody answered the escalation in time.";
       return { ...common, status: "denied", error: { code: "escalation_expired", message } };

@@ -171,7 +171,7 @@ async function answerOf(
     .where("namespace_id", "=", namespace_id)
     .where("id", "=", question_id)
     .executeTakeFirst();
-  if (asked?.status === "denied") return { ...base, status: "denied" };
+  if (asked?.status === "denied" || asked?.status === "withdrawn") return { ...base, status: asked.status };
   if (asked?.status !== "approved") {
     const isOver = asked?.status === "expired" || expires_at <= now;
     return isOver ? { ...base, status: "expired" } : undefined;

@@ -29,6 +29,7 @@ const commands = [
   "audit key rotate",
   ..."list delete".split(" ").map((verb) => `tenant ${verb}`),
   "activity",
+  "search",
   "host list",
   "principal list",
   ..."show who".split(" ").map((verb) => `reach ${verb}`),

@@ -60,6 +60,7 @@ const operatorCommands = [
   words`tenant list`,
   words`tenant delete acme --confirm acme`,
   words`activity --tenant acme`,
+  words`search notes --tenant acme`,
   words`host list`,
   words`principal list --tenant acme`,
   words`reach show --tenant acme --actor agent:a`,

@@ -204,6 +204,10 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     expect((await prints(words`audit heads --tenant busy`)).stdout).toMatch(
       /^STRAND +ROW +HASH\n\d+ +\d+ +0{64}\nLast checkpoint: .*\.\n$/,
     );
+    expect((await prints(words`search BUSY --tenant busy`)).stdout).toMatch(/^Nothing is named so\.\n$/);
+    expect((await prints(words`search files/ --tenant busy`)).stdout).toMatch(
+      /^KIND +NAME +ABOUT\n(resource +files\/\S+ *\n)+$/,
+    );
     expect((await prints(words`tenant list --limit 500`)).stdout).toMatch(/^TENANT +WAITING\n(.*\n)*busy +0\n/);
     expect((await prints(words`tenant list --limit 1`)).stdout).toMatch(/\nThere is more: --cursor \S+\n$/);
     expect((await prints(words`host list`)).stdout).toMatch(

@@ -393,6 +393,14 @@ export const adminRows: Readonly<Record<AdminRouteName, AdminRow>> = {
     },
   },
   followEvents: { method: "GET", path: "/admin/v1/events", input: (_office, namespaceId) => ({ namespaceId }) },
+  search: {
+    method: "GET",
+    path: "/admin/v1/search",
+    async input({ stores }, namespaceId) {
+      await stores.grants.issue(grant("grant-1", { namespaceId }));
+      return { namespaceId, text: "grant" };
+    },
+  },
   createBackup: {
     method: "POST",
     path: "/admin/v1/backup",

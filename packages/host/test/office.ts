@@ -156,6 +156,7 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
         kernel,
         readOnlyKernel: (over) => createKernel({ usage, permits, ...options.kernel, grants: over, audit: "none" }),
         toolNamespaces: () => ["files", "messages", "service"],
+        toolNames: () => Promise.resolve(["files.read", "messages.send"]),
         resourceActions: () => [{ namespace: "files", actions: ["list", "read"] }],
         mcp: reviewsOf(stores, options.mcpTools),
         live: createLiveTenants({

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
-import type { AdminOutput } from "../management/index.ts";
+import type { AdminOutput, Found } from "../management/index.ts";
 import { requestAdmin } from "./admin-request.ts";
 import { asOperator, type OperatorFlags, type Show } from "./connection.ts";
 import { type Column, renderTable } from "./table.ts";
 
-/** `activity` and `host list`. */
+/** `search`, `activity` and `host list`. */
 export function addOverviewCommands(program: Command, show: Show): void {
   asOperator(
     program.command("activity"),
@@ -16,6 +16,18 @@ export function addOverviewCommands(program: Command, show: Show): void {
       const answer = await requestAdmin(flags, "readActivity", { namespaceId: flags.tenant });
       show(flags, answer, activityText(answer));
     });
+  asOperator(
+    program.command("search"),
+    "Find principals, grants, turns, escalations, credentials, tools, resources and traces of a tenant by a part of their name.",
+    "turnpike search notes --tenant acme",
+  )
+    .argument("<text>", "a name, or a part of one")
+    .requiredOption("--tenant <id>", "the tenant")
+    .option("--limit <number>", "how many at most", "20")
+    .action(async (text: string, flags: OperatorFlags & { tenant: string; limit: string }) => {
+      const answer = await requestAdmin(flags, "search", { namespaceId: flags.tenant, text, limit: flags.limit });
+      show(flags, answer, foundText(answer));
+    });
   const hosts = program.command("host").description("List the hosts that run.").exitOverride();
   asOperator(hosts.command("list"), "List the hosts that run on this database.", "turnpike host list").action(
     async (flags: OperatorFlags) => {
@@ -25,6 +37,17 @@ export function addOverviewCommands(program: Command, show: Show): void {
       show(flags, answer, `${table}\nVersion ${answer.version}, on ${database}.`);
     },
   );
+}
+
+const foundColumns: readonly Column<Found>[] = [
+  { heading: "KIND", value: ({ kind }) => kind },
+  { heading: "NAME", value: ({ id }) => id, shrinks: 1 },
+  { heading: "ABOUT", value: ({ about = "" }) => about, shrinks: 1 },
+];
+
+function foundText({ found, isPartial = false }: AdminOutput<"search">): string {
+  const table = found.length === 0 ? "Nothing is named so." : renderTable(foundColumns, found);
+  return isPartial ? `${table}\nThere is more than was looked at: give more of the name.` : table;
 }
 
 type Activity = AdminOutput<"readActivity">;

@@ -71,6 +71,7 @@ const mayUse: Readonly<Record<AdminRouteName | "/metrics", Readonly<Record<Opera
   readActivity: { admin: theirs, reviewer: theirs, auditor: theirs },
   listHosts: { admin: all, reviewer: no, auditor: all },
   readAuditHeads: { admin: theirs, reviewer: no, auditor: theirs },
+  search: { admin: theirs, reviewer: theirs, auditor: theirs },
   listPrincipals: { admin: theirs, reviewer: no, auditor: theirs },
   readReach: { admin: theirs, reviewer: no, auditor: theirs },
   listReachers: { admin: theirs, reviewer: no, auditor: theirs },

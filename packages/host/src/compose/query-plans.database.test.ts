@@ -342,6 +342,15 @@ const escalationPages =
 
 /** What operators read: each list with each of its filters, and whatever else takes longer the more there is. */
 const reads: Row[] = [
+  {
+    name: "what a search finds by its whole name",
+    async run({ credentials, escalations, grants }) {
+      await grants.findKept(tenant, "grant-1");
+      await credentials.find("credential-1");
+      await escalations.find(tenant, "q1", now);
+    },
+    plan: ["credentials_pkey", "escalations_pkey", "grants_pkey"],
+  },
   { name: "grants", run: grantPages({}), plan: ["grants_pkey"] },
   { name: "grants of a subject", run: grantPages({ subject: agent }), plan: ["grants_by_subject"] },
   { name: "grants of an issuer", run: grantPages({ issuer: user }), plan: ["grants_by_issuer"] },

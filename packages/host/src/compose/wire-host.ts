@@ -160,6 +160,14 @@ export async function wireHost(
     kernel,
     readOnlyKernel,
     toolNamespaces: (tenant) => toolNamespaces.filter((name) => pool.mayServe(name, tenant)),
+    async toolNames(tenant) {
+      const served = pool.providers.filter(({ id }) => pool.mayServe(id, tenant));
+      const accepted = served.map(async ({ id }) => {
+        const hashes = await stores.mcpPins.hashes(id.replace(/^mcp\./, ""));
+        return [...hashes.keys()].map((tool) => `${id}.${tool}`);
+      });
+      return [...ownTools, ...(await Promise.all(accepted)).flat()];
+    },
     resourceActions: (tenant) => resourceActions.filter(({ namespace }) => pool.mayServe(namespace, tenant)),
     mcp: pool.reviews,
     isDemo,

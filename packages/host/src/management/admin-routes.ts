@@ -14,6 +14,7 @@ import { reachRoutes } from "./routes/reach-routes.ts";
 import { previewRoutes } from "./routes/preview-routes.ts";
 import { trialRoutes } from "./routes/trial-routes.ts";
 import { eventRoutes } from "./routes/event-routes.ts";
+import { searchRoutes } from "./routes/search-routes.ts";
 import { backupRoutes } from "./routes/backup-routes.ts";
 
 /** The route table of the operators, by the name of the operation. */
@@ -33,6 +34,7 @@ export const adminRoutes = {
   ...previewRoutes,
   ...trialRoutes,
   ...eventRoutes,
+  ...searchRoutes,
   ...backupRoutes,
 };
 

@@ -31,4 +31,5 @@ export {
 } from "./records.ts";
 export type { FollowedEvent, FollowOptions } from "./follow-events.ts";
 export { sharedShapes } from "./shared-shapes.ts";
+export type { Found } from "./routes/search-routes.ts";
 export type { LiveEvent } from "./routes/event-routes.ts";

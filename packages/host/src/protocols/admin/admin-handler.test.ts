@@ -221,6 +221,7 @@ describe("a path knows its verbs alone", () => {
     "/admin/v1/mcp/servers/{server}/review": "GET",
     "/admin/v1/mcp/servers/{server}/accept": "POST",
     "/admin/v1/events": "GET",
+    "/admin/v1/search": "GET",
     "/admin/v1/sessions": "POST",
     "/admin/v1/session": "GET",
     "/admin/v1/sessions/end": "POST",
@@ -433,6 +434,10 @@ describe("a query that does not fit is refused with its place, and its values ar
     "purpose",
     "action",
     "credentialId",
+    "tool",
+    "grant",
+    "reason",
+    "text",
   ]);
   for (const [name, row] of queries) {
     const { method } = row;

@@ -26,6 +26,7 @@ import { namespaceOperations } from "./namespace-operations.ts";
 import { inputWithin, requireRole } from "./operator-access.ts";
 import { overviewOperations } from "./overview-operations.ts";
 import { createSessionRoute, sessionOperations } from "./session-operations.ts";
+import { searchOperations } from "./search-operations.ts";
 import { reachOperations } from "./reach-operations.ts";
 import { previewOperations } from "./preview-operations.ts";
 import { requireLivingTenant, tenantOperations } from "./tenant-operations.ts";
@@ -56,6 +57,7 @@ export function adminProtocol(
     ...sessionOperations(services, ports),
     ...overviewOperations(services),
     ...reachOperations(services),
+    ...searchOperations(services),
     ...previewOperations(services),
     ...trialOperations(services),
   };

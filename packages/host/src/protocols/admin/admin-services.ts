@@ -38,6 +38,8 @@ export interface AdminServices {
   readOnlyKernel(grants: GrantSource): Pick<Kernel, "authorize" | "explain" | "listTools">;
   /** The tool namespaces that this host can switch on for somebody of a tenant: not those of servers for others alone. */
   toolNamespaces(tenant: string): readonly string[];
+  /** The tools that a tenant may be offered: those of the host, and those of MCP servers that were accepted. */
+  toolNames(tenant: string): Promise<readonly string[]>;
   /** The resource namespaces of a tenant that this host acts on, and what it does there. */
   resourceActions(tenant: string): readonly { namespace: string; actions: readonly string[] }[];
   /** The tools of MCP servers, and accepting them. */

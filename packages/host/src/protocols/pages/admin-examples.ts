@@ -84,6 +84,7 @@ export const adminExamples: Readonly<Record<AdminRouteName, AdminExample>> = {
   listTenants: {},
   readActivity: { query: { namespaceId } },
   listHosts: {},
+  search: { query: { namespaceId, text: "assistant" } },
   listPrincipals: { query: { namespaceId } },
   readReach: { query: { namespaceId, actor: "agent:assistant", purpose: "demo" } },
   listReachers: { query: { namespaceId, resource: "files/notes/todo.md" } },

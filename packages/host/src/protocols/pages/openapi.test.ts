@@ -112,6 +112,7 @@ test("the document has every route of the operators with its body, its answer an
     "get /admin/v1/tools: listOfferedTools, nothing -> 200 ListOfferedToolsAnswer",
     "post /admin/v1/tools/try: tryTool, TryToolBody -> 200 ToolResult",
     "get /admin/v1/events: followEvents, nothing -> 200 events of LiveEvent",
+    "get /admin/v1/search: search, nothing -> 200 SearchAnswer",
     "post /admin/v1/backup: createBackup, CreateBackupBody -> 200 a file",
   ]);
 });

@@ -1,6 +1,6 @@
 import { testServer } from "../../../packages/host/test/mcp/servers.ts";
 import { attack, type Attack, type Group, type Seen } from "./attack.ts";
-import { answerTo, http, mcp, type Sent } from "./surfaces.ts";
+import { answerTo, http, invoke, mcp, type Sent } from "./surfaces.ts";
 import { issue, openWorld, type Person, type World } from "./world.ts";
 
 const call = (world: World, name: string, args: object, as: Person = "assistant", sent?: Sent) =>
@@ -149,6 +149,22 @@ const rows: readonly Attack[] = [
     "400 invalid_request",
     ["mcp_test_structure", { structure: { a: 1 } }],
   ),
+  attack({
+    name: "A client gives a number that would be another one for the tool",
+    surface: "MCP",
+    attack: (world) => call(world, "mcp_test_structure", { structure: { id: 2 ** 53 } }),
+    held: "200 failed invalid_tool_arguments",
+    control: (world) => call(world, "mcp_test_structure", { structure: { id: 2 ** 53 - 1 } }),
+    succeeds: "200",
+  }),
+  attack({
+    name: "A caller gives a number that would be another one for the tool",
+    surface: "HTTP",
+    attack: (world) => invoke(world, "assistant", "mcp.test.structure", { structure: { id: 2 ** 53 } }),
+    held: "400 invalid_request",
+    control: (world) => invoke(world, "assistant", "mcp.test.structure", { structure: { id: 2 ** 53 - 1 } }),
+    succeeds: "200 succeeded",
+  }),
   attack({
     name: "A client of another tenant calls a tool of a server that is not for it",
     surface: "MCP",

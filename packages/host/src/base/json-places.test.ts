@@ -52,6 +52,14 @@ for (const row of [
     says: "found a character that JSON does not have",
     at: [1, 2],
   },
+  {
+    name: "a number that parsing would change",
+    text: '{\n "a": [1, 9007199254740993]}',
+    says: "found a number, expected a whole number from -9007199254740991 to 9007199254740991; send any other as a string",
+    at: [2, 11],
+  },
+  { name: "a number that would become 0", text: "[1e-400]", says: "a number that is not rounded to 0", at: [1, 2] },
+  { name: "a number that would be infinite", text: "[-1e999]", says: "expected a finite number", at: [1, 2] },
   { name: "too many levels", text: "[".repeat(100_000), says: "expected at most 100 levels", at: [1, 102] },
 ]) {
   test(`${row.name} is named with its line and column`, () => {

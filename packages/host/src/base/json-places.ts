@@ -1,3 +1,5 @@
+import { findChangedNumber } from "turnpike/contracts";
+
 /** Where something stands in a text; both count from 1. */
 export interface TextPlace {
   line: number;
@@ -69,8 +71,14 @@ export function parseJsonWithPlaces(text: string): PlacedJson {
     values.set(path, at);
     if (text.charAt(at) === "{") return readObject(path, depth);
     if (text.charAt(at) === "[") return readArray(path, depth);
-    if ((take(token.string) ?? take(token.number) ?? take(token.word)) === undefined)
+    const number = take(token.number);
+    if (number !== undefined) return checkNumber(number);
+    if ((take(token.string) ?? take(token.word)) === undefined)
       fail("a value: an object, a list, a text in double quotes, a number, true, false or null");
+  };
+  const checkNumber = (number: string): void => {
+    const changed = findChangedNumber(number);
+    if (changed) throw new JsonTextError(`found a number, ${changed.expected}`, placeAt(at - number.length));
   };
   const readObject = (path: string, depth: number): void => {
     at += 1;

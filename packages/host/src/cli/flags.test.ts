@@ -130,6 +130,15 @@ describe("a count", () => {
 describe("JSON on a flag", () => {
   test("is read", () => expect(readJsonFlag("--args", '{"path":["a",1,null]}')).toEqual({ path: ["a", 1, null] }));
 
+  test("with a number that parsing would change is refused, with its place and what to do", () => {
+    expect(problemOf(() => readJsonFlag("--args", '{"id":[0,9007199254740993]}'))).toBe(
+      "--args: /id/1: expected a whole number from -9007199254740991 to 9007199254740991; send any other as a string.",
+    );
+    expect(problemOf(() => readJsonFlag("--args", '{"rate":1e-400}'))).toBe(
+      "--args: /rate: expected a number that is not rounded to 0; send it as a string.",
+    );
+  });
+
   test("that is none is refused without repeating it: it may hold a secret", () => {
     expect(problemOf(() => readJsonFlag("--args", "{hunter2"))).toBe(
       `--args: expected JSON, such as '{"path":"notes/todo.md"}'.`,

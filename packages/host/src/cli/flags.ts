@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { parseInstant, parsePrincipal, type PrincipalRef } from "turnpike/contracts";
+import { parseInstant, parsePrincipal, readJsonText, type PrincipalRef } from "turnpike/contracts";
 import { ConfigError } from "../base/index.ts";
 import { parseResourceText, principalText } from "../display/index.ts";
 
@@ -43,11 +43,10 @@ export function readCount(flag: string, text: string, least = 1): number {
 
 /** Reads the JSON in a flag. */
 export function readJsonFlag(flag: string, text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (cause) {
-    throw new ConfigError(`${flag}: expected JSON, such as '{"path":"notes/todo.md"}'.`, { cause });
-  }
+  const reading = readJsonText(text);
+  if (reading.ok) return reading.value;
+  if (reading.kind !== "syntax") throw new ConfigError(`${flag}: ${reading.message}.`);
+  throw new ConfigError(`${flag}: expected JSON, such as '{"path":"notes/todo.md"}'.`);
 }
 
 /** A word that a flag does not take, with those that it takes. */

@@ -141,6 +141,22 @@ describe("the bridge", () => {
     expect(held.has("b")).toBe(false);
   });
 
+  test("sends no number that it would change, and says where it is", async () => {
+    const { input, written, problems, sent, ended } = heldBridge();
+    const params = (number: string): string => `"params":{"name":"notes_read","arguments":{"note":["a",${number}]}}`;
+    input.write(`{"jsonrpc":"2.0","id":1,"method":"tools/call",${params("1e-400")}}\n`);
+    input.write('{"jsonrpc":"2.0","id":1e-400,"method":"ping"}\n');
+    input.end('{"jsonrpc":"2.0","method":"notifications/x","params":{"n":1e999}}\n');
+    await ended;
+    const rounded = "expected a number that is not rounded to 0; send it as a string";
+    expect(written).toEqual([
+      { jsonrpc: "2.0", id: 1, error: { code: -32_602, message: `/params/arguments/note/1: ${rounded}` } },
+      { jsonrpc: "2.0", id: null, error: { code: -32_602, message: `/id: ${rounded}` } },
+    ]);
+    expect(problems).toEqual(["/params/n: expected a finite number"]);
+    expect(sent).toEqual([]);
+  });
+
   test("hands on nothing that still comes for a cancelled call", async () => {
     let answer: ReadableStreamDefaultController<string> | undefined;
     const stream = new ReadableStream<string>({ start: (controller) => void (answer = controller) });

@@ -10,7 +10,7 @@ import {
   type JSONRPCNotification,
   type RequestId,
 } from "@modelcontextprotocol/client";
-import { RequestErrorSchema } from "turnpike/contracts";
+import { findChangedNumber, RequestErrorSchema } from "turnpike/contracts";
 
 /** The two ends of a bridge: a client's lines on one side, a host on the other. */
 export interface BridgeOptions {
@@ -85,6 +85,12 @@ export async function runBridge(options: BridgeOptions): Promise<"all forwarded"
   const forward = async (line: string): Promise<void> => {
     const message = readMessage(line);
     if (message === undefined) return write(errorLine(null, -32_700, "This line is no JSON-RPC message."));
+    // The host would get the number that parsing made of it.
+    const changed = findChangedNumber(line);
+    if (changed !== undefined) {
+      if (!isJSONRPCRequest(message)) return report(changed.message);
+      return write(errorLine(changed.path[0] === "id" ? null : message.id, -32_602, changed.message));
+    }
     if (isCancellation(message)) return giveUp(open.get(message.params?.["requestId"] as RequestId));
     if (isJSONRPCRequest(message) && open.has(message.id)) {
       return write(errorLine(message.id, -32_600, "A request with this id is still running."));

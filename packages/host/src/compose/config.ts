@@ -1,4 +1,4 @@
-import { TurnOptionsSchema } from "turnpike/contracts";
+import { readJsonText, TurnOptionsSchema } from "turnpike/contracts";
 import { z } from "zod";
 import { JwtConfigSchema } from "../access/index.ts";
 import { ConfigError, isLoopback, isPostgres, kindOf, positive, readConfigFile } from "../base/index.ts";
@@ -195,9 +195,6 @@ function valueOf(key: string, text: string): unknown {
 }
 
 function parsedOr(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return text;
-  }
+  const reading = readJsonText(text);
+  return reading.ok ? reading.value : text;
 }

@@ -7,6 +7,7 @@ import {
 import { withTrace } from "../observe/index.ts";
 import type { Channel } from "./channel.ts";
 import { createEventReader } from "./event-reader.ts";
+import { withExactNumbers } from "./exact-numbers.ts";
 import { isWithinJsonLimits, type JsonLimits } from "./json-limits.ts";
 import { tooLargeCode } from "./line-limiter.ts";
 import { createRateLimiter } from "./rate-limiter.ts";
@@ -146,7 +147,7 @@ async function readWhole({ body }: Response, { maxBytes, json }: ExchangeLimits)
   }
   const whole = Buffer.concat(chunks);
   checkStructure(whole, json);
-  return whole;
+  return withExactNumbers(whole);
 }
 
 function checkStructure(message: Buffer, json: JsonLimits | undefined): void {
@@ -175,7 +176,7 @@ async function* readMessages(
       for (const message of readEvents(chunk)) {
         checkStructure(message, json);
         await turn();
-        yield eventOf(message);
+        yield eventOf(withExactNumbers(message));
       }
     }
   } catch (error) {

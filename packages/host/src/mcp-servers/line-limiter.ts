@@ -1,4 +1,5 @@
 import { Transform } from "node:stream";
+import { withExactNumbers } from "./exact-numbers.ts";
 import { isWithinJsonLimits, type JsonLimits } from "./json-limits.ts";
 import { createRateLimiter, type RateLimiterOptions } from "./rate-limiter.ts";
 
@@ -16,8 +17,8 @@ const newline = 0x0a;
 const endBytes = 512;
 
 /**
- * Passes the lines of a server on, within limits. A line that is too large is replaced by an error for its caller, and a
- * flood is slowed down. The stream is not ended: other callers wait for answers, and one caller may have caused the flood.
+ * Passes the lines of a server on, within limits. A line that is too large, or has numbers that cannot be handed on as they
+ * are, is replaced by an error for its caller, and a flood is slowed down. The stream is not ended: other callers wait for answers, and one caller may have caused the flood.
  */
 export function createLineLimiter(limits: LineLimits, options: RateLimiterOptions = {}): Transform {
   const turn = createRateLimiter(limits.maxLinesPerSecond, options);
@@ -36,7 +37,7 @@ export function createLineLimiter(limits: LineLimits, options: RateLimiterOption
     [parts, size] = [[], 0];
     return isTooLarge
       ? errorFor(Buffer.concat(endsOf(line)).toString("utf8"))
-      : Buffer.concat([line, Buffer.from([newline])]);
+      : Buffer.concat([withExactNumbers(line), Buffer.from([newline])]);
   };
   const pass = async (gate: Transform, chunk: Buffer, done: () => void): Promise<void> => {
     let start = 0;

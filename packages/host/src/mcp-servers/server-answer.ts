@@ -8,6 +8,7 @@ import {
 import type { JsonObject, JsonValue } from "turnpike/contracts";
 import { ToolError } from "turnpike/kernel";
 import { withoutHiddenText } from "../base/index.ts";
+import { changedNumberCode } from "./exact-numbers.ts";
 import { AnswerTooLargeError, brokenOffCode } from "./http-channel.ts";
 import { tooLargeCode } from "./line-limiter.ts";
 import type { ToolAnswer } from "./mcp-connection.ts";
@@ -33,6 +34,7 @@ const codesOfTools: AnswerCodes = { refused: "mcp_tool_error", late: "tool_execu
 /** A server's refusal keeps the server's message, which is data for the caller. Other errors are not shown to callers. */
 export function toToolError(error: unknown, codes = codesOfTools): never {
   if (error instanceof AnswerTooLargeError || codeOf(error) === tooLargeCode) throw tooLarge();
+  if (error instanceof ProtocolError && error.code === changedNumberCode) throw changedNumber(error.message);
   const isUnknownResult = error instanceof SdkError && error.code === SdkErrorCode.UnsupportedResultType;
   if (isUnknownResult) throw unsupported("It answered with a question or a task instead of a result.");
   if (error instanceof UrlElicitationRequiredError || error instanceof MissingRequiredClientCapabilityError) {
@@ -126,6 +128,12 @@ function unsupported(words: string): ToolError {
   return new ToolError("mcp_unsupported", `The MCP server asks for something that the host does not carry. ${said}`, {
     retryable: false,
   });
+}
+
+function changedNumber(problem: string): ToolError {
+  const what =
+    "The MCP server answered with a number that cannot be handed on as it is; the call may have had an effect.";
+  return new ToolError("invalid_tool_result", `${what} ${plainText(problem, maxErrorText / 2)}`, { retryable: false });
 }
 
 function tooLarge(): ToolError {

@@ -1,9 +1,13 @@
 export {
   describeExpectation,
   describeIssues,
+  findChangedNumber,
   parseInstant,
+  readJsonText,
   type JsonObject,
+  type JsonTextReading,
   type JsonValue,
+  type UnreadableJson,
 } from "../internal/index.ts";
 export {
   AccessContextSchema,

@@ -175,6 +175,17 @@ const misfits: (Pick<Exchange, "method" | "path" | "body"> & { message: string }
     message: "/payload/n/1: expected a finite number",
   },
   {
+    ...exchanges.invokeTool,
+    body: JSON.stringify(exchanges.invokeTool.body).replace('"today"', "9007199254740993"),
+    message:
+      "/arguments/note: expected a whole number from -9007199254740991 to 9007199254740991; send any other as a string",
+  },
+  {
+    ...exchanges.invokeResource,
+    body: JSON.stringify(exchanges.invokeResource.body).replace('{"text":"eggs"}', '{"list":[0,[-1e-999]]}'),
+    message: "/input/list/1/0: expected a number that is not rounded to 0; send it as a string",
+  },
+  {
     ...exchanges.executeTurn,
     body: { ...exchanges.executeTurn.body, options: { maxSteps: 0, maxToolCalls: 10_001, timeoutMs: 600_001 } },
     message:
@@ -198,6 +209,12 @@ for (const { message, ...exchange } of misfits) {
     expect(JSON.stringify(answer)).not.toContain(secret);
   });
 }
+
+test("a number with an exponent reaches the tool as the number that it is", async () => {
+  const text = JSON.stringify(exchanges.invokeResource.body).replace('{"text":"eggs"}', "[1e21,-9007199254740991,0e5]");
+  const { status, body } = await sendingBody(exchanges.invokeResource, text);
+  expect({ status, body }).toMatchObject({ status: 200, body: { output: [1e21, -9007199254740991, 0] } });
+});
 
 test("the last of two equal keys wins, as in JSON.parse", async () => {
   const text = JSON.stringify(exchanges.invokeTool.body).replace('{"note":', '{"note":"yesterday","note":');

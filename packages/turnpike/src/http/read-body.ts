@@ -1,8 +1,6 @@
 import type { Route } from "../contracts/index.ts";
-import { accept, checkJsonText, describeProblem } from "../internal/index.ts";
+import { accept, readJsonText } from "../internal/index.ts";
 import { ServiceHttpError } from "./service-http-error.ts";
-
-const decoder = new TextDecoder("utf-8", { fatal: true });
 
 type RequestSchema = NonNullable<Route["request"]>;
 
@@ -16,16 +14,13 @@ export async function readBody(source: BodySource, schema: RequestSchema): Promi
   return accepted.value;
 }
 
-/** The body of a request as JSON that is not too deep and has not too many parts; throws like `readBody`. */
+/** The body of a request as JSON that is not too deep, has not too many parts and no number that parsing changes; throws like `readBody`. */
 export async function readJsonBody(source: BodySource): Promise<unknown> {
   const bytes = "arrayBuffer" in source ? new Uint8Array(await source.arrayBuffer()) : await source.bytes();
-  const problem = checkJsonText(bytes);
-  if (problem !== undefined) throw invalidRequest(describeProblem(problem));
-  try {
-    return JSON.parse(decoder.decode(bytes));
-  } catch {
-    throw new ServiceHttpError(400, "invalid_json", "The body is not JSON.");
-  }
+  const reading = readJsonText(bytes);
+  if (reading.ok) return reading.value;
+  if (reading.kind === "syntax") throw new ServiceHttpError(400, "invalid_json", "The body is not JSON.");
+  throw invalidRequest(reading.message);
 }
 
 function invalidRequest(message: string): ServiceHttpError {

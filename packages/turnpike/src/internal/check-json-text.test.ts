@@ -105,7 +105,7 @@ for (const { name, text, path, expected } of [
   { name: "10,001 different keys in a part", text: `[0,${keys(10_001)}]`, path: [1], expected: tooManyKeys },
 ]) {
   test(`${name} is refused where it happens`, () => {
-    expect(check(text)).toEqual({ path, expected });
+    expect(check(text)).toEqual({ kind: "size", path, expected });
   });
 }
 

@@ -1,4 +1,5 @@
 import { jsonLimits, type JsonProblem } from "./json.ts";
+import { endOfNumber, numberProblem } from "./json-numbers.ts";
 
 /** Documents below this size are not worth counting the keys of. */
 const smallText = 65_536;
@@ -11,6 +12,24 @@ const stride = 128;
 const decoder = new TextDecoder();
 
 const [quote, backslash, comma, openArray, closeArray, openObject, closeObject] = [34, 92, 44, 91, 93, 123, 125];
+const [minus, zero, nine] = [45, 48, 57];
+
+/** How much a text may have. */
+interface TextLimits {
+  depth: number;
+  nodes: number;
+  keys: number;
+}
+
+const allLimits: TextLimits = { ...jsonLimits, keys: maxDifferentKeys };
+
+/** For a text that has been measured already, of which only the numbers are of interest. */
+export const noLimits: TextLimits = { depth: Infinity, nodes: Infinity, keys: Infinity };
+
+/** What is wrong with a text: it is too large or too deep, or it has a number that parsing would change. */
+export interface JsonTextProblem extends JsonProblem {
+  kind: "size" | "number";
+}
 
 /** Where the walk stands in each container that is open: which element, or between which bytes the key is. */
 interface Level {
@@ -22,12 +41,13 @@ interface Level {
 
 /**
  * Looks for what makes a document expensive, in its UTF-8 text and before anything is built from it: nesting, the number
- * of values and of different keys. `JSON.parse` alone would spend a tenth of a second on a megabyte of brackets.
+ * of values and of different keys. `JSON.parse` alone would spend a tenth of a second on a megabyte of brackets. It also
+ * looks for numbers that `JSON.parse` would change, because only the text still has them.
  * It does not say whether the text is JSON; in a text that is none, what it says about it does not matter.
  */
-export function checkJsonText(text: Uint8Array): JsonProblem | undefined {
-  const keys = text.length > smallText ? new DifferentKeys(text) : undefined;
-  const { nodes: maxNodes } = jsonLimits;
+export function checkJsonText(text: Uint8Array, limits: TextLimits = allLimits): JsonTextProblem | undefined {
+  const keys = text.length > smallText && limits.keys < Infinity ? new DifferentKeys(text) : undefined;
+  const { nodes: maxNodes } = limits;
   const levels: Level[] = [];
   let level: Level | undefined;
   let nodes = 1;
@@ -40,14 +60,21 @@ export function checkJsonText(text: Uint8Array): JsonProblem | undefined {
       isFirst = false;
       if (byte !== closeArray && byte !== closeObject) nodes += 1;
     }
-    // Most bytes are digits and letters.
+    if (byte === minus || (byte >= zero && byte <= nine)) {
+      const end = endOfNumber(text, at);
+      const expected = numberProblem(text, at, end);
+      if (expected !== undefined) return { kind: "number", path: pathOf(text, levels), expected };
+      at = end - 1;
+      continue;
+    }
+    // Most other bytes are letters.
     if ((byte > comma && byte < openArray) || (byte > closeArray && byte < openObject)) continue;
     if (byte === quote) {
       const end = endOfString(text, at);
       if (isKeyNext && level !== undefined) {
         level.keyStart = at;
         level.keyEnd = end;
-        if (keys !== undefined && keys.add(at, end) > maxDifferentKeys) return problem(text, levels, tooManyKeys);
+        if (keys !== undefined && keys.add(at, end) > limits.keys) return problem(text, levels, tooManyKeys);
       }
       isKeyNext = false;
       at = end - 1;
@@ -56,7 +83,7 @@ export function checkJsonText(text: Uint8Array): JsonProblem | undefined {
       level.place += 1;
       isKeyNext = level.isObject;
     } else if (byte === openArray || byte === openObject) {
-      if (levels.length === jsonLimits.depth) return problem(text, [...levels, level], jsonLimits.tooDeep);
+      if (levels.length === limits.depth) return problem(text, [...levels, level], jsonLimits.tooDeep);
       isFirst = true;
       isKeyNext = byte === openObject;
       level = { isObject: isKeyNext, place: 0, keyStart: at, keyEnd: at };
@@ -130,9 +157,13 @@ function isSameText(text: Uint8Array, first: number, start: number, end: number)
   return true;
 }
 
-/** The problem is in the innermost container: its path is the steps of those around it. */
-function problem(text: Uint8Array, levels: readonly (Level | undefined)[], expected: string): JsonProblem {
-  return { path: levels.slice(0, -1).flatMap((level) => (level === undefined ? [] : stepOf(text, level))), expected };
+/** The problem is the innermost container: its path is the steps of those around it. */
+function problem(text: Uint8Array, levels: readonly (Level | undefined)[], expected: string): JsonTextProblem {
+  return { kind: "size", path: pathOf(text, levels.slice(0, -1)), expected };
+}
+
+function pathOf(text: Uint8Array, levels: readonly (Level | undefined)[]): (string | number)[] {
+  return levels.flatMap((level) => (level === undefined ? [] : stepOf(text, level)));
 }
 
 function stepOf(text: Uint8Array, { isObject, place, keyStart, keyEnd }: Level): string | number {

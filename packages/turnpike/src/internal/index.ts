@@ -13,7 +13,6 @@ export {
 } from "./accept.ts";
 export { boundedArray, strictObject, withFastPath } from "./bounded.ts";
 export { canonicalJson } from "./canonical-json.ts";
-export { checkJsonText } from "./check-json-text.ts";
 export { openDeadline, orAbort, TimeLimitError, withinTime, type Deadline } from "./deadline.ts";
 export { describeExpectation, describeIssues, describeProblem } from "./describe-issues.ts";
 export { fromHeaderValue, toHeaderValue } from "./header-value.ts";
@@ -23,6 +22,7 @@ export { fitsInBytes } from "./json-size.ts";
 export { readJson, type JsonObject, type JsonValue } from "./json.ts";
 export { KnownAnswers } from "./known-answers.ts";
 export { quietly } from "./quietly.ts";
+export { findChangedNumber, readJsonText, type JsonTextReading, type UnreadableJson } from "./read-json-text.ts";
 export { ReturnOverride } from "./return-override.ts";
 export { sha256 } from "./sha256.ts";
 export { isNeverAborted, neverAborted, ownSignal, type LazySignal } from "./signals.ts";

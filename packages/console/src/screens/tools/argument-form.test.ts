@@ -49,6 +49,11 @@ for (const { name, values, told } of [
   },
   { name: "false is a value", values: { deep: "false" }, told: { path: "notes", deep: false } },
   { name: "a choice keeps its type", values: { order: "2" }, told: { path: "notes", order: 2 } },
+  {
+    name: "numbers that stay what they are, and digits in texts, are sent",
+    values: { ratio: "1e21", any: '["12345678901234567890","\\"1e-400",0e5,-0.0]' },
+    told: { path: "notes", ratio: 1e21, any: ["12345678901234567890", '"1e-400', 0, -0] },
+  },
   { name: "JSON is read", values: { tags: '["a"]' }, told: { path: "notes", tags: ["a"] } },
   { name: "an empty field is left out", values: { content: "" }, told: { path: "notes" } },
 ]) {
@@ -59,6 +64,10 @@ for (const { name, values, at } of [
   { name: "a text in a field for numbers", values: { limit: "many" }, at: "limit" },
   { name: "a fraction where a whole number is asked for", values: { limit: "1.5" }, at: "limit" },
   { name: "infinity", values: { ratio: "Infinity" }, at: "ratio" },
+  { name: "a whole number that would be rounded", values: { limit: "9007199254740993" }, at: "limit" },
+  { name: "a number that would become 0", values: { ratio: "1e-400" }, at: "ratio" },
+  { name: "a number in JSON that would be rounded", values: { tags: '["1", 9007199254740993]' }, at: "tags" },
+  { name: "a number in JSON that would become 0", values: { any: '{"a":-1e-999}' }, at: "any" },
   { name: "broken JSON", values: { tags: "[" }, at: "tags" },
   { name: "nothing where something is needed", values: { path: "" }, at: "path" },
 ]) {

@@ -94,7 +94,7 @@ function valueOf({ kind }: ArgumentField, text: string): Read {
       const number = Number(text);
       if (text.trim() === "" || !Number.isFinite(number)) return { problem: "This is no number." };
       if (kind === "integer" && !Number.isInteger(number)) return { problem: "This is no whole number." };
-      return { value: number };
+      return isChanged(text.trim()) ? { problem: changedNumber } : { value: number };
     }
     case "boolean":
     case "choice":
@@ -106,10 +106,26 @@ function valueOf({ kind }: ArgumentField, text: string): Read {
 /** The value of a JSON text. */
 function readJson(text: string): Read {
   try {
-    return { value: JSON.parse(text) as JsonValue };
+    const value = JSON.parse(text) as JsonValue;
+    // Without what is escaped, every second quote ends a text.
+    const outside = text
+      .replaceAll(/\\./g, "")
+      .split('"')
+      .filter((_, place) => place % 2 === 0);
+    const numbers = outside.join(" ").match(/-?\d[\d.eE+-]*/g) ?? [];
+    return numbers.some(isChanged) ? { problem: changedNumber } : { value };
   } catch {
     return { problem: 'This is no JSON. Texts stand in quotes, such as "notes".' };
   }
+}
+
+const changedNumber = "A number here is too long or too close to 0 to be sent as it is. Send it as a text, in quotes.";
+
+/** Whether a number would be sent as another one: the host refuses the same, but sees only what the browser made of it. */
+function isChanged(written: string): boolean {
+  const number = Number(written);
+  if (/^-?\d+$/.test(written)) return !Number.isSafeInteger(number);
+  return !Number.isFinite(number) || (number === 0 && /^-?[0.]*[1-9]/.test(written));
 }
 
 /** The arguments of a JSON text: an object. */

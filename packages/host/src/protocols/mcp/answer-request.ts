@@ -3,8 +3,8 @@ import {
   localhostAllowedOrigins,
   validateOriginHeader,
 } from "@modelcontextprotocol/server";
-import { JsonValueSchema, type DiscoveryContext } from "turnpike/contracts";
-import { readJsonBody, ServiceHttpError, type BodySource, type ServiceApi } from "turnpike/http";
+import { JsonValueSchema, readJsonText, type DiscoveryContext } from "turnpike/contracts";
+import { ServiceHttpError, type ServiceApi } from "turnpike/http";
 import { z } from "zod";
 import type { IncomingRequest } from "../../front/index.ts";
 import type { McpPool } from "../../mcp-servers/index.ts";
@@ -30,7 +30,7 @@ export async function answer(
   context: DiscoveryContext,
 ): Promise<Response> {
   const { request, record: host, onLateError: onError } = incoming;
-  const message = request.method === "POST" ? await readMessage(request.body) : undefined;
+  const { message, badArguments } = request.method === "POST" ? await readMessage(request.body) : {};
   const { method, params } = MethodSchema.safeParse(message).data ?? {};
   if (request.method === "GET" && isStreamWanted(request.headers.get("accept")))
     return listening.follow(host, () => Promise.resolve(openNotifications(pool, context)));
@@ -40,7 +40,7 @@ export async function answer(
       // Clients of the newer revision cancel by hanging up, and have no session: no notification may meet their calls.
       const noted = era === "legacy" ? origin : undefined;
       const begin = (id: RequestId, cancel: () => void) => (noted ? calls.begin(noted, id, cancel) : () => {});
-      return createMcpServer({ api, context, method, names, pool, begin, host, version, onError });
+      return createMcpServer({ api, context, method, badArguments, names, pool, begin, host, version, onError });
     },
     { bus: changesFor(pool, context) },
   );
@@ -78,9 +78,49 @@ export function refuseForeignPages(origin: string | null): void {
   throw new ServiceHttpError(403, "permission_denied", "Pages of other origins are not served.");
 }
 
-/** Reads one message, within the limits of every body. A batch is refused: the rate limit would count it as one request. */
-async function readMessage(body: BodySource): Promise<unknown> {
-  const document = await readJsonBody(body);
+/** A message, and what is wrong with the arguments of its call, which are left out then. */
+interface ReadMessage {
+  message?: unknown;
+  badArguments?: string;
+}
+
+/**
+ * Reads one message, within the limits of every body. A batch is refused: the rate limit would count it as one request.
+ * MCP wants a model to read what is wrong with the arguments of its call, so a number there that parsing would change is an
+ * error of the call. Anywhere else it is a body that cannot be accepted.
+ */
+async function readMessage(body: IncomingRequest["request"]["body"]): Promise<ReadMessage> {
+  const bytes = await body.bytes();
+  const reading = readJsonText(bytes);
+  if (reading.ok) return { message: checkMessage(reading.value) };
+  const call = reading.kind === "number" ? CallSchema.safeParse(parseAnyway(bytes)).data : undefined;
+  if (call !== undefined && reading.message.startsWith(argumentsPlace)) {
+    const { arguments: _changed, ...params } = call.params;
+    return {
+      message: checkMessage({ ...call, params }),
+      badArguments: reading.message.slice(argumentsPlace.length - 1),
+    };
+  }
+  if (reading.kind === "syntax") throw new ServiceHttpError(400, "invalid_json", "The body is not JSON.");
+  throw new ServiceHttpError(400, "invalid_request", reading.message);
+}
+
+const argumentsPlace = "/params/arguments/";
+const CallSchema = z.looseObject({
+  method: z.literal("tools/call"),
+  params: z.looseObject({ arguments: z.record(z.string(), z.unknown()) }),
+});
+
+/** What a text says that has a number in it that parsing changes. */
+function parseAnyway(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes)) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+function checkMessage(document: unknown): unknown {
   const reading = JsonValueSchema.safeParse(document);
   if (!reading.success)
     throw new ServiceHttpError(400, "invalid_request", reading.error.issues[0]?.message ?? "expected JSON");

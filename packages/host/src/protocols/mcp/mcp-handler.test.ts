@@ -125,6 +125,18 @@ describe("a request", () => {
       status: 400,
       says: "at most 100000 values",
     },
+    {
+      name: "with a number that parsing would change",
+      body: '{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/list"}',
+      status: 400,
+      says: "/id: expected a whole number from -9007199254740991 to 9007199254740991; send any other as a string",
+    },
+    {
+      name: "with a number that would become 0",
+      body: '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"arguments":{"n":1e-400}}}',
+      status: 400,
+      says: "/params/arguments/n: expected a number that is not rounded to 0",
+    },
     { name: "that is no message", body: { hello: 1 }, status: 400, says: "not a valid JSON-RPC message" },
     {
       name: "of another type",
@@ -138,6 +150,37 @@ describe("a request", () => {
       const response = await post(servedWorld(), row.body, row.headers ?? {});
       expect(response.status).toBe(row.status);
       expect(await response.text()).toContain(row.says);
+    });
+  }
+
+  for (const row of [
+    {
+      number: "9007199254740993",
+      expected: "a whole number from -9007199254740991 to 9007199254740991; send any other",
+    },
+    { number: "-1e-999", expected: "a number that is not rounded to 0; send it" },
+  ]) {
+    test(`with ${row.number} in the arguments of a call is a failed call that says where, and calls nothing`, async () => {
+      const world = servedWorld();
+      const call = {
+        jsonrpc: "2.0",
+        id: "call-1",
+        method: "tools/call",
+        params: { name: "notes_read", arguments: hole },
+      };
+      const client = await post(world, around(call, `{"path":["x",${row.number}]}`));
+      const [, data = "{}"] = /^data: (.*)$/m.exec(await client.text()) ?? [];
+      const text = `failed (invalid_tool_arguments): /path/1: expected ${row.expected} as a string. Correct the arguments and call again.`;
+      expect(JSON.parse(data)).toEqual({
+        jsonrpc: "2.0",
+        id: "call-1",
+        result: {
+          _meta: { "turnpike/error": { status: "failed", code: "invalid_tool_arguments", retryable: false } },
+          content: [{ type: "text", text }],
+          isError: true,
+        },
+      });
+      expect(world.audit.events).toEqual([]);
     });
   }
 

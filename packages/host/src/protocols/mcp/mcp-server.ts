@@ -6,7 +6,7 @@ import type { McpPool } from "../../mcp-servers/index.ts";
 import type { Access } from "./access.ts";
 import { progressOf } from "./call-progress.ts";
 import type { OfferedNames } from "./offered-names.ts";
-import { callTool, toMcpTools } from "./offered-tools.ts";
+import { callTool, refuseArguments, toMcpTools } from "./offered-tools.ts";
 import type { RequestId } from "./running-calls.ts";
 import { listResources, listTemplates, readResource } from "./resources.ts";
 import { getPrompt, listPrompts } from "./server-offers.ts";
@@ -18,6 +18,8 @@ export interface McpServerOptions {
   context: DiscoveryContext;
   /** The method of the request, if it has one. */
   method: string | undefined;
+  /** Why the arguments of its call are not taken, if they are not. */
+  badArguments?: string | undefined;
   names: OfferedNames;
   /** What MCP servers have besides tools, and which of them are not there. */
   pool: Pick<McpPool, "offers" | "unavailable">;
@@ -35,6 +37,7 @@ export function createMcpServer({
   api,
   context,
   method,
+  badArguments,
   names,
   pool,
   begin,
@@ -97,7 +100,9 @@ export function createMcpServer({
     // A handler of this very method would lose whatever of a result the library does not know, such as newer parts of content.
     server.fallbackRequestHandler = ({ params }, call) =>
       serve(call, ({ options, ...access }) =>
-        callTool({ ...access, options: { ...options, ...progressOf(call) }, names, onError }, readCall(params)),
+        badArguments === undefined
+          ? callTool({ ...access, options: { ...options, ...progressOf(call) }, names, onError }, readCall(params))
+          : Promise.resolve(refuseArguments(badArguments)),
       );
   }
   return server;

@@ -89,6 +89,11 @@ function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** The result of a call whose arguments cannot be read. */
+export function refuseArguments(message: string): CallToolResult {
+  return refusal("failed", { code: "invalid_tool_arguments", message, retryable: false });
+}
+
 /** A refusal has no `structuredContent`, because clients check that against the schema of the tool's output and throw. */
 function refusal(status: "denied" | "failed", error: PublicError): CallToolResult {
   const { code, retryable, details } = error;

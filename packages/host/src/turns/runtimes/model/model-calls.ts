@@ -29,7 +29,7 @@ export function planCalls(calls: readonly ModelCall[], { turn, names, step, room
   const ids = calls.map(({ toolCallId }) => toolCallId);
   return calls.map((made, place) => {
     const tool = names.fromModel(made.toolName);
-    const read = readArguments(tool, made.input, turn);
+    const read = readArguments(tool, made, turn);
     if (place >= room) return { kind: "answered", made, error: errorObject("tool_call_limit_exceeded") };
     if ("error" in read) return { kind: "answered", made, error: read.error };
     const call = {
@@ -47,10 +47,11 @@ export function planCalls(calls: readonly ModelCall[], { turn, names, step, room
 /** The arguments of a call for the gate, which decides whether they are allowed and fit the tool. */
 function readArguments(
   tool: string,
-  input: unknown,
+  { input, problem }: ModelCall,
   turn: RuntimeTurn,
 ): { value: ToolCall["arguments"] } | { error: ErrorObject } {
   if (!IdentifierSchema.safeParse(tool).success) return { error: errorObject("tool_unavailable") };
+  if (problem !== undefined) return { error: errorObject("invalid_tool_arguments", problem) };
   const read = JsonObjectSchema.safeParse(input);
   if (!read.success) return { error: errorObject("invalid_tool_arguments", "The arguments are no JSON object.") };
   if (tool !== escalationToolName) return { value: read.data };

@@ -8,6 +8,7 @@ import {
   type ToolCallPart,
   type ToolSet,
 } from "ai";
+import { withExactArguments } from "./exact-arguments.ts";
 import { failureOf, failureOfEnd, type Failure } from "./model-errors.ts";
 import type { OutputSchema } from "./output-schema.ts";
 import { isResponsesApi, optionsFor, type OpenModel } from "./providers.ts";
@@ -32,7 +33,11 @@ export interface ModelRequest {
 }
 
 /** A call as the model made it. Nothing in it is validated yet. */
-export type ModelCall = Pick<ToolCallPart, "toolCallId" | "toolName" | "providerOptions"> & { input: unknown };
+export type ModelCall = Pick<ToolCallPart, "toolCallId" | "toolName" | "providerOptions"> & {
+  input: unknown;
+  /** Why the input is not what the model wrote, if it is not. */
+  problem?: string;
+};
 
 /** A part of a reply, such as text or reasoning, as the provider wants it sent back. */
 export type ReplyPart = Exclude<AssistantModelMessage["content"], string>[number];
@@ -68,10 +73,11 @@ export async function sendModelRequest(
   // However this function ends, the connection of the reply is closed with it.
   const left = new AbortController();
   let hasBegun = false;
+  const problems = new Map<string, string>();
   try {
     const result = streamText({
       ...settings,
-      model: model.model,
+      model: withExactArguments(model.model, (id, problem) => problems.set(id, problem)),
       providerOptions: optionsFor(model.settings, schema),
       ...(schema && { output: outputOf(schema) }),
       system: instructions,
@@ -95,7 +101,14 @@ export async function sendModelRequest(
       // A call that the provider executes itself was not requested, and is not ours to answer.
       if (part.type === "tool-call" && part.providerExecuted !== true && calls.length < maxCalls) {
         const { toolCallId, toolName, input, providerMetadata } = part;
-        calls.push({ toolCallId, toolName, input, ...(providerMetadata && { providerOptions: providerMetadata }) });
+        const problem = problems.get(toolCallId);
+        calls.push({
+          toolCallId,
+          toolName,
+          input,
+          ...(problem !== undefined && { problem }),
+          ...(providerMetadata && { providerOptions: providerMetadata }),
+        });
         listener.call(toolName);
       }
       if (part.type === "finish-step")

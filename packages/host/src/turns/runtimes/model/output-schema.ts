@@ -1,5 +1,5 @@
 import { CfWorkerJsonSchemaValidator } from "@modelcontextprotocol/client/validators/cf-worker";
-import { JsonValueSchema, type ErrorObject, type JsonObject, type JsonValue } from "turnpike/contracts";
+import { JsonValueSchema, readJsonText, type ErrorObject, type JsonObject, type JsonValue } from "turnpike/contracts";
 import { errorObject } from "turnpike/kernel";
 
 const maxNodes = 2_000;
@@ -214,11 +214,8 @@ function withoutFence(text: string): string {
 }
 
 function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
+  const reading = readJsonText(text);
+  return reading.ok ? reading.value : undefined;
 }
 
 function objectOf(value: JsonValue | undefined): JsonObject | undefined {

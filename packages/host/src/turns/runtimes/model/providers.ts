@@ -1,11 +1,12 @@
 import type { LanguageModel, streamText } from "ai";
 import { ConfigError } from "../../../base/index.ts";
+import { markChangedArguments } from "./exact-arguments.ts";
 import { createModelFetch } from "./model-fetch.ts";
 import type { OutputSchema } from "./output-schema.ts";
 import type { ModelConfig, ModelSettings } from "./runtime-config.ts";
 
 /** A model object of the SDK. It is never a bare name, which the SDK would send to a gateway of its makers. */
-type Model = Exclude<LanguageModel, string>;
+type Model = Extract<LanguageModel, { specificationVersion: "v3" }>;
 
 /** Settings that only one provider understands. */
 export type ProviderOptions = NonNullable<Parameters<typeof streamText>[0]["providerOptions"]>;
@@ -94,7 +95,11 @@ async function createModel(settings: ModelSettings, apiKey: string | undefined):
     }
     case "google": {
       const { createGoogleGenerativeAI } = await import("@ai-sdk/google");
-      return createGoogleGenerativeAI(options)(model);
+      const fetch: typeof options.fetch = async (input, init) => {
+        const { body, status, headers } = await options.fetch(input, init);
+        return new Response(body?.pipeThrough(markChangedArguments()) ?? null, { status, headers });
+      };
+      return createGoogleGenerativeAI({ ...options, fetch })(model);
     }
     case "openai-compatible": {
       const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");

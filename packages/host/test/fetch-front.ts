@@ -16,5 +16,5 @@ export function wireRequestFrom(request: Request): WireRequest {
   const { method, headers, signal, url } = request;
   const { pathname, search } = new URL(url);
   const body = { bytes: async () => new Uint8Array(await request.arrayBuffer()) };
-  return { method, target: pathname + search, headers, signal, body, toFetch: () => request };
+  return { method, target: pathname + search, headers, signal, body, admit() {}, toFetch: () => request };
 }

@@ -99,6 +99,14 @@ const rows: readonly Attack[] = [
     succeeds: ok,
   }),
   attack({
+    name: "Somebody who is nobody sends a long body to the route that signs in",
+    surface: "HTTP",
+    attack: (world) => http(world, "/admin/v1/sessions", { body: { code: "x".repeat(20_000) } }),
+    held: "413 payload_too_large",
+    control: (world) => http(world, "/admin/v1/sessions", { body: { token: world.tokens.globexAdmin } }),
+    succeeds: "201",
+  }),
+  attack({
     name: "One credential starts more turns at once than it may",
     surface: "HTTP",
     prepare: (world) => hold(world, 2),

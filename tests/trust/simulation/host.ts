@@ -123,6 +123,7 @@ export class SimulatedHost {
       headers: { get: (name: string) => sent.get(name) ?? null },
       signal,
       body: { bytes: () => Promise.resolve(new TextEncoder().encode(text)) },
+      admit() {},
       toFetch() {
         throw new Error("Nothing that is simulated asks for this.");
       },

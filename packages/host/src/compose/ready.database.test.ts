@@ -69,6 +69,7 @@ test("a host is ready once it has started, and not before", async () => {
       headers: { get: () => null },
       signal: new AbortController().signal,
       body: { bytes: () => Promise.resolve(new Uint8Array()) },
+      admit() {},
       toFetch: () => new Request("http://127.0.0.1/ready"),
     });
     return answer.status;

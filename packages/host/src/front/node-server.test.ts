@@ -30,8 +30,9 @@ async function serve(handler: Handler = answer, flags = {}) {
 
 type Handler = (request: Request, wire: WireRequest) => Promise<Reply | Response>;
 
-async function answer(request: Request, { body }: WireRequest): Promise<Response> {
-  if (request.method === "POST") await body.bytes();
+async function answer(request: Request, wire: WireRequest): Promise<Response> {
+  wire.admit();
+  if (request.method === "POST") await wire.body.bytes();
   return new Response(new URL(request.url).pathname);
 }
 

@@ -22,6 +22,7 @@ import {
   type OnRefused,
 } from "./refuse.ts";
 import { followTls, openTls, type TlsReport } from "./tls-files.ts";
+import { createUnadmittedBodies, type UnadmittedBodies } from "./unadmitted-bodies.ts";
 import { cutOffIdleReaders } from "./unread-answers.ts";
 import { wireRefusal, type Refusal } from "./wire-errors.ts";
 import { ExchangeRequest } from "./wire-request.ts";
@@ -48,6 +49,7 @@ export async function startServer(
   config: FrontSettings,
   front: Front,
   { onRefused, tls: tlsReport }: ServerReport,
+  unadmitted: UnadmittedBodies = createUnadmittedBodies(),
 ): Promise<RunningServer> {
   const { listen, tls, limits } = config;
   // Node checks for slow requests at this interval. A missing Host is refused by us, not with Node's own answer.
@@ -99,6 +101,7 @@ export async function startServer(
     silentMs: server.timeout,
     unreadMs: limits.bodyMs,
   });
+  const requestOf: RequestMaker = (exchange) => new ExchangeRequest(exchange, limits.bodyBytes, unadmitted);
   const running = new Set<Promise<void>>();
   const endOfRound = gatherRounds();
   /** Whatever follows a refused request on its socket cannot be trusted, so it is ignored. */
@@ -126,7 +129,7 @@ export async function startServer(
     if (refusal !== undefined) return refuse(exchange, refusal, onRefused);
     onAccepted?.();
     const served = endOfRound()
-      .then(() => serve(exchange, front, limits, onRefused))
+      .then(() => serve(exchange, front, requestOf, onRefused))
       .finally(() => running.delete(served));
     running.add(served);
   };
@@ -173,11 +176,13 @@ export async function startServer(
   };
 }
 
+type RequestMaker = (exchange: Exchange) => ExchangeRequest;
+
 /** INVARIANT: every request is answered and logged once, either by the front or by a refusal. */
-async function serve(exchange: Exchange, front: Front, limits: WireLimits, onRefused: OnRefused): Promise<void> {
+async function serve(exchange: Exchange, front: Front, make: RequestMaker, onRefused: OnRefused): Promise<void> {
   const { outgoing } = exchange;
   try {
-    await send(outgoing, await front(new ExchangeRequest(exchange, limits.bodyBytes)));
+    await send(outgoing, await front(make(exchange)));
   } catch {
     if (!outgoing.headersSent && !outgoing.destroyed) return refuse(exchange, failed, onRefused);
     // The caller left, or a stream broke off. Nobody is left to answer.

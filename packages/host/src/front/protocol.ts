@@ -53,6 +53,7 @@ export function serveProtocol<Admitted>(protocol: Protocol<Admitted>): ServedPro
       const row = router.find(request.method, path);
       if (row?.kind === "open") return row.answer(incoming, undefined);
       const admitted = await protocol.admit(incoming);
+      request.admit();
       if (row === undefined) throw router.refusal(path);
       return row.answer(incoming, admitted);
     },

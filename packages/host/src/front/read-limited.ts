@@ -22,28 +22,41 @@ export class BodyState {
 
 /**
  * The body of a request, up to a limit, whatever length it declares. Throws `413 payload_too_large`, and the error of
- * `state` once that is broken.
+ * `state` once that is broken; then nothing of it is kept. `onPiece` is told of every piece before it is.
  */
 export function readLimited(
   incoming: IncomingMessage,
   limit: number,
   state: BodyState = new BodyState(),
+  onPiece?: (bytes: number) => void,
 ): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    state.whenBroken(reject);
-    if (incoming.destroyed && !incoming.readableEnded) return reject(new Error("The request broke off."));
-    // Most bodies are here by now, and need none of a stream's events.
-    if (incoming.complete && incoming.readableLength <= limit)
-      return resolve((incoming.read() as Buffer | null) ?? nothing);
     let first: Buffer | undefined;
     let rest: Buffer[] | undefined;
     let size = 0;
+    let isGivenUp = false;
+    const giveUp = (error: Error): void => {
+      isGivenUp = true;
+      first = rest = undefined;
+      reject(error);
+    };
+    state.whenBroken(giveUp);
+    if (incoming.destroyed && !incoming.readableEnded) return reject(new Error("The request broke off."));
+    // Most bodies are here by now, and need none of a stream's events.
+    if (incoming.complete && incoming.readableLength <= limit) {
+      onPiece?.(incoming.readableLength);
+      return resolve((incoming.read() as Buffer | null) ?? nothing);
+    }
     incoming.on("data", (chunk: Buffer) => {
+      if (isGivenUp) return;
       size += chunk.length;
       if (size > limit) {
         incoming.pause();
-        reject(tooLarge(limit));
-      } else if (first === undefined) first = chunk;
+        return giveUp(tooLarge(limit));
+      }
+      onPiece?.(chunk.length);
+      if (isGivenUp) return;
+      if (first === undefined) first = chunk;
       else (rest ??= []).push(chunk);
     });
     // Most bodies come in one piece, which is not copied.
@@ -61,7 +74,7 @@ export function readLimited(
 const nothing = new Uint8Array(0);
 
 /** The rest of a body that is too large is not read, so the connection is closed. */
-function tooLarge(limit: number): ServiceHttpError {
+export function tooLarge(limit: number): ServiceHttpError {
   return new ServiceHttpError(413, wireErrors[413], tooLargeText(limit), { headers: { connection: "close" } });
 }
 

@@ -1,7 +1,8 @@
 import { NodeRequest } from "srvx/node";
 import type { ClientCertificate, RequestHeaders } from "../access/index.ts";
-import { readLimited } from "./read-limited.ts";
+import { readLimited, tooLarge } from "./read-limited.ts";
 import type { Exchange } from "./refuse.ts";
+import type { UnadmittedBodies } from "./unadmitted-bodies.ts";
 
 /** A request as it came from a socket. */
 export interface WireRequest {
@@ -11,8 +12,10 @@ export interface WireRequest {
   readonly headers: RequestHeaders;
   /** Aborted when the caller has gone. */
   readonly signal: AbortSignal;
-  /** The body, up to the limit of the host, whatever length it declares. */
+  /** The body, up to the limit of the host, whatever length it declares; before the sender is admitted, up to a few KiB. */
   readonly body: { bytes(): Promise<Uint8Array> };
+  /** Its sender is known, and may send as much as anybody. */
+  admit(): void;
   /** The same as Fetch has it, for a protocol whose library expects that. It costs more than a whole decision. */
   toFetch(): Request;
 }
@@ -21,10 +24,13 @@ export interface WireRequest {
 export class ExchangeRequest implements WireRequest {
   readonly #exchange: Exchange;
   readonly #bodyBytes: number;
+  readonly #unadmitted: UnadmittedBodies;
+  #isAdmitted = false;
 
-  constructor(exchange: Exchange, bodyBytes: number) {
+  constructor(exchange: Exchange, bodyBytes: number, unadmitted: UnadmittedBodies) {
     this.#exchange = exchange;
     this.#bodyBytes = bodyBytes;
+    this.#unadmitted = unadmitted;
   }
 
   get method(): string {
@@ -56,8 +62,25 @@ export class ExchangeRequest implements WireRequest {
     return this.#exchange.connection.certificate;
   }
 
+  admit(): void {
+    this.#isAdmitted = true;
+  }
+
   bytes(): Promise<Uint8Array> {
-    return readLimited(this.#exchange.incoming, this.#bodyBytes, this.#exchange.body);
+    const { incoming, body } = this.#exchange;
+    return this.#isAdmitted ? readLimited(incoming, this.#bodyBytes, body) : this.#bytesOfAnybody();
+  }
+
+  /** What the head says to be too long is not read at all. */
+  async #bytesOfAnybody(): Promise<Uint8Array> {
+    const { incoming, outgoing, connection, body } = this.#exchange;
+    const held = this.#unadmitted.open(connection, body);
+    outgoing.once("close", () => held.release());
+    const most = Math.min(held.most, this.#bodyBytes);
+    if (Number(incoming.headers["content-length"] ?? 0) > most) throw tooLarge(most);
+    const bytes = await readLimited(incoming, most, body, (piece) => held.onPiece(piece));
+    held.finish();
+    return bytes;
   }
 
   toFetch(): Request {

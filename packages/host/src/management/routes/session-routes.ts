@@ -24,7 +24,7 @@ export const sessionRoutes = {
     path: "/admin/v1/sessions",
     roles: everybody,
     about: "nothing",
-    errors: [...changeErrors],
+    errors: ["overloaded", ...changeErrors],
     isOpen: true,
     status: 201,
     summary:

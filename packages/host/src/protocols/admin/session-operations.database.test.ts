@@ -197,13 +197,6 @@ describe.each(databaseKinds)("sessions of operators on %s", (kind) => {
       for (const { code } of codes) expect(said(await ask(adminApi, sessions, { body: { code } }))).toEqual(wrong);
     });
 
-    test("a long body, which is not read as JSON for somebody who may be anybody", async () => {
-      const adminApi = await office();
-      const body = { token: adminApi.tokens.operator, more: "x".repeat(4096) };
-      const refusal = [413, "payload_too_large", "A token or a code needs at most 4096 bytes."];
-      expect(said(await ask(adminApi, sessions, { body }))).toEqual(refusal);
-    });
-
     test("an agent's token: it is no operator's", async () => {
       const adminApi = await office();
       const answer = await ask(adminApi, sessions, { body: { token: adminApi.tokens.agent } });

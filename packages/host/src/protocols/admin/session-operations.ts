@@ -1,4 +1,4 @@
-import { jsonReply, readBody, ServiceHttpError } from "turnpike/http";
+import { jsonReply, readBody } from "turnpike/http";
 import {
   type AdmittedOperator,
   beginSession,
@@ -11,7 +11,7 @@ import {
   setCookie,
 } from "../../access/index.ts";
 import { version } from "../../base/index.ts";
-import type { IncomingRequest, ProtocolRoute } from "../../front/index.ts";
+import type { ProtocolRoute } from "../../front/index.ts";
 import { type AdminInput, type AdminOutput, adminRoutes } from "../../management/index.ts";
 import { forbidden, type AdminOperations, type AdminServices } from "./admin-services.ts";
 
@@ -51,25 +51,13 @@ export function createSessionRoute(
     async answer({ request, record }) {
       requireOwnOrigin(ports, request);
       const origin = ports.originOf(request.headers);
-      const body = await readShort(request.body);
-      const signIn = (await readBody(body, schema)) as AdminInput<"createSession">;
+      const signIn = (await readBody(request.body, schema)) as AdminInput<"createSession">;
       const { operator, cookie, page, expiresAt } = await beginSession(ports, signIn, request.headers, record);
       record.headers["set-cookie"] = setCookie(origin, cookie, sessionMs / 1000);
       const begun: AdminOutput<"createSession"> = { ...sessionOf(services, operator, expiresAt), pageSecret: page };
       return jsonReply(begun, status);
     },
   };
-}
-
-/** A token or a code takes no more than this. */
-const maxSignInBytes = 4096;
-
-/** The body of somebody who may be anybody: a long one is not worth reading as JSON. */
-async function readShort(body: IncomingRequest["request"]["body"]): Promise<typeof body> {
-  const bytes = await body.bytes();
-  if (bytes.length > maxSignInBytes)
-    throw new ServiceHttpError(413, "payload_too_large", `A token or a code needs at most ${maxSignInBytes} bytes.`);
-  return { bytes: () => Promise.resolve(bytes) };
 }
 
 function sessionOf(

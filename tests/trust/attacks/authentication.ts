@@ -246,6 +246,7 @@ const rows: readonly Attack[] = [
     const [header, , signature] = (await signed()).split(".");
     return [header, encoded({ ...known, ...claims(), sub: "human:alice" }), signature].join(".");
   }),
+  byJwt("Somebody has a JWT whose tenant is the operators' own", () => signed({ tenant: "operators" })),
   attack({
     name: "The bearer of a JWT claims in it to be an operator",
     surface: "HTTP",

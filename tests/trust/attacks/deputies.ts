@@ -3,9 +3,16 @@ import { authorize, http, invoke, makeCredential, mcp, operate, run, send } from
 import { alice, assistant, bob, fileBody, issue, openWorld, type World } from "./world.ts";
 
 const notes = { namespace: "files", path: ["notes"] };
-const evaluate = (world: World, as: "assistant" | "admin", id: string, context: object = {}) =>
+const evaluate = (
+  world: World,
+  as: "assistant" | "admin",
+  id: string,
+  context: object = {},
+  headers: Record<string, string> = {},
+) =>
   http(world, "/access/v1/evaluation", {
     as,
+    headers: { "content-type": "application/json", ...headers },
     body: {
       subject: { type: "agent", id },
       action: { name: "read" },
@@ -159,6 +166,14 @@ const rows: readonly Attack[] = [
     attack: (world) => evaluate(world, "assistant", "helper"),
     held: "403 permission_denied",
     control: (world) => evaluate(world, "assistant", "assistant"),
+    succeeds: "200 true",
+  }),
+  attack({
+    name: "An agent names, through AuthZEN, an authority in a header, and is answered for another one",
+    surface: "HTTP",
+    attack: (world) => evaluate(world, "assistant", "assistant", {}, { "x-authority": "human:bob" }),
+    held: "400 invalid_request",
+    control: (world) => evaluate(world, "assistant", "assistant", { authority: "human:alice" }),
     succeeds: "200 true",
   }),
   attack({

@@ -17,7 +17,29 @@ function beyondRole(name: string, as: Person, path: string, body: (world: World)
   });
 }
 
+function namedOperator(userId: string): object {
+  const person = { kind: "human", userId };
+  return { actor: person, owner: person, purposes: ["operate"], admin: true, role: "auditor" };
+}
+
 const rows: readonly Attack[] = [
+  attack({
+    name: "An admin of all tenants gives an agent a grant among the operators",
+    surface: "HTTP",
+    attack: (world) =>
+      admin(world, "grants", { ...grantBody(world.fresh("grant"), "files/notes"), namespaceId: "operators" }),
+    held: "400 invalid_request",
+    control: (world) => admin(world, "grants", grantBody(world.fresh("grant"), "files/notes")),
+    succeeds: "201",
+  }),
+  attack({
+    name: "An admin makes an operator whose name looks like another one's",
+    surface: "HTTP",
+    attack: (world) => admin(world, "credentials", { namespaceId: "operators", access: namedOperator("car\u200Bol") }),
+    held: "400 invalid_request",
+    control: (world) => admin(world, "credentials", { namespaceId: "operators", access: namedOperator("carola") }),
+    succeeds: "201",
+  }),
   beyondRole(
     "An auditor issues a grant",
     "acmeAuditor",

@@ -13,7 +13,7 @@ export { callOfKeptCaller, keptCaller } from "./kept-caller.ts";
 export { limitSenders } from "./limit-senders.ts";
 export { createOperator, isAdminOfAll, type Operator, operatorScope } from "./operator.ts";
 export { createPrincipalStore, type PrincipalStore } from "./principal-store.ts";
-export { createRateLimit, type RateLimit } from "./rate-limit.ts";
+export { chargeAllowance, createRateLimit, type RateLimit } from "./rate-limit.ts";
 export type { RequestHeaders } from "./request-headers.ts";
 export { openRecord, recordOf, type RequestRecord } from "./request-record.ts";
 export {

@@ -159,6 +159,7 @@ describe("claims become a credential", () => {
 describe("a token is nobody's when", () => {
   for (const row of [
     { name: "it has no tenant", claims: { tenant: undefined } },
+    { name: "its tenant is the operators' own", claims: { tenant: "operators" } },
     { name: "its tenant is no text", claims: { tenant: 7 } },
     { name: "its tenant is empty", claims: { tenant: "" } },
     { name: "its tenant is blank", claims: { tenant: "  " } },

@@ -9,6 +9,7 @@ import {
   type JWTVerifyResult,
 } from "jose";
 import { IdentifierSchema, parsePrincipal, PurposeSchema } from "turnpike/contracts";
+import { operatorsTenant } from "../management/index.ts";
 import type { Credential } from "./credential-store.ts";
 import type { JwtConfig } from "./jwt-config.ts";
 import { KeySetUnavailableError, openKeySet, type Keys, type MonotonicClock } from "./key-set.ts";
@@ -156,6 +157,8 @@ function credentialOf(payload: JWTPayload, { claims }: JwtConfig): Credential | 
   const certificate = boundCertificate(payload["cnf"]);
   if (certificate === "unknown" || typeof sub !== "string" || sub === "") return undefined;
   if (!tenant.success || actor === undefined || owner === undefined || purposes.length === 0) return undefined;
+  // Nobody acts there: its trail is of the operators, whom credentials of this host make.
+  if (tenant.data === operatorsTenant) return undefined;
   const more = {
     ...(authority && { authority }),
     ...(senders && { senders }),

@@ -1,5 +1,6 @@
 import { ServiceHttpError } from "turnpike/http";
 import type { Caller } from "./authenticate.ts";
+import type { Credential } from "./credential-store.ts";
 import type { RequestRecord } from "./request-record.ts";
 
 /** Whether a request is within the limit, and the headers that say so. */
@@ -10,9 +11,9 @@ interface Allowance {
 
 /** A token bucket for each credential. */
 export interface RateLimit {
-  take(credentialId: string): Allowance;
+  take(bucket: string): Allowance;
   /** Counts further requests that came inside one that was granted. Whoever sends many waits for that afterwards. */
-  charge(credentialId: string, requests: number): void;
+  charge(bucket: string, requests: number): void;
 }
 
 const maxBuckets = 100_000;
@@ -30,13 +31,13 @@ export function createRateLimit({ perSecond, burst, clock = () => performance.no
   const buckets = new Map<string, { tokens: number; at: number }>();
   const policy = `"default";q=${burst};w=${Math.ceil(burst / perSecond)}`;
   return {
-    take(credentialId) {
+    take(name) {
       const now = clock();
-      let bucket = buckets.get(credentialId);
+      let bucket = buckets.get(name);
       if (bucket === undefined) {
         // Dropping all buckets bounds the memory. At worst it allows one more burst.
         if (buckets.size >= maxBuckets) buckets.clear();
-        buckets.set(credentialId, (bucket = { tokens: burst, at: now }));
+        buckets.set(name, (bucket = { tokens: burst, at: now }));
       }
       const filled = Math.min(burst, bucket.tokens + ((now - bucket.at) / 1000) * perSecond);
       const isGranted = filled >= 1;
@@ -49,8 +50,8 @@ export function createRateLimit({ perSecond, burst, clock = () => performance.no
       if (!isGranted) headers["retry-after"] = String(wait);
       return { isGranted, headers };
     },
-    charge(credentialId, requests) {
-      const bucket = buckets.get(credentialId);
+    charge(name, requests) {
+      const bucket = buckets.get(name);
       if (bucket !== undefined) bucket.tokens -= requests;
     },
   };
@@ -62,7 +63,19 @@ export function takeAllowance(
   { credential }: Pick<Caller, "credential">,
   record: RequestRecord,
 ): void {
-  const allowance = rateLimit.take(credential.id);
+  const allowance = rateLimit.take(bucketOf(credential));
   Object.assign(record.headers, allowance.headers);
   if (!allowance.isGranted) throw new ServiceHttpError(429, "rate_limited", "Too many requests with this credential.");
+}
+
+/** Counts further requests of a credential that came inside one. */
+export function chargeAllowance(rateLimit: RateLimit, credential: Bucketed, requests: number): void {
+  rateLimit.charge(bucketOf(credential), requests);
+}
+
+type Bucketed = Pick<Credential, "id" | "namespaceId">;
+
+/** An identity provider gives somebody tokens for several tenants, all under one id: what is used up in one is not in another. */
+function bucketOf({ id, namespaceId }: Bucketed): string {
+  return `${id} ${namespaceId}`;
 }

@@ -346,6 +346,15 @@ describe("429 rate_limited", () => {
   });
 });
 
+test("a subject of an identity provider who uses up their rate in one tenant has theirs in another", async () => {
+  const provider = await identityProvider();
+  const { resolve } = await world({ burst: 1, jwt: createJwtVerifier(trusting(provider)) });
+  const [here, there] = [await provider.sign({ tenant: "here" }), await provider.sign({ tenant: "there" })];
+  expect((await resolve(bearer(here))).context).toMatchObject({ namespaceId: "here" });
+  expect(wire((await resolve(bearer(here))).context)).toMatchObject({ status: 429 });
+  expect((await resolve(bearer(there))).context).toMatchObject({ namespaceId: "there" });
+});
+
 test("every context fits the contract", async () => {
   const { token, resolve } = await world();
   expect(DiscoveryContextSchema.safeParse((await resolve(bearer(token))).context).success).toBe(true);

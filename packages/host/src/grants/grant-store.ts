@@ -31,8 +31,11 @@ export interface GrantStore extends GrantSource<readonly Grant[]> {
   findAll(namespaceId: string, grantIds: readonly string[]): Promise<Map<string, Grant>>;
   /** The same, as operators see them. */
   findAllKept(namespaceId: string, grantIds: readonly string[]): Promise<Map<string, Grant>>;
-  /** Stores a new grant. Throws when it does not fit the contract, or a `GrantIdTakenError`. */
-  issue(grant: Grant): Promise<void>;
+  /**
+   * Stores a new grant, and with which credential an operator issued it, if one did. Throws when it does not fit the contract, or a
+   * `GrantIdTakenError`.
+   */
+  issue(grant: Grant, madeWith?: string): Promise<void>;
   /** Revokes a grant at once and for good; false when there is none that could be revoked. */
   revoke(namespaceId: string, grantId: string, at: string): Promise<boolean>;
   /** Which grants of a tenant there are and are not revoked, and the revision at which that was so. */
@@ -97,7 +100,7 @@ export function createGrantStore({ db, reports }: Database, cache: ReadCache, re
     async findAllKept(namespaceId, grantIds) {
       return byId(await mapInSlices(await readContents(reports, namespaceId, grantIds), parseGrant));
     },
-    issue: (grant) => revisions.write((transaction) => insertGrant(transaction, grant)),
+    issue: (grant, madeWith) => revisions.write((transaction) => insertGrant(transaction, grant, madeWith)),
     async readState(namespaceId) {
       // The revision is read first: what comes behind it is at least as new.
       const { value } = await reports.selectFrom("revision").select("value").executeTakeFirstOrThrow();

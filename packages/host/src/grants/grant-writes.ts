@@ -8,18 +8,28 @@ import { endOf, endText, type GrantRow, keysOf, parseGrant, parseKept, revokedCo
 /** How many rows one statement may hold on either database. */
 const rowsAtOnce = 100;
 
-/** Stores a new grant in a transaction that ends a revision. Throws when it does not fit, or a `GrantIdTakenError`. */
-export async function insertGrant(transaction: Transaction<Schema>, grant: Grant): Promise<void> {
-  await insertRows(transaction, [rowOf(grant)]);
+/**
+ * Stores a new grant in a transaction that ends a revision, and with which credential an operator issued it. Throws when it does
+ * not fit, or a `GrantIdTakenError`.
+ */
+export async function insertGrant(transaction: Transaction<Schema>, grant: Grant, madeWith?: string): Promise<void> {
+  await insertRows(transaction, [rowOf(grant)], madeWith);
 }
 
-async function insertRows(transaction: Transaction<Schema>, rows: readonly GrantRow[]): Promise<void> {
+async function insertRows(
+  transaction: Transaction<Schema>,
+  rows: readonly GrantRow[],
+  madeWith: string | undefined,
+): Promise<void> {
   const insert = transaction.insertInto("grants").values([...rows]);
   const inserted = await insert
     .onConflict((conflict) => conflict.doNothing())
     .returning("id")
     .execute();
   if (inserted.length < rows.length) throw new GrantIdTakenError("The id of a grant is unique in its tenant.");
+  if (madeWith === undefined) return;
+  const makers = rows.map(({ namespace_id, id }) => ({ namespace_id, grant_id: id, credential_id: madeWith }));
+  await transaction.insertInto("grant_makers").values(makers).execute();
 }
 
 /** There is already a grant of that id. */
@@ -53,19 +63,21 @@ export interface GrantChanges {
   issue: readonly Grant[];
   revoke: readonly string[];
   at: string;
+  /** The credential of the operator who issues them. */
+  madeWith?: string;
 }
 
 /** Issues and revokes in a transaction that ends the revision. Whatever is thrown undoes all of it. */
 export async function changeGrants(
   transaction: Transaction<Schema>,
   namespaceId: string,
-  { issue, revoke, at }: GrantChanges,
+  { issue, revoke, at, madeWith }: GrantChanges,
   revision: number,
 ): Promise<void> {
   const { value } = await transaction.selectFrom("revision").select("value").executeTakeFirstOrThrow();
   // The transaction itself has made one more of it.
   if (value !== revision + 1) throw new RevisionPassedError("Something was changed meanwhile.");
-  for (const rows of chunksOf(issue.map(rowOf), rowsAtOnce)) await insertRows(transaction, rows);
+  for (const rows of chunksOf(issue.map(rowOf), rowsAtOnce)) await insertRows(transaction, rows, madeWith);
   const contents = await readContents(transaction, namespaceId, revoke);
   if (contents.length < revoke.length) throw new Error("A grant to revoke is not there.");
   const revoked = contents.map((content): GrantRow => {

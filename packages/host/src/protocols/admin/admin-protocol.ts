@@ -29,7 +29,7 @@ import { createSessionRoute, sessionOperations } from "./session-operations.ts";
 import { searchOperations } from "./search-operations.ts";
 import { reachOperations } from "./reach-operations.ts";
 import { previewOperations } from "./preview-operations.ts";
-import { requireLivingTenant, tenantOperations } from "./tenant-operations.ts";
+import { requireLivingTenant, requireTenantOfAgents, tenantOperations } from "./tenant-operations.ts";
 import { trialOperations } from "./trial-operations.ts";
 import { turnOperations } from "./turn-operations.ts";
 
@@ -77,6 +77,7 @@ export function adminProtocol(
       async answer(incoming, operator) {
         requireRole(route, operator);
         const input = inputWithin(route, operator, await readInput(route, incoming));
+        requireTenantOfAgents(name as AdminRouteName, input);
         await requireLivingTenant(services, name as AdminRouteName, input);
         return reply(input, operator, incoming);
       },

@@ -58,7 +58,9 @@ export function applyOperations(services: AdminServices): AdminOperations<"apply
       ];
       if (changed.length === 0) return { state, ...answer };
       // What was checked is written only at the state that it was checked at.
-      const after = await operator.changeAll(changed, () => write({ ...input, state }, { issue, revoke, at }));
+      const after = await operator.changeAll(changed, () =>
+        write({ ...input, state }, { issue, revoke, at, madeWith: operator.id }),
+      );
       return { state: after, ...answer };
     },
   };

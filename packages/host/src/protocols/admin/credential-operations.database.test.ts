@@ -156,6 +156,30 @@ describe.each(databaseKinds)("credentials for operators on %s", (kind) => {
       });
     }
 
+    const names: { name: string; userId: string; status: number }[] = [
+      { name: "in composed letters", userId: "Zo\u00EB M\u00FCller", status: 201 },
+      { name: "in letters that are composed of two", userId: "Zoe\u0308", status: 400 },
+      { name: "with a space before it", userId: " carol", status: 400 },
+      { name: "with a space behind it", userId: "carol ", status: 400 },
+      { name: "with a space behind it that does not break", userId: "carol\u00A0", status: 400 },
+      { name: "with such a space within", userId: "carol\u00A0smith", status: 400 },
+      { name: "with a joiner that nobody sees", userId: "car\u200Dol", status: 400 },
+      { name: "that turns the direction", userId: "\u202Elorac", status: 400 },
+      { name: "with a filler", userId: "carol\u3164", status: 400 },
+      { name: "with a blank pattern", userId: "carol\u2800", status: 400 },
+      { name: "with a line end", userId: "carol\nbob", status: 400 },
+      { name: "with a tag", userId: "carol\u{E0041}", status: 400 },
+    ];
+    for (const { name, userId, status } of names)
+      for (const field of ["actor", "owner", "authority"])
+        test(`an operator whose ${field} has a name ${name}: ${status}`, async () => {
+          const adminApi = await office();
+          const sent = { ...operators, [field]: { kind: "human", userId } };
+          const answer = await adminApi.post<Refusal>(path, { namespaceId: "operators", access: sent });
+          expect(answer.status).toBe(status);
+          expect(answer.body.error?.message ?? `/access/${field}: `).toContain(`/access/${field}: `);
+        });
+
     test("an operator that an operator made is let in, and is named on the trail as themselves", async () => {
       const adminApi = await office();
       const { body } = await adminApi.post<Made>(path, { namespaceId: "operators", access: operators });

@@ -1,6 +1,7 @@
 import { type CredentialRecord, operatorsTenant } from "../../management/index.ts";
 import type { Transaction } from "kysely";
 import { principalKey } from "turnpike/contracts";
+import { unprintable } from "../../display/index.ts";
 import { freshId, isAdminOfAll, isStorable, type Operator, requireOwnToken } from "../../access/index.ts";
 import type { LastingAnswer } from "../../escalations/index.ts";
 import type { Schema } from "../../storage/index.ts";
@@ -34,6 +35,7 @@ export function credentialOperations({
       if (access.admin === true) requireOwnToken(operator, currentToken);
       if ((access.admin === true) !== (namespaceId === operatorsTenant))
         throw invalid(`/access/admin: expected true in the tenant ${operatorsTenant}, and only there.`);
+      if (access.admin === true) requirePlainNames(access);
       if (!isStorable(namespaceId)) throw invalid("/namespaceId: expected no NUL and no half of a character.");
       const id = freshId();
       const { purposes, senders, evaluates, role = "admin", tenant } = access;
@@ -127,3 +129,20 @@ const lastAdmin =
 function changeOf(action: string, { id, namespaceId, access }: CredentialRecord) {
   return { namespaceId, action, receiver: access.actor, metadata: { credential: id } };
 }
+
+/** Two operators whose names look the same would be one to whoever reads the trail. */
+function requirePlainNames({ actor, owner, authority = owner }: CredentialRecord["access"]): void {
+  for (const [field, principal] of Object.entries({ actor, owner, authority })) {
+    const key = principalKey(principal);
+    const name = key.slice(key.indexOf(":") + 1);
+    if (name !== name.normalize("NFC") || name !== name.trim() || unseen.test(name))
+      throw invalid(`/access/${field}: ${plainName}`);
+  }
+}
+
+const plainName =
+  "expected the name of an operator in Unicode's normal form NFC, without white space at its ends and without characters that " +
+  "nobody sees. Type it anew.";
+
+/** What is not shown, or shown as a space and is none. */
+const unseen = new RegExp(String.raw`${unprintable}|[^\S ]|\u{2800}`, "u");

@@ -1,5 +1,6 @@
 import { samePrincipal, type Grant } from "turnpike/contracts";
 import { deriveGrant, type GrantState } from "turnpike/kernel";
+import type { AdmittedOperator } from "../../access/index.ts";
 import { columnText } from "../../base/index.ts";
 import { GrantIdTakenError } from "../../grants/index.ts";
 import type { AdminInput, GrantEntry } from "../../management/index.ts";
@@ -14,9 +15,9 @@ export function grantOperations(
 ): AdminOperations<"createGrant" | "deriveGrant" | "listGrants" | "revokeGrant"> {
   const { stores, clock } = services;
   const { grants } = stores;
-  const issue = async (grant: Grant): Promise<Grant> => {
+  const issue = async (grant: Grant, { id }: AdmittedOperator): Promise<Grant> => {
     try {
-      await grants.issue(grant);
+      await grants.issue(grant, id);
       return grant;
     } catch (error) {
       if (error instanceof GrantIdTakenError) throw idTaken();
@@ -26,7 +27,7 @@ export function grantOperations(
   return {
     async createGrant(grant, operator) {
       await requireUsable(services, grant);
-      return operator.change(changeOf("grant.create", grant), () => issue(grant));
+      return operator.change(changeOf("grant.create", grant), () => issue(grant, operator));
     },
     async deriveGrant({ namespaceId, parentId, id, subject, capabilities, constraints }, operator) {
       const parent = await grants.find(namespaceId, parentId);
@@ -40,7 +41,7 @@ export function grantOperations(
       const derived = deriveGrant(parent, constraints === undefined ? request : { ...request, constraints });
       if (!derived.ok) throw invalid(`This cannot be derived: ${ruleText(derived.reason)}`);
       await requireUsable(services, derived.grant);
-      return operator.change(changeOf("grant.derive", derived.grant), () => issue(derived.grant));
+      return operator.change(changeOf("grant.derive", derived.grant), () => issue(derived.grant, operator));
     },
     listGrants: acrossTenants(services, "grants", async (input: AdminInput<"listGrants"> & { namespaceId: string }) => {
       const { namespaceId, id, subject, issuer, state, resource, cursor, limit } = input;

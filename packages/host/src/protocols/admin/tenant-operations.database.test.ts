@@ -18,7 +18,7 @@ const path = "/admin/v1/tenants/delete";
 /** Puts something of every kind into a tenant; returns the token of its credential. */
 async function fill({ stores }: Office, namespaceId: string): Promise<string> {
   const mine = { namespaceId, owner: alice };
-  await stores.grants.issue(grant("one", { namespaceId, constraints: { maxUses: 3 } }));
+  await stores.grants.issue(grant("one", { namespaceId, constraints: { maxUses: 3 } }), "credential-1");
   await stores.usage.consume(namespaceId, "one", 3);
   await stores.settings.applyUpdate(context({ namespaceId }), { enable: ["files"] }, neverAborted);
   await askIn(stores, namespaceId);
@@ -105,6 +105,51 @@ async function trailOf({ stores }: { stores: Pick<Stores, "audit"> }, namespaceI
 
 describe.each(databaseKinds)("deleting a tenant on %s", (kind) => {
   const open = sharedDatabase(kind);
+
+  describe("in the operators' own tenant nothing is given to anybody:", () => {
+    const namespaceId = "operators";
+    const id = "given";
+    const parent = grant("before", { namespaceId });
+    const rows: { name: string; path: string; body: object }[] = [
+      { name: "a grant", path: "grants", body: grant(id, { namespaceId }) },
+      {
+        name: "a derived grant",
+        path: "grants/derive",
+        body: { namespaceId, parentId: parent.id, id, subject: alice },
+      },
+      {
+        name: "a file of grants",
+        path: "grants/apply",
+        body: { namespaceId, dryRun: true, issue: [{ ...grant(id), namespaceId: undefined, issuedAt: undefined }] },
+      },
+      {
+        name: "tool namespaces",
+        path: "namespaces",
+        body: { namespaceId, actor: alice, update: { enable: ["files"] } },
+      },
+    ];
+    const message = "/namespaceId: operators is the tenant of the operators, in which nobody acts. Name another one.";
+    for (const row of rows)
+      test(`not ${row.name}`, async () => {
+        const adminApi = await openOffice(await openFresh(kind));
+        await adminApi.stores.grants.issue(parent);
+        const answer = await adminApi.post<Refusal>(`/admin/v1/${row.path}`, row.body);
+        expect([answer.status, answer.body.error.code, answer.body.error.message]).toEqual([
+          400,
+          "invalid_request",
+          message,
+        ]);
+        expect(await adminApi.stores.grants.find(namespaceId, id)).toBeUndefined();
+        const there = { ...row.body, namespaceId: "acme" };
+        expect((await adminApi.post<Refusal>(`/admin/v1/${row.path}`, there)).body.error?.message).not.toBe(message);
+      });
+
+    test("what is there from before is taken away like any other", async () => {
+      const adminApi = await openOffice(await openFresh(kind));
+      await adminApi.stores.grants.issue(parent);
+      expect((await adminApi.post("/admin/v1/grants/revoke", { namespaceId, id: parent.id })).status).toBe(200);
+    });
+  });
 
   test("refuses its callers at once, and leaves nothing of it but the end of its trail", async () => {
     const database = await openFresh(kind);

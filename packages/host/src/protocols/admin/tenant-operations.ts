@@ -28,6 +28,15 @@ const beginning: ReadonlySet<AdminRouteName> = new Set(["createCredential", "cre
 /** These change something in a tenant that is there. */
 const changing: ReadonlySet<AdminRouteName> = new Set(["deriveGrant", "changeNamespaces", "approveEscalation"]);
 
+/** Nobody acts in the operators' own tenant, so nothing is given to anybody there. Whatever is there can be taken away. */
+export function requireTenantOfAgents(name: AdminRouteName, input: unknown): void {
+  if (name === "createCredential" || (!beginning.has(name) && !changing.has(name))) return;
+  if ((input as { namespaceId: string }).namespaceId === operatorsTenant)
+    throw invalid(
+      `/namespaceId: ${operatorsTenant} is the tenant of the operators, in which nobody acts. Name another one.`,
+    );
+}
+
 /** Refuses what would put something into a tenant that was deleted; one that is gone may begin anew. */
 export async function requireLivingTenant(
   { stores, removeDeletedTenants }: AdminServices,

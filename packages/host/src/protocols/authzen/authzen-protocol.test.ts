@@ -104,6 +104,19 @@ describe("the certification's Basic Core", () => {
     });
   }
 
+  for (const path of [one, several])
+    for (const { header, value, place } of [
+      { header: "x-authority", value: "human:bob", place: "context.authority" },
+      { header: "x-purpose", value: "serve", place: "context.purpose" },
+      { header: "x-purpose", value: "", place: "context.purpose" },
+    ])
+      test(`${header}: ${JSON.stringify(value)} sent to ${path} is 400, which says where it belongs`, async () => {
+        const says = `${header}: not taken here. Say it in the evaluation, as ${place}.`;
+        const sent = { path, headers: { [header]: value } };
+        expect(await refusalOf(readsRecord, sent)).toEqual([400, "invalid_request", says]);
+        expect((await refusalOf(readsRecord, { ...sent, as: "nobody" }))[0]).toBe(401);
+      });
+
   for (const row of [
     { name: "malformed JSON", body: "{", code: "invalid_json" },
     { name: "an empty body", body: "", code: "invalid_json" },

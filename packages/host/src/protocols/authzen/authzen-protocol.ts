@@ -1,5 +1,12 @@
 import { jsonReply, readJsonBody, ServiceHttpError } from "turnpike/http";
-import { admitCaller, type AdmittedCaller, type AuthenticationPorts, type RateLimit } from "../../access/index.ts";
+import {
+  admitCaller,
+  type AdmittedCaller,
+  type AuthenticationPorts,
+  chargeAllowance,
+  type RateLimit,
+  type RequestHeaders,
+} from "../../access/index.ts";
 import type { IncomingRequest, OriginOf, Protocol } from "../../front/index.ts";
 import { readEvaluation, readEvaluations } from "./evaluation-request.ts";
 import { type Asking, evaluateOne, evaluateSeveral, type EvaluationServices } from "./evaluate.ts";
@@ -19,7 +26,11 @@ export function authzenProtocol(options: AuthzenOptions): Protocol<AdmittedCalle
   const { access, originOf } = options;
   return {
     owns: (path) => path.startsWith("/access/") || path === metadataPath,
-    admit: ({ request, record }) => admitCaller(access, request.headers, record),
+    async admit({ request: { headers }, record }) {
+      const caller = await admitCaller(access, headers, record);
+      refuseChoices(headers);
+      return caller;
+    },
     routes: [
       {
         method: "POST",
@@ -36,7 +47,7 @@ export function authzenProtocol(options: AuthzenOptions): Protocol<AdmittedCalle
           const asked = readEvaluations(await readDocument(incoming));
           const asking = askingOf(incoming, caller);
           if (asked.kind === "one") return jsonReply(await evaluateOne(options, asking, asked.evaluation));
-          access.rateLimit.charge(caller.credential.id, asked.items.length - 1);
+          chargeAllowance(access.rateLimit, caller.credential, asked.items.length - 1);
           return jsonReply({ evaluations: await evaluateSeveral(options, asking, asked.items, asked.semantic) });
         },
       },
@@ -57,6 +68,17 @@ export function authzenProtocol(options: AuthzenOptions): Protocol<AdmittedCalle
       },
     ],
   };
+}
+
+/** An evaluation says in its context whose grants count and what for. Whoever says it in a header would be answered for others. */
+function refuseChoices(headers: RequestHeaders): void {
+  for (const name of ["authority", "purpose"])
+    if (headers.get(`x-${name}`) !== null)
+      throw new ServiceHttpError(
+        400,
+        "invalid_request",
+        `x-${name}: not taken here. Say it in the evaluation, as context.${name}.`,
+      );
 }
 
 function askingOf({ request: { signal } }: IncomingRequest, caller: AdmittedCaller): Asking {

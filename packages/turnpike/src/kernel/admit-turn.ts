@@ -8,7 +8,7 @@ import type { EffectOptions } from "./effect.ts";
 import { visibleTools, type Listing, type Listings } from "./list-tools.ts";
 import { frozenReachOf } from "./reach.ts";
 import { areAllValid, standing, type Standing } from "./standing.ts";
-import { resolveCatalog, type ToolCatalog, type ToolRegistry } from "./tool-catalog.ts";
+import { isUnavailable, resolveCatalog, type ToolCatalog, type ToolRegistry } from "./tool-catalog.ts";
 import type { AdmissionRecord } from "./turn-entry.ts";
 import { openScope, type TurnScope } from "./turn-scope.ts";
 import { letGoOn, letIn, refused, type EarlierRun, type TurnRefusal, type TurnSubject } from "./turn-way.ts";
@@ -52,8 +52,10 @@ export async function admitTurn(
   const catalog = listing?.catalog ?? (await resolveCatalog(registry, gate.ports, trusted, signal));
   const moment = momentOf(trusted);
   const judged = await standing(gate.ports, view, moment, signal);
-  const tools = toolsToOffer(turn.tools, listing, view, catalog, trusted, judged);
-  if (tools === undefined) return refused("authority_unavailable");
+  const visible = toolsToOffer(turn.tools, listing, view, catalog, trusted, judged);
+  if (visible === undefined) return refused("authority_unavailable");
+  const before = turn.goesOn?.isAnswered === false ? turn.goesOn.admission?.tools : undefined;
+  const { tools, missing } = toolsSince(before, visible, catalog);
   const reach = frozenReachOf(view, moment, judged);
   signal.throwIfAborted();
   const metadata = turn.goesOn && { goesOn: turn.goesOn.isAnswered ? "answered" : "interrupted" };
@@ -66,6 +68,8 @@ export async function admitTurn(
     context: trusted,
     basis: { request, grant, admitted },
     catalog,
+    missing,
+    registry,
     isOpen: true,
     mayHaveTakenEffect: turn.goesOn?.mayHaveTakenEffect === true,
     mustEnd: undefined,
@@ -73,9 +77,28 @@ export async function admitTurn(
   const admission = (): AdmissionRecord => {
     const counting = view.current.grants.filter((one) => isLive(one, moment) && !excluded.has(one));
     const grants = counting.map((one) => one.grant.id);
-    return { at: way.at, grantId: grant.grant.id, grants, namespaces: [...trusted.enabledToolNamespaces] };
+    const names = [...tools.map(({ name }) => name), ...missing];
+    const namespaces = [...trusted.enabledToolNamespaces];
+    return { at: way.at, grantId: grant.grant.id, grants, namespaces, tools: names };
   };
   return { kind: "admitted", scope: openScope(running, admission, tools, reach) };
+}
+
+/**
+ * Of the tools that are visible, those that a turn had before it was interrupted: it gets no others. And the names of those that
+ * it had and whose provider has not answered: they are not lost.
+ */
+function toolsSince(
+  before: readonly string[] | undefined,
+  visible: readonly ToolDescriptor[],
+  catalog: ToolCatalog,
+): { tools: readonly ToolDescriptor[]; missing: ReadonlySet<string> } {
+  if (before === undefined) return { tools: visible, missing: new Set() };
+  const names = new Set(before);
+  return {
+    tools: Object.freeze(visible.filter(({ name }) => names.has(name))),
+    missing: new Set(before.filter((name) => isUnavailable(catalog, name))),
+  };
 }
 
 /** What a list was made of, when it was made for this very access. */

@@ -3,7 +3,7 @@ import { recordOutcome } from "./audit.ts";
 import type { AuthorityView } from "./authority.ts";
 import type { Gate } from "./authorize.ts";
 import type { ToolGate } from "./invoke-tool.ts";
-import type { ToolCatalog } from "./tool-catalog.ts";
+import { resolveCatalogFor, type ToolCatalog, type ToolRegistry } from "./tool-catalog.ts";
 import { enter, revoked, type Entry, type TurnBasis } from "./turn-entry.ts";
 
 /** What a turn cannot go on without: the trail, and the access it was admitted with. */
@@ -16,6 +16,9 @@ export interface RunningTurn {
   readonly context: AccessContext;
   readonly basis: TurnBasis;
   readonly catalog: ToolCatalog;
+  /** Of the tools that it had before it was interrupted, those whose provider has not answered: asked for again at each call. */
+  readonly missing: ReadonlySet<string>;
+  readonly registry: ToolRegistry;
   isOpen: boolean;
   mayHaveTakenEffect: boolean;
   mustEnd: TurnBreak | undefined;
@@ -38,7 +41,8 @@ export async function enterTurn(turn: RunningTurn, moment: AccessContext, signal
 export function gateOf(turn: RunningTurn, view: AuthorityView | undefined): ToolGate {
   return {
     ports: turn.gate.ports,
-    catalog: () => turn.catalog,
+    catalog: (name, context, signal) =>
+      turn.missing.has(name) ? resolveCatalogFor(name, turn.registry, turn.gate.ports, context, signal) : turn.catalog,
     view: () => view,
     begin({ readWrite, annotations }) {
       if (!turn.isOpen) return "tool_unavailable";

@@ -41,6 +41,8 @@ export interface AdmissionRecord extends JsonObject {
   /** Every grant that counted then. */
   grants: string[];
   namespaces: string[];
+  /** The names of the tools that it was offered. Absent in what versions before this wrote. */
+  tools?: string[];
 }
 
 /** Looks before each call of a turn whether the access and the grant that admitted the turn still stand. */

@@ -31,6 +31,8 @@ export interface TurnScope {
   /** What the turn was admitted with, to be kept with it. */
   admission(): AdmissionRecord;
   readonly tools: readonly ToolDescriptor[];
+  /** The names of tools that the turn had before it was interrupted, and whose provider has not answered yet. */
+  readonly missing: readonly string[];
   readonly reach: ReachResult;
   /** Whether the turn may call this tool, or the kernel has something better to say of it than that it may not. */
   offers(tool: string): boolean;
@@ -80,6 +82,7 @@ export function openScope(
   return {
     admission,
     tools,
+    missing: Object.freeze([...turn.missing]),
     reach,
     offers: (tool) => offered.has(tool) || isUnavailable(turn.catalog, tool),
     get mayHaveTakenEffect() {

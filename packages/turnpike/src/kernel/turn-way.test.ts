@@ -60,6 +60,7 @@ describe("a turn that goes on", () => {
       grantId: "run",
       grants: ["notes"],
       namespaces: ["files"],
+      tools: ["files.read"],
     });
     expect(await world.usage.used("demo", "run")).toBe(1);
     const started = world.events.filter(({ type }) => type === "turn.started");
@@ -71,6 +72,84 @@ describe("a turn that goes on", () => {
     expect(await goOn(world, world.earlier)).toMatchObject({ mayHaveTakenEffect: false });
     expect(await goOn(world, { ...world.earlier, mayHaveTakenEffect: true })).toMatchObject({
       mayHaveTakenEffect: true,
+    });
+  });
+
+  describe("with tools of a provider", () => {
+    /** A provider of tools that can be down. */
+    const openPost = () => {
+      const post = {
+        names: ["post.read"],
+        isDown: false,
+        id: "post",
+        namespaces: ["post"],
+        tools: () =>
+          post.isDown
+            ? Promise.reject(new Error("down"))
+            : Promise.resolve(post.names.map((name) => noteTool({ name }))),
+      };
+      return post;
+    };
+    const context = contextOf({ enabledToolNamespaces: ["files", "post"] });
+    const call = callOf({ tool: "post.read" });
+
+    /** A turn that had the tools of the provider, and goes on while that is down. */
+    const interrupted = async () => {
+      const post = openPost();
+      const { kernel } = worldOf({ tools: [noteTool()], toolProviders: [post], grants: [toRun, toRead] });
+      const first = await kernel.admitTurn(context, { agent });
+      if (first.kind !== "admitted") throw new Error(`It was refused: ${first.reason}`);
+      expect(first.scope.admission().tools).toEqual(["files.read", "post.read"]);
+      const earlier = { admission: first.scope.admission(), isAnswered: false, mayHaveTakenEffect: false };
+      const goOnNow = async (goesOn: EarlierRun): Promise<TurnScope> => {
+        const admitted = await kernel.admitTurn({ ...context, now: later }, { agent, goesOn });
+        if (admitted.kind !== "admitted") throw new Error(`It was refused: ${admitted.reason}`);
+        return admitted.scope;
+      };
+      return { post, earlier, goOnNow };
+    };
+
+    test("has not lost them while the provider is down: each call asks for them again", async () => {
+      const { post, earlier, goOnNow } = await interrupted();
+      post.isDown = true;
+      const scope = await goOnNow(earlier);
+      expect([scope.tools.map(({ name }) => name), scope.missing]).toEqual([["files.read"], ["post.read"]]);
+      expect(scope.offers("post.read")).toBe(true);
+      expect(await scope.invokeTool(call, later, signal)).toMatchObject({
+        status: "failed",
+        error: { code: "tool_catalog_unavailable", retryable: true },
+      });
+      post.isDown = false;
+      expect(said(await scope.invokeTool({ ...call, id: "again" }, later, signal))).toBe("succeeded");
+      // Nor does a turn that is interrupted once more.
+      expect(scope.admission().tools).toEqual(["files.read", "post.read"]);
+    });
+
+    test("has none that the provider has only got since, neither now nor when it comes back", async () => {
+      const { post, earlier, goOnNow } = await interrupted();
+      post.names = ["post.read", "post.send"];
+      const there = await goOnNow(earlier);
+      expect(there.tools.map(({ name }) => name)).toEqual(["files.read", "post.read"]);
+      expect(there.offers("post.send")).toBe(false);
+      post.isDown = true;
+      const away = await goOnNow(earlier);
+      post.isDown = false;
+      const sent = await away.invokeTool({ ...call, tool: "post.send" }, later, signal);
+      expect(said(sent)).toBe("tool_catalog_unavailable");
+    });
+
+    test("has those that came since after somebody answered its question", async () => {
+      const { post, earlier, goOnNow } = await interrupted();
+      post.names = ["post.read", "post.send"];
+      const scope = await goOnNow({ ...earlier, isAnswered: true });
+      expect(scope.tools.map(({ name }) => name)).toEqual(["files.read", "post.read", "post.send"]);
+    });
+
+    test("goes on by what a version before this kept of it", async () => {
+      const { earlier, goOnNow } = await interrupted();
+      const { tools: _tools, ...admission } = earlier.admission;
+      const scope = await goOnNow({ ...earlier, admission });
+      expect(scope.tools.map(({ name }) => name)).toEqual(["files.read", "post.read"]);
     });
   });
 

@@ -17,6 +17,11 @@ export type TurnLimits = { [Limit in keyof TurnOptions]-?: NonNullable<TurnOptio
 /** All that a plugin learns about its turn: never a grant, an authority or a setting. Frozen to its last leaf. */
 export interface RuntimeTurn extends Readonly<TurnRequest> {
   readonly tools: readonly ToolDescriptor[];
+  /**
+   * Of a turn that goes on: the names of tools that it had before, and whose provider has not answered yet. A call of one waits
+   * for the provider, or fails with `tool_catalog_unavailable`. Absent when there are none.
+   */
+  readonly missingTools?: readonly string[];
   readonly reach: ReachResult;
   readonly limits: TurnLimits;
 }

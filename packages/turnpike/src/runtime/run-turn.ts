@@ -193,7 +193,13 @@ async function runAdmitted(executor: Executor, run: Run, scope: TurnScope): Prom
     },
   });
   if (journal !== undefined) journal.book.steps = 1;
-  const turn = Object.freeze({ ...request, tools: scope.tools, reach: scope.reach, limits });
+  const turn = Object.freeze({
+    ...request,
+    tools: scope.tools,
+    ...(scope.missing.length > 0 && { missingTools: scope.missing }),
+    reach: scope.reach,
+    limits,
+  });
 
   let outcome: unknown;
   let thrown: { error: unknown } | undefined;

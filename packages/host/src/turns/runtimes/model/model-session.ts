@@ -52,7 +52,7 @@ interface Memory extends RequestsMemory {
 /** Opens the conversation of one turn with its models. */
 export function openModelSession(options: SessionOptions): TurnSession {
   const { config, turn, earlier, payload, schema, isSenderVerified } = options;
-  const names = nameTools(turn.tools.map(({ name }) => name));
+  const names = nameTools([...turn.tools.map(({ name }) => name), ...(turn.missingTools ?? [])]);
   const events = openModelEvents(options.host);
   const instructions = instructionsFor(turn, names, { own: config.instructions, isSenderVerified });
   const requests = openModelRequests({ ...options, names, instructions, events, tokenBudget: config.tokenBudget });

@@ -125,6 +125,23 @@ const rows: readonly Attack[] = [
     { org: { toString: "acme" }, repo: "site" },
     unfit,
   ),
+  ...["docs/../private/diary", "docs/%2e%2e/private", "docs\\..\\private", "docs/\uff0e\uff0e/private"].map(
+    (words, place) =>
+      calling(
+        `A client climbs out of the folder that its grant is for, in way ${place + 1}`,
+        "mcp_folders_echo",
+        { words },
+        unfit,
+        ["mcp_folders_echo", { words: "docs/plan" }],
+      ),
+  ),
+  calling(
+    "A client names a folder that only begins like the one of its grant",
+    "mcp_folders_echo",
+    { words: "docs-private/diary" },
+    denied,
+    ["mcp_folders_echo", { words: "docs" }],
+  ),
   calling("A client climbs with the bound argument", "mcp_test_issue", { org: "acme/../evil", repo: "site" }, denied),
   calling("A client uses a bound argument that is a dot twice", "mcp_test_issue", { org: "..", repo: "site" }, denied),
   calling(
@@ -369,9 +386,9 @@ export const mcpAttacks: Group = {
       rules: { issue: { path: ["$org"] } },
       maxOutputBytes: 100_000,
     };
-    const world = await openWorld({
-      config: { mcp: { servers: { test, turncoat: { command: testServer(), tenants: ["acme"] } } } },
-    });
+    const folders = { command: testServer(), tenants: ["acme"], rules: { echo: { path: ["$words/"] } } };
+    const turncoat = { command: testServer(), tenants: ["acme"] };
+    const world = await openWorld({ config: { mcp: { servers: { test, turncoat, folders } } } });
     // Globex has the same grants, and its people see nothing all the same: the server is not for them.
     for (const tenant of ["acme", "globex"]) {
       await issue(world, "mcp.test/issue/acme", { tenant, actions: ["call"] });
@@ -381,7 +398,8 @@ export const mcpAttacks: Group = {
     for (const tool of ["echo", "huge", "structure", "injected"])
       await issue(world, `mcp.test/${tool}`, { actions: ["call"] });
     await issue(world, "mcp.turncoat", { actions: ["call"] });
-    const body = { enable: ["mcp.turncoat"] };
+    await issue(world, "mcp.folders/echo/docs", { actions: ["call"] });
+    const body = { enable: ["mcp.turncoat", "mcp.folders"] };
     await answerTo(world, "/v1/tools/namespaces", { as: "assistant", method: "PUT", body });
     // Whoever lists first pins what the servers say.
     await mcp(world, "assistant", "tools/list", {});

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { PathSegmentSchema, type JsonObject } from "turnpike/contracts";
 import { describe, expect, test } from "vitest";
-import { encodeSegment, misnamedArgument, placesBy, writeArgument, type Rule } from "./argument-rules.ts";
+import { encodeSegment, misnamedArgument, placesBy, RuleSchema, writeArgument, type Rule } from "./argument-rules.ts";
 
 function places(rule: Rule | string[], args: object): string[] {
   const found = placesBy(Array.isArray(rule) ? { path: rule } : rule)(args as JsonObject);
@@ -372,4 +372,81 @@ test("an argument is written so that a rule reads it back", () => {
       expect(places([writeArgument(keys, true)], args as JsonObject)).toEqual(["x"]);
     }),
   );
+});
+
+describe("an argument that is a path of folders", () => {
+  const rule = { path: ["in", "$path/"] };
+
+  for (const { path, steps } of [
+    { path: "docs/plan.md", steps: ["in", "docs", "plan.md"] },
+    { path: "docs/", steps: ["in", "docs"] },
+    { path: "docs", steps: ["in", "docs"] },
+    { path: "/srv/docs/plan.md", steps: ["in", "%2Fsrv", "docs", "plan.md"] },
+    { path: "/", steps: ["in", "%2F"] },
+    { path: "https://example.com/news/today", steps: ["in", "https:%2F%2Fexample.com", "news", "today"] },
+    { path: "https://example.com", steps: ["in", "https:%2F%2Fexample.com"] },
+    { path: "https://example.com/", steps: ["in", "https:%2F%2Fexample.com"] },
+    { path: "https://example.com@evil.example/news", steps: ["in", "https:%2F%2Fexample.com@evil.example", "news"] },
+    { path: "a b/c%20d", steps: ["in", "a b", "c%2520d"] },
+    { path: "docs/.hidden/..x", steps: ["in", "docs", ".hidden", "..x"] },
+  ])
+    test(`has a step for each of them: ${path}`, () => {
+      expect(placesBy(rule)({ path })).toEqual([steps]);
+    });
+
+  for (const path of [
+    "..",
+    "docs/../secrets",
+    "../docs",
+    "docs/..",
+    "./docs",
+    "docs/./x",
+    "docs//x",
+    "//evil.example/x",
+    "docs\\..\\secrets",
+    "docs/%2e%2e/secrets",
+    "docs/%2E./secrets",
+    "docs/%252e%252e/secrets",
+    "docs/%2fetc",
+    "docs/%5c..",
+    "docs/%",
+    "docs/\u2025/x",
+    "docs/\uff0e\uff0e/x",
+    "docs/..\u200b/x",
+    "docs/..\t/x",
+    "docs/.\n./x",
+    "docs/.. /x",
+    "docs/x\0/y",
+    "docs/~root",
+    "~/x",
+    "https://example.com/news/../admin",
+    "https://example.com/news/%2e%2e/admin",
+    "https://example.com/news\\..\\admin",
+    "https:///example.com",
+    "https://evil.example?https://example.com/news",
+    Array.from({ length: 40 }, () => "x").join("/"),
+    "",
+    7,
+    true,
+    { a: 1 },
+  ])
+    test(`is denied when it may lead elsewhere: ${JSON.stringify(path).slice(0, 60)}`, () => {
+      expect(() => placesBy(rule)({ path })).toThrow(/^path: /);
+    });
+
+  test("may be optional, nested and a list", () => {
+    const rules = { path: ["in", "$job.files?/"] };
+    expect(placesBy(rules)({ job: { files: ["a/b", "c"] } })).toEqual([
+      ["in", "a", "b"],
+      ["in", "c"],
+    ]);
+    expect(placesBy(rules)({ job: {} })).toEqual([[]]);
+    expect(writeArgument(["job", "files"], true, true)).toBe("$job.files?/");
+  });
+
+  test("comes last, because it has as many steps as folders; other steps have no slash", () => {
+    expect(RuleSchema.safeParse({ path: ["$path/"] }).success).toBe(true);
+    for (const path of [["$path/", "x"], ["$path/", "$name"], ["a/"], ["a/b"], ["$a/b"], ["$path//"], ["$/"]])
+      expect(RuleSchema.safeParse({ path }).success).toBe(false);
+  });
 });

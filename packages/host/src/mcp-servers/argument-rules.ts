@@ -14,14 +14,24 @@ interface ArgumentStep {
   /** The way to it through nested objects. */
   keys: readonly string[];
   isOptional: boolean;
+  /** Whether it is a path of folders, of which each is a step: a grant for a folder is for what is below it. */
+  isFolder: boolean;
 }
 
 /** How many places one call may name. The kernel decides about as many. */
 const maxPlaces = 64;
 
-const StepSchema = PathSegmentSchema.refine(
+/** A step as a rule writes it: a slash is only at the end of the name of an argument. */
+const StepTextSchema = z
+  .string()
+  .refine((text) => PathSegmentSchema.safeParse(text.startsWith("$") ? text.replace(/\/$/, "") : text).success, {
+    message: "expected one step of a path",
+    abort: true,
+  });
+
+const StepSchema = StepTextSchema.refine(
   (text) => readStep(text) !== undefined,
-  "expected the name of an argument behind $, such as $to, $event.participants or $cc?",
+  "expected the name of an argument behind $, such as $to, $event.participants, $cc? or, for a path of folders, $path/",
 );
 
 const PathSchema = z
@@ -32,7 +42,11 @@ const PathSchema = z
     (path) => areInOrder(path),
     "expected only optional arguments behind an optional one; give the others a path of their own",
   )
-  .describe("steps below the tool; $name is the argument of that name");
+  .refine(
+    (path) => path.slice(0, -1).every((text) => !isFolderStep(text)),
+    "expected nothing behind a path of folders, which has as many steps as folders",
+  )
+  .describe("steps below the tool; $name is the argument of that name, $name/ one that is a path of folders");
 
 export const RuleSchema = z
   .strictObject({ path: PathSchema.optional(), paths: z.array(PathSchema).min(1).max(16).optional() })
@@ -44,11 +58,17 @@ export type Rule = z.infer<typeof RuleSchema>;
 /** Undefined when the text names no argument though it begins like one. */
 function readStep(text: string): Step | undefined {
   if (!text.startsWith("$")) return { kind: "fixed", text };
-  const isOptional = text.endsWith("?");
-  const name = text.slice(1, isOptional ? -1 : undefined);
+  const isFolder = isFolderStep(text);
+  const named = isFolder ? text.slice(0, -1) : text;
+  const isOptional = named.endsWith("?");
+  const name = named.slice(1, isOptional ? -1 : undefined);
   const keys = name.split(".").map(decodeKey);
   const isNamed = keys.every((key): key is string => key !== undefined && key !== "");
-  return isNamed ? { kind: "argument", name, keys, isOptional } : undefined;
+  return isNamed ? { kind: "argument", name, keys, isOptional, isFolder } : undefined;
+}
+
+function isFolderStep(text: string): boolean {
+  return text.startsWith("$") && text.endsWith("/");
 }
 
 /** `%2E` is a dot within a name, `%3F` a question mark at its end. */
@@ -61,9 +81,9 @@ function decodeKey(text: string): string | undefined {
 }
 
 /** A step that names an argument, as rules write it. */
-export function writeArgument(keys: readonly string[], isOptional: boolean): string {
+export function writeArgument(keys: readonly string[], isOptional: boolean, isFolder = false): string {
   const name = keys.map((key) => key.replaceAll(/[%./\\?\p{Cc}]/gu, escaped)).join(".");
-  return `$${name}${isOptional ? "?" : ""}`;
+  return `$${name}${isOptional ? "?" : ""}${isFolder ? "/" : ""}`;
 }
 
 /** Dots are left as they are by `encodeURIComponent`. */
@@ -121,7 +141,7 @@ function placesOn(steps: readonly Step[], args: JsonObject): string[][] {
   let isBound = false;
   let absent: string | undefined;
   for (const step of steps) {
-    const segments = step.kind === "fixed" ? [step.text] : segmentsOf(step, args);
+    const segments = step.kind === "fixed" ? [[step.text]] : segmentsOf(step, args);
     if (absent !== undefined) {
       if (step.kind === "argument" && segments.length > 0)
         throw denial(step.name, `expected only together with ${absent}`);
@@ -129,18 +149,47 @@ function placesOn(steps: readonly Step[], args: JsonObject): string[][] {
       absent = step.name;
     } else {
       if (places.length * segments.length > maxPlaces) throw tooMany();
-      places = places.flatMap((place) => segments.map((segment) => [...place, segment]));
+      places = places.flatMap((place) => segments.map((named) => [...place, ...named]));
       isBound ||= step.kind === "argument";
     }
   }
   return absent !== undefined && !isBound ? [] : places;
 }
 
-/** What an argument names, each once; nothing for an optional one that is absent. */
-function segmentsOf({ name, keys, isOptional }: ArgumentStep, args: JsonObject): string[] {
+/** The steps of all that an argument names; nothing for an optional one that is absent. */
+function segmentsOf({ name, keys, isOptional, isFolder }: ArgumentStep, args: JsonObject): string[][] {
   let values: JsonValue[] = [args];
   for (const key of keys) values = values.flatMap((value) => within(value, key, { name, isOptional }));
-  return [...new Set(values.map((value) => segmentOf(value, name)))];
+  const named = values.map((value) => (isFolder ? foldersOf(value, name) : [segmentOf(value, name)]));
+  return [...new Map(named.map((segments) => [JSON.stringify(segments), segments])).values()];
+}
+
+/** How many folders deep a path may be. With what stands before it, the kernel takes 64 steps. */
+const maxFolders = 32;
+
+/**
+ * The folders of a path, each a step. What it begins with, such as `/srv` or `https://example.com`, is one step. INVARIANT: nothing
+ * in it leads up or elsewhere, however a server reads it: by escapes, by backslashes, by letters that become dots or slashes.
+ */
+function foldersOf(value: JsonValue, name: string): string[] {
+  const [, start = "", rest = ""] = /^((?:[a-z][a-z0-9+.-]*:\/\/|\/)?[^/]*)(?:\/(.*))?$/is.exec(String(value)) ?? [];
+  if (typeof value !== "string" || start === "") throw denial(name, "expected a path, as a text that is not empty");
+  const folders = rest === "" ? [] : rest.replace(/\/$/, "").split("/");
+  const isRoot = value === "/";
+  if (!isRoot && ![start.replace(/^.*\//s, ""), ...folders].every(isPlainFolder))
+    throw denial(name, "expected a path without .. and what may be read as it; write the place itself");
+  if (folders.length > maxFolders) throw denial(name, `expected at most ${maxFolders} folders`);
+  return [start, ...folders].map((folder) => segmentOf(folder, name));
+}
+
+/** Whether every way of reading the name of a folder is a name. An empty one would be left out. */
+function isPlainFolder(folder: string): boolean {
+  const decoded = decodeKey(folder);
+  if (decoded === undefined || decoded.includes("%")) return false;
+  return [folder, decoded].every((text) => {
+    const read = text.normalize("NFKC");
+    return !/^[.\s]*$|[/\\\p{Cc}\p{Default_Ignorable_Code_Point}]|^~/u.test(read);
+  });
 }
 
 /** What is under a key of an object, the elements of a list one by one. */

@@ -101,7 +101,7 @@ for (const row of [
   {
     name: "a format that says so",
     tool: toolOf({ where: { type: "string", format: "uri" } }, ["where"]),
-    rule: { path: ["where", "$where"] },
+    rule: { path: ["where", "$where/"] },
   },
   {
     name: "a description that says so",
@@ -109,12 +109,26 @@ for (const row of [
     rule: { path: ["whom", "$whom?"] },
   },
   {
+    name: "the address of what a server fetches, by its name, its format or its description",
+    tool: toolOf(
+      { startUrl: text, feed: text, where: { type: "string", description: "The URL to fetch." }, max_length: text },
+      ["startUrl"],
+    ),
+    rule: {
+      paths: [
+        ["start_url", "$startUrl/"],
+        ["feed", "$feed?/"],
+        ["where", "$where?"],
+      ],
+    },
+  },
+  {
     name: "names with dots and the like in them",
     tool: toolOf({ "user.id": text, "path?": text }),
     rule: {
       paths: [
         ["user_id", "$user%2Eid?"],
-        ["path", "$path%3F?"],
+        ["path", "$path%3F?/"],
       ],
     },
   },

@@ -15,23 +15,31 @@ const labels: readonly (readonly [label: string, words: readonly string[]])[] = 
   ["with", "participant participants attendee attendees invitee invitees guest guests".split(" ")],
 ];
 
+/** Last words of names of files and addresses, of which a grant may be for a folder and what is below it. */
+const places = new Set([
+  ..."path paths file files filename filenames folder folders directory directories dir".split(" "),
+  ..."url urls uri uris link links href site sites website websites webpage page pages feed endpoint webhook".split(
+    " ",
+  ),
+]);
+
 /** Last words of names that say at whom or at what a call is aimed. */
 const targets = new Set([
   ...labels.flatMap(([, words]) => words),
   ..."address addresses email emails mail iban account accounts card phone contact contacts customer".split(" "),
   ..."user users username usernames member members assignee assignees owner org organization team group".split(" "),
   ..."repo repos repository repositories branch project workspace channel channels room chat thread".split(" "),
-  ..."path paths file files filename filenames folder folders directory dir bucket database table".split(" "),
-  ..."url urls uri uris link links host hostname domain site page id ids target destination source sources src".split(
-    " ",
-  ),
+  ..."bucket database table host hostname domain id ids target destination source sources src".split(" "),
+  ...places,
 ]);
 
 /** Words behind which the one before them counts: `channel_name`, `account_number`. */
 const suffixes = new Set("name names number numbers list key handle".split(" "));
 
 const formats = new Set("email idn-email uri url uri-reference iri hostname idn-hostname ipv4 ipv6".split(" "));
-const described = /\b(?:e-?mail address|recipient|attendee|participant|iban|bank account|phone number|file path)/i;
+const described =
+  /\b(?:e-?mail address|recipient|attendee|participant|iban|bank account|phone number|file path|urls?\b|web ?(?:page|site|address))/i;
+const addressFormats = new Set("uri url iri".split(" "));
 
 const maxPaths = 16;
 
@@ -65,18 +73,23 @@ function pathsFor(args: readonly SchemaArgument[]): string[][] {
   return [["repos", writeArgument(owner.keys, false), writeArgument(repo.keys, false)], ...rest.map(pathFor)];
 }
 
-function pathFor({ keys, isRequired }: SchemaArgument): string[] {
+function pathFor({ keys, isRequired, schemas }: SchemaArgument): string[] {
   const words = new Set(keys.flatMap(wordsOf));
   const own = wordsOf(keys.at(-1) ?? "").join("_") || "argument";
   const [label] = labels.find(([, meant]) => meant.some((word) => words.has(word))) ?? [own];
-  return [label, writeArgument(keys, !isRequired)];
+  const isPlace = places.has(lastWord(keys)) || schemas.some(({ format }) => addressFormats.has(String(format)));
+  return [label, writeArgument(keys, !isRequired, isPlace)];
 }
 
 function isTarget({ keys, schemas }: SchemaArgument): boolean {
-  if (!schemas.some(isBindable)) return false;
+  return schemas.some(isBindable) && (targets.has(lastWord(keys)) || schemas.some(saysTarget));
+}
+
+/** The word of a name that says what it is: `channel` of `channel_name`. */
+function lastWord(keys: readonly string[]): string {
   const words = wordsOf(keys.at(-1) ?? "");
   while (words.length > 1 && suffixes.has(words.at(-1) ?? "")) words.pop();
-  return targets.has(words.at(-1) ?? "") || schemas.some(saysTarget);
+  return words.at(-1) ?? "";
 }
 
 /** Texts, whole numbers, and what has no type. What can only be one of a few values is no target. */

@@ -72,7 +72,7 @@ function unknownArguments({ rules = {} }: McpServerConfig, tools: ReadonlyMap<st
   return Object.entries(rules).flatMap(([tool, { path = [], paths = [path] }]) => {
     const schema = tools.get(tool)?.descriptor.inputSchema;
     if (schema === undefined) return [];
-    const names = paths.flat().flatMap((part) => /^\$([^.?]+)/.exec(part)?.[1] ?? []);
+    const names = paths.flat().flatMap((part) => /^\$([^.?/]+)/.exec(part)?.[1] ?? []);
     const known = (schema["properties"] ?? {}) as JsonObject;
     return names
       .filter((name) => !Object.hasOwn(known, name))

@@ -262,6 +262,31 @@ const rows: readonly Attack[] = [
     succeeds: "200",
   }),
   attack({
+    name: "An admin tries a payment as the agent, and approves it with another credential of theirs",
+    surface: "HTTP",
+    prepare: tried,
+    attack: (world, { question }) => approve(world, question),
+    held: "403 permission_denied",
+    control: (world, { question }) => approve(world, question, "secondReviewer"),
+    succeeds: "200",
+  }),
+  attack({
+    name: "A reviewer says yes first and tries the payment then, for their yes to count",
+    surface: "HTTP",
+    async prepare(world) {
+      const made = await asked(world);
+      await approve(world, made.question);
+      await tryPayment(world, made.amount);
+      return made;
+    },
+    attack: (world, { question, amount }) =>
+      inTurn(approve(world, question, "secondReviewer"), () => pay(world, amount)),
+    held: `200, then ${waits}`,
+    leaves: ["escalations"],
+    control: async (world) => pay(world, (await approved(world)).amount),
+    succeeds: paid,
+  }),
+  attack({
     name: "A reviewer dates a yes to the year 9999",
     surface: "HTTP",
     prepare: asked,
@@ -347,6 +372,20 @@ const rows: readonly Attack[] = [
     succeeds: "200 succeeded: succeeded",
   }),
 ];
+
+/** What an admin tries as the agent: a payment out of the vault. */
+function tryPayment(world: World, amount: number): Promise<Seen> {
+  const trial = { namespaceId: "acme", credentialId: world.credentialIds.assistant };
+  return admin(world, "tools/try", { ...trial, tool: "bank.pay", arguments: { to: "vault", amount } }, "acmeAdmin");
+}
+
+/** A payment that an admin tried, and the question that is open. */
+async function tried(world: World): Promise<{ amount: number; question: Question }> {
+  const amount = freshAmount();
+  const { text } = await tryPayment(world, amount);
+  const { details } = (JSON.parse(text) as { error: { details: { escalationId: string; requestHash: string } } }).error;
+  return { amount, question: { namespaceId: "acme", id: details.escalationId, ask: details.requestHash } };
+}
 
 /** A reviewer whom nobody else needs. */
 function makeReviewer(world: World): Promise<{ id: string; token: string }> {

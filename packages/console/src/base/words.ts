@@ -7,6 +7,15 @@ export function principalText(principal: PrincipalRef): string {
   return `${principal.kind}:${String((principal as Record<string, unknown>)[idKeys[principal.kind]])}`;
 }
 
+/** Who tried something as somebody else, or asked about it, as an escalation and the trail say it; empty when nobody did. */
+export function partiesText({ triedBy, askedBy }: { triedBy?: unknown; askedBy?: unknown } = {}): string {
+  const said = (how: string, parties: unknown): string => {
+    const all = parties === undefined ? [] : ([parties].flat() as { actor: PrincipalRef }[]);
+    return all.length === 0 ? "" : `${how} ${all.map(({ actor }) => principalText(actor)).join(" and ")}`;
+  };
+  return [said("tried by", triedBy), said("asked by", askedBy)].filter(Boolean).join(", ");
+}
+
 /** The principal of a `kind:id`; undefined when the kind is none. */
 export function principalOf(text: string): PrincipalRef | undefined {
   const [, kind = "", id = ""] = /^([a-z]+):(.+)$/.exec(text.trim()) ?? [];

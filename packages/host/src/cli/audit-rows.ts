@@ -1,5 +1,5 @@
 import type { AuditEvent } from "turnpike/contracts";
-import { principalText, resourceText } from "../display/index.ts";
+import { partiesText, principalText, resourceText } from "../display/index.ts";
 import { eventFits } from "../management/index.ts";
 import type { OperatorFlags, PageFlags } from "./connection.ts";
 import { type Column, renderTable, withMore, withTenant } from "./table.ts";
@@ -66,5 +66,6 @@ export function eventTable(rows: readonly TrailRow[], cursor: string | undefined
 function whatText({ action, resource, tool, metadata }: AuditEvent): string {
   const escalation = metadata?.["escalation"];
   const words = [action, resource && resourceText(resource), tool, typeof escalation === "string" && escalation];
-  return words.filter(Boolean).join(" ");
+  const parties = partiesText(metadata);
+  return [words.filter(Boolean).join(" "), ...(parties === "" ? [] : [`(${parties})`])].join(" ");
 }

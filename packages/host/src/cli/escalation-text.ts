@@ -5,6 +5,7 @@ import {
   constraintsText,
   grantText,
   nameText,
+  partiesText,
   requestText,
   visibleText,
   wantsText,
@@ -82,12 +83,14 @@ export function escalationText(shown: ShownEscalation, flags: ShowFlags): string
 export function requestedText({ escalation, grant }: ShownEscalation, isFull: boolean): string {
   const { requester, approval, requestedAuthority, reason } = escalation;
   const say = (text: string): string => sentence(text, isFull);
+  const parties = partiesText(escalation);
   const wants = approval === undefined && requestedAuthority !== undefined ? "be allowed to " : "";
   const parts = [
     [
       say(`${whoText(requester)} wants to ${wants}${wantsText(escalation)}`),
       say(termsText(escalation)),
       say(`Because: ${reason}`),
+      ...(parties === "" ? [] : [say(`It was ${parties}, who cannot answer it.`)]),
     ].join("\n"),
     ...(approval === undefined ? [] : [argumentPart(approval.act, isFull)]),
     ...(approval === undefined ? [] : [say(`It needs ${requestText(approval.request)}.`)]),

@@ -19,4 +19,5 @@ export {
   whereText,
   whoText,
 } from "./names.ts";
+export { partiesText } from "./party-text.ts";
 export { cutText, visibleParts, type VisiblePart, visibleText } from "./visible-text.ts";

@@ -1,5 +1,6 @@
 import type { Transaction } from "kysely";
 import { samePrincipal, type Grant, type PrincipalRef } from "turnpike/contracts";
+import { columnText } from "../base/index.ts";
 import type { DropReason, EscalationRecord } from "../management/index.ts";
 import type { Database, Revisions, Schema } from "../storage/index.ts";
 import { approve, type Approval, type ApprovalRules, type ApprovalTerms } from "./approval.ts";
@@ -11,8 +12,8 @@ import {
   lastingAnswers,
   type LastingOptions,
 } from "./answers-of-credential.ts";
-import { isUnchanged } from "./escalation-records.ts";
-import { findRow, recordOf, type Reader, writeRecord } from "./escalation-rows.ts";
+import { isUnchanged, takesPart } from "./escalation-records.ts";
+import { findRow, lockRow, recordOf, type Reader, writeRecord } from "./escalation-rows.ts";
 import { isUsed, withdrawYes, type WithdrawnRecord } from "./withdraw.ts";
 
 /** An operator's answer. */
@@ -160,6 +161,8 @@ export function createEscalationAnswers(
   /** An answer locks the row of the revision first, so that two answers come one after the other. */
   const answer = (given: Answer, judge: (reader: Reader) => Promise<Answered>): Promise<Answered> =>
     revisions.write(async (transaction) => {
+      // Whoever joins the question meanwhile is seen, or sees the answer.
+      await lockRow(transaction, columnText(given.namespaceId), given.id);
       const judged = await judge(transaction);
       if (judged.kind !== "done") return judged;
       const { grant } = judged;
@@ -178,6 +181,7 @@ export function createEscalationAnswers(
     deny: (given, reason) => answer(given, (reader) => judgeNo(reader, given, reason)),
     withdraw: (given, reason) =>
       revisions.write(async (transaction) => {
+        await lockRow(transaction, columnText(given.namespaceId), given.id);
         const judged = await judgeWithdrawal(transaction, given, reason);
         if (judged.kind !== "done") return judged;
         const isWithdrawn = await withdrawYes(transaction, judged.record, { revokeGrant, onWithdrawn });
@@ -188,9 +192,4 @@ export function createEscalationAnswers(
     endAnswersOf: (transaction, credentialId, ending) =>
       endAnswers(transaction, credentialId, ending, { findGrant, revokeGrant, onWithdrawn }),
   };
-}
-
-/** Whether somebody had a part in asking: they never answer, whatever credentials they have. */
-function takesPart(_record: EscalationRecord, _person: PrincipalRef): boolean {
-  return false;
 }

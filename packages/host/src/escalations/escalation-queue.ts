@@ -3,8 +3,8 @@ import type { Question } from "turnpike/kernel";
 import type { EscalationRecord } from "../management/index.ts";
 import type { Database, Schema } from "../storage/index.ts";
 import { markExpired, type ExpiryOptions } from "./escalation-expiry.ts";
-import { freshId, type NewEscalation } from "./escalation-records.ts";
-import { isPending, rowOf, type EscalationRow } from "./escalation-rows.ts";
+import { freshId, withParties, type NewEscalation } from "./escalation-records.ts";
+import { isPending, lockRow, recordOf, rowOf, type EscalationRow, writeRecord } from "./escalation-rows.ts";
 
 export interface QueueOptions extends ExpiryOptions {
   /** How long an escalation can be answered. */
@@ -33,7 +33,7 @@ export function createEscalationQueue({ db, kind }: Database, options: Omit<Queu
       await markExpired(transaction, isOver, escalation.requestedAt, options);
       // The same request waits only once.
       const same = await pendingWith(transaction, asked);
-      if (same !== undefined) return same;
+      if (same !== undefined) return join(transaction, same, escalation);
       if ((await countOpen(transaction, asked, escalation.requestedAt)) >= maxOpen) return "full";
       const record = { id: freshId(escalation.requestedAt, await lastId(transaction, asked)), ...escalation };
       await transaction.insertInto("escalations").values(rowOf(record)).execute();
@@ -58,14 +58,31 @@ async function lastId(transaction: Transaction<Schema>, { namespace_id, ask }: R
 }
 
 /** The escalation that waits with a request; one from before requesters were kept is found by its request alone. */
-function pendingWith(transaction: Transaction<Schema>, { namespace_id, ask }: Request): Promise<Question | undefined> {
+function pendingWith(
+  transaction: Transaction<Schema>,
+  { namespace_id, ask }: Request,
+): Promise<Pick<EscalationRow, "namespace_id" | "id" | "expires_at"> | undefined> {
   return transaction
     .selectFrom("escalations")
-    .select(["id", "expires_at as expiresAt"])
+    .select(["namespace_id", "id", "expires_at"])
     .where("namespace_id", "=", namespace_id)
     .where("ask", "=", ask)
     .where(isPending)
     .executeTakeFirst();
+}
+
+/** The question that waits, which knows everybody who had a part in asking it. */
+async function join(
+  transaction: Transaction<Schema>,
+  { namespace_id, id, expires_at: expiresAt }: Pick<EscalationRow, "namespace_id" | "id" | "expires_at">,
+  escalation: NewEscalation,
+): Promise<Question> {
+  if (escalation.triedBy !== undefined || escalation.askedBy !== undefined) {
+    const row = await lockRow(transaction, namespace_id, id);
+    const record = row && withParties(recordOf(row, escalation.requestedAt), escalation);
+    if (record !== undefined) await writeRecord(transaction, record);
+  }
+  return { id, expiresAt };
 }
 
 /** How many wait of the actor that asks. They are counted where they are: there may be thousands. */

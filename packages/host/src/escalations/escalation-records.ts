@@ -1,10 +1,13 @@
 import { randomBytes } from "node:crypto";
 import {
   principalKey,
+  samePrincipal,
   type AccessContext,
   type Act,
   type AuthorizationRequest,
   type Escalation,
+  type PrincipalRef,
+  type RequestParty,
 } from "turnpike/contracts";
 import { requestHash, type ActToApprove } from "turnpike/kernel";
 import { canonicalJson, sha256 } from "../base/index.ts";
@@ -37,8 +40,48 @@ export function actEscalation(
   };
 }
 
-function originOf({ namespaceId, actor: requester, authority, purpose, traceId, executionId }: AccessContext) {
-  return { namespaceId, requester, authority, purpose, traceId, ...(executionId && { executionId }) };
+function originOf(context: AccessContext) {
+  const { namespaceId, actor: requester, authority, purpose, traceId, executionId, triedBy, askedBy } = context;
+  return {
+    namespaceId,
+    requester,
+    authority,
+    purpose,
+    traceId,
+    ...(executionId && { executionId }),
+    ...(triedBy && { triedBy }),
+    ...(askedBy && { askedBy }),
+  };
+}
+
+type Parties = EscalationRecord["triedBy"];
+
+/** Those who tried an act, or asked about it, one by one. */
+export function partiesOf(parties: Parties): readonly RequestParty[] {
+  return parties === undefined ? [] : [parties].flat();
+}
+
+/** Everybody who had a part in asking, besides the requester. */
+export function takesPart({ triedBy, askedBy }: EscalationRecord, person: PrincipalRef): boolean {
+  return [...partiesOf(triedBy), ...partiesOf(askedBy)].some(({ actor }) => samePrincipal(actor, person));
+}
+
+/** A request that waits, with whoever joins it; undefined when they are known to it. */
+export function withParties(record: EscalationRecord, joining: NewEscalation): EscalationRecord | undefined {
+  const triedBy = joined(record.triedBy, joining.triedBy);
+  const askedBy = joined(record.askedBy, joining.askedBy);
+  if (triedBy === record.triedBy && askedBy === record.askedBy) return undefined;
+  return { ...record, ...(triedBy && { triedBy }), ...(askedBy && { askedBy }) };
+}
+
+function joined(known: Parties, joining: Parties): Parties {
+  const fresh = partiesOf(joining).filter(
+    ({ actor, credential }) =>
+      !partiesOf(known).some((one) => one.credential === credential && samePrincipal(one.actor, actor)),
+  );
+  if (fresh.length === 0) return known;
+  const all = [...partiesOf(known), ...fresh];
+  return all.length === 1 ? all[0] : all;
 }
 
 function timesOf(requestedAt: string, keepMs: number) {

@@ -40,6 +40,26 @@ export async function writeRecord(transaction: Transaction<Schema>, record: Esca
     .execute();
 }
 
+/**
+ * A row that nobody else changes before the transaction ends, so that what is written of it is of what was read. Answers lock
+ * it too, by the row itself.
+ */
+export async function lockRow(
+  transaction: Transaction<Schema>,
+  namespace_id: string,
+  id: string,
+): Promise<EscalationRow | undefined> {
+  // An update that changes nothing locks the row on either database.
+  const rows = await transaction
+    .updateTable("escalations")
+    .set(({ ref }) => ({ status: ref("status") }))
+    .where("namespace_id", "=", namespace_id)
+    .where("id", "=", columnText(id))
+    .returningAll()
+    .execute();
+  return rows[0];
+}
+
 export function findRow(db: Reader, namespaceId: string, id: string): Promise<EscalationRow | undefined> {
   return db
     .selectFrom("escalations")

@@ -9,6 +9,7 @@ import {
   parsePrincipal,
   PrincipalRefSchema,
   PurposeSchema,
+  RequestPartySchema,
   ResourceRefSchema,
   TimestampSchema,
   TurnEventSchema,
@@ -195,6 +196,7 @@ export const OperatedTurnSchema = z.strictObject({
   actor: PrincipalRefSchema.meta({ description: "who started it" }),
   isAsync: z.boolean().meta({ description: "whether it goes on without its caller" }),
   hostId: z.int().optional().meta({ description: "the host that runs it" }),
+  triedBy: RequestPartySchema.optional().meta({ description: "the operator who tries it as whoever started it" }),
   state: TurnStateSchema,
 });
 

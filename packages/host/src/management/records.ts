@@ -5,6 +5,7 @@ import {
   IdentifierSchema,
   PrincipalRefSchema,
   PurposeSchema,
+  RequestPartySchema,
   TimestampSchema,
 } from "turnpike/contracts";
 import { z } from "zod";
@@ -84,6 +85,8 @@ export const CredentialRecordSchema = z.strictObject({
 /** What an operator may know of a credential. */
 export type CredentialRecord = z.infer<typeof CredentialRecordSchema>;
 
+const RequestPartiesSchema = z.union([RequestPartySchema, z.array(RequestPartySchema).min(2)]);
+
 export const EscalationStatusSchema = z.enum(["pending", "approved", "denied", "expired", "withdrawn"]);
 
 const ApprovalRequestSchema = z.strictObject({
@@ -136,6 +139,10 @@ export const EscalationRecordSchema = z.strictObject({
   executionId: IdentifierSchema.optional(),
   requestedAt: TimestampSchema,
   expiresAt: TimestampSchema,
+  /** The operator who tried the act as the requester; a list when there were several. None of them answers. */
+  triedBy: RequestPartiesSchema.optional(),
+  /** The enforcement point that asked about it; a list when there were several. None of them answers. */
+  askedBy: RequestPartiesSchema.optional(),
   /** Who said yes so far. With the two-person rule one of them is not enough. */
   approvals: z.array(GivenApprovalSchema).optional(),
   /** Approvals that did not count any more when the next one came, or that ended with their credential. */

@@ -129,6 +129,8 @@ function escalationData(record: EscalationRecord, consoleUrl: string): object {
     about: approval === undefined ? "authority" : "act",
     ...(approval && actFacts(approval)),
     actor: requester,
+    triedBy: record.triedBy,
+    askedBy: record.askedBy,
     requestHash: ask,
     status,
     requestedAt,
@@ -150,13 +152,15 @@ function actFacts({ act, request }: NonNullable<EscalationRecord["approval"]>): 
 }
 
 function denialData({ id, namespaceId, executionId, actor, tool, action, reason, metadata }: AuditEvent): object {
-  const { requestHash } = metadata ?? {};
+  const { requestHash, triedBy, askedBy } = metadata ?? {};
   return {
     tenant: namespaceId,
     eventId: id,
     executionId,
     ...(tool === undefined ? { action } : { tool }),
     actor,
+    triedBy,
+    askedBy,
     ...(typeof requestHash === "string" && { requestHash }),
     reasonCode: reason,
   };

@@ -6,6 +6,11 @@ import { PrincipalRefSchema } from "./principal.ts";
 import { ResourceRefSchema } from "./resource.ts";
 import { ActionSchema, IdentifierSchema, PurposeSchema, TimestampSchema } from "./scalars.ts";
 
+export const RequestPartySchema = strictObject({ actor: PrincipalRefSchema, credential: IdentifierSchema });
+
+/** Somebody who is behind a request without being its actor: who they are, and the credential that they used. */
+export type RequestParty = z.infer<typeof RequestPartySchema>;
+
 export const AccessContextSchema = strictObject({
   actor: PrincipalRefSchema,
   authority: PrincipalRefSchema,
@@ -16,6 +21,10 @@ export const AccessContextSchema = strictObject({
   owner: PrincipalRefSchema,
   purpose: PurposeSchema,
   traceId: IdentifierSchema,
+  /** The operator who tries as the actor what the actor could do. */
+  triedBy: RequestPartySchema.optional(),
+  /** The enforcement point that asks about the actor. */
+  askedBy: RequestPartySchema.optional(),
 });
 
 /** Who acts, on whose authority, over whose resources, why and when: built by the host, trusted by the kernel. */

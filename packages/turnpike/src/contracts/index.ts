@@ -14,10 +14,12 @@ export {
   AuthorizationDecisionSchema,
   AuthorizationRequestSchema,
   DiscoveryContextSchema,
+  RequestPartySchema,
   type AccessContext,
   type AuthorizationDecision,
   type AuthorizationRequest,
   type DiscoveryContext,
+  type RequestParty,
 } from "./access.ts";
 export { ActSchema, type Act } from "./act.ts";
 export {

@@ -85,11 +85,14 @@ export function acceptContext(resolved: DiscoveryContext, authority: "required" 
  */
 export function contextAt(accepted: DiscoveryContext, now: Date, traceId: string): DiscoveryContext {
   const { actor, authority, enabledToolNamespaces, executionId, namespaceId, owner, purpose } = accepted;
+  const { triedBy, askedBy } = accepted;
   const at = timestampOf(now.getTime());
   // Written out: copying by spread costs more than all the rest here.
   const context: DiscoveryContext = { actor, enabledToolNamespaces, namespaceId, now: at, owner, purpose, traceId };
   if (authority !== undefined) context.authority = authority;
   if (executionId !== undefined) context.executionId = executionId;
+  if (triedBy !== undefined) context.triedBy = triedBy;
+  if (askedBy !== undefined) context.askedBy = askedBy;
   const isChecked = isAccepted(DiscoveryContextSchema, accepted) && IdentifierSchema.safeParse(traceId).success;
   return isChecked ? markAccepted(DiscoveryContextSchema, context) : acceptContext(context, "optional");
 }

@@ -98,7 +98,9 @@ export class ActApproval implements Approver {
       act === undefined
     )
       return denial;
-    if (lacks.question !== undefined) return { ...denial, details: detailsOf(hash, lacks.question) };
+    // Whoever tries it, or asks about it, for the actor has to be known to the question that waits already.
+    const isByOther = context.triedBy !== undefined || context.askedBy !== undefined;
+    if (lacks.question !== undefined && !isByOther) return { ...denial, details: detailsOf(hash, lacks.question) };
     const grantId = lacks.grant.grant.id;
     const requested: AuditFacts = {
       ...facts,

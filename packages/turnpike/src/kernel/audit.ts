@@ -97,11 +97,14 @@ async function keep(ports: Ports, sink: AuditSink, event: AuditEvent, call: Call
 }
 
 export function auditEvent(context: DiscoveryContext, facts: AuditFacts): AuditEvent {
-  const { now: at, traceId, namespaceId, actor, authority, owner, purpose, executionId } = context;
+  const { now: at, traceId, namespaceId, actor, authority, owner, purpose, executionId, triedBy, askedBy } = context;
   // The facts come last: an object literal that begins with a spread costs twenty times as much.
   const id = crypto.randomUUID();
   const event: AuditEvent = { id, version: 1, at, traceId, namespaceId, actor, owner, purpose, ...facts };
   if (authority !== undefined) event.authority = authority;
   if (executionId !== undefined) event.executionId = executionId;
+  // INVARIANT: every row says who caused it besides the actor, so that nobody is shown as having tried what they did not.
+  if (triedBy !== undefined) event.metadata = { ...event.metadata, triedBy };
+  if (askedBy !== undefined) event.metadata = { ...event.metadata, askedBy };
   return event;
 }

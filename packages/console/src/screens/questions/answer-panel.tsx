@@ -76,6 +76,12 @@ export function AnswerPanel({
       : approvals.some(({ by }) => principalText(by) === mine)
         ? "You said yes. Somebody else has to say yes, too."
         : undefined;
+  // Whoever tried it, or asked about it, answers it neither way.
+  const isParty = [escalation.triedBy ?? [], escalation.askedBy ?? []]
+    .flat()
+    .some(({ actor }) => principalText(actor) === mine);
+  if (isParty)
+    return <p class="note wait">You tried this, or asked about it, yourself: somebody else has to answer it.</p>;
   const canApprove = approval !== undefined || requestedAuthority !== undefined;
   const people = approvalsText(shown);
   return (

@@ -7,7 +7,7 @@ import { useNow } from "../../base/now.ts";
 import { addressOf, place } from "../../base/place.ts";
 import { isAboutEscalations, useRefresh } from "../../base/refresh.ts";
 import { session } from "../../base/session.ts";
-import { principalText, resourceText } from "../../base/words.ts";
+import { partiesText, principalText, resourceText } from "../../base/words.ts";
 import { Facts } from "../../parts/facts.tsx";
 import { ForeignParagraph, ForeignText } from "../../parts/foreign-text.tsx";
 import { GrantLink } from "../../parts/grant-link.tsx";
@@ -84,6 +84,11 @@ function Question({ shown, next, onAnswer }: { shown: ShownQuestion; next: strin
         </h2>
         <Wait escalation={escalation} now={now} />
       </header>
+      {partiesText(escalation) !== "" && (
+        <p class="note wait">
+          <ForeignText text={`It was ${partiesText(escalation)}, who cannot answer it.`} />
+        </p>
+      )}
       <figure class="quote">
         <figcaption class="hint">
           {escalation.approval === undefined ? "Its reason, in its own words" : "Why it asks"}

@@ -1,8 +1,13 @@
 import type { AuditEvent } from "turnpike/contracts";
-import { principalText, resourceText } from "../../base/words.ts";
+import { partiesText, principalText, resourceText } from "../../base/words.ts";
 
 /** What somebody did, behind their name: `called files.read`. It can have texts of agents in it. */
 export function eventText(event: AuditEvent): string {
+  const parties = partiesText(event.metadata);
+  return `${deedText(event)}${parties === "" ? "" : ` (${parties})`}`;
+}
+
+function deedText(event: AuditEvent): string {
   const { type, action = "", resource, tool = "a tool", receiver } = event;
   const where = resource === undefined ? "" : ` ${resourceText(resource)}`;
   const to = receiver === undefined ? "" : principalText(receiver);

@@ -4,10 +4,10 @@ import { defineTool, type ToolHandler } from "turnpike/kernel";
 import { z } from "zod";
 import { databaseKinds, newTenant, sharedDatabase } from "../../../test/databases.ts";
 import { patience } from "../../../test/host-calls.ts";
-import { bob, changesIn, officeTime, openOffice, type Office, type Refusal } from "../../../test/office.ts";
+import { bob, changesIn, officeTime, oona, openOffice, type Office, type Refusal } from "../../../test/office.ts";
 import { enterAs } from "../../../test/operators.ts";
 import { access, alice, assistant, grant } from "../../../test/records.ts";
-import type { CredentialAccess, OperatedTurn } from "../../management/index.ts";
+import type { CredentialAccess, EscalationRecord, OperatedTurn } from "../../management/index.ts";
 
 /** A tool that says who called it. */
 const whoami: ToolHandler = defineTool({
@@ -101,6 +101,58 @@ describe.each(databaseKinds)("trials as the bearer of a credential on %s", (kind
       { outcome: "allowed", action: "tool.try", receiver: assistant, metadata: { ...metadata, call: body.callId } },
       { outcome: "succeeded", action: "tool.try" },
     ]);
+  });
+
+  test("every row that a trial causes names the operator beside the actor, who tried nothing", async () => {
+    const { office, ...trial } = await enter();
+    const triedBy = { actor: oona, credential: office.operatorId };
+    await tryTool(office, trial);
+    const { body } = await startTurn(office, trial);
+    expect(body.triedBy).toEqual(triedBy);
+    await vi.waitUntil(async () => {
+      const turn = await office.stores.turns.findBy(trial.namespaceId, body.state.executionId, assistant);
+      return turn?.state.completedAt !== undefined;
+    }, patience);
+    const rows = await office.stores.audit.list(trial.namespaceId, { limit: 99 });
+    const caused = rows.flatMap(({ event }) => (event.type === "operator.changed" ? [] : [event]));
+    expect(new Set(caused.map(({ type }) => type))).toEqual(
+      new Set(["authorization.checked", "tool.catalog.listed", "tool.invoked", "turn.started", "turn.ended"]),
+    );
+    for (const event of caused) expect(event).toMatchObject({ actor: assistant, metadata: { triedBy } });
+  });
+
+  test("an act that an operator tries is answered by others alone, and whoever tries it too joins the question", async () => {
+    const { office, ...trial } = await enter();
+    const { namespaceId } = trial;
+    await office.stores.grants.revoke(namespaceId, "reading", officeTime);
+    const [capability] = reading.capabilities;
+    if (capability === undefined) throw new Error("The grant has no capability.");
+    const capabilities = [{ ...capability, approval: "each" as const }];
+    await office.stores.grants.issue({ ...reading, id: "asking", namespaceId, capabilities });
+    const tried = await tryTool(office, trial);
+    const details = tried.body.status === "denied" ? tried.body.error.details : undefined;
+    const question = { namespaceId, id: details?.["escalationId"], ask: details?.["requestHash"] };
+    const path = "/admin/v1/escalations";
+    const mine = { actor: oona, credential: office.operatorId };
+    const shown = await office.get<{ escalation: EscalationRecord }>(`${path}/${namespaceId}/${String(question.id)}`);
+    expect(shown.body.escalation).toMatchObject({ requester: assistant, triedBy: mine });
+    const carol = { kind: "human", userId: "carol" } as const;
+    const asCarol = await office.postAs(carol);
+    await asCarol("/admin/v1/tools/try", { ...trial, tool: "service.whoami", arguments: {} });
+    const joined = await office.get<{ escalation: EscalationRecord }>(`${path}/${namespaceId}/${String(question.id)}`);
+    expect(joined.body.escalation.triedBy).toMatchObject([mine, { actor: carol }]);
+    // With every credential that they have, and neither way.
+    for (const post of [office.post, await office.postAs(oona), asCarol])
+      for (const [answer, more] of [
+        ["approve", {}],
+        ["deny", { reason: "No." }],
+      ] as const)
+        expect((await post<Refusal>(`${path}/${answer}`, { ...question, ...more })).status).toBe(403);
+    const asBob = await office.postAs(bob);
+    expect((await asBob(`${path}/approve`, question)).status).toBe(200);
+    for (const post of [office.post, asCarol])
+      expect((await post<Refusal>(`${path}/withdraw`, question)).status).toBe(403);
+    expect((await asBob(`${path}/withdraw`, question)).status).toBe(200);
   });
 
   test("what the bearer may not do is denied to the operator too, whoever they are", async () => {

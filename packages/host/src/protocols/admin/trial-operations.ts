@@ -18,7 +18,11 @@ export function trialOperations({
   clock,
 }: AdminServices): AdminOperations<"listOfferedTools" | "tryTool" | "startTrialTurn"> {
   const { api, bearerOf } = trials;
-  const enter = async (trial: Trial, { traceId }: Operator): Promise<Bearer> => bearerOf(trial, traceId);
+  const enter = async (trial: Trial, { id, actor, traceId }: Operator): Promise<Bearer> => {
+    const { context, call } = await bearerOf(trial, traceId);
+    // Everything that comes of it names the operator, who answers none of it.
+    return { call, context: { ...context, triedBy: { actor, credential: id } } };
+  };
   return {
     async listOfferedTools(trial, operator) {
       const { context } = await enter(trial, operator);
@@ -39,7 +43,7 @@ export function trialOperations({
     async startTrialTurn({ agent: agentId, payload, ...trial }, operator) {
       const { context, call } = await enter(trial, operator);
       const acting = acceptContext(context, "required");
-      const { namespaceId, actor, owner, purpose, traceId } = acting;
+      const { namespaceId, actor, owner, purpose, traceId, triedBy } = acting;
       const agent = { kind: "agent", agentId } as const;
       const executionId = `trial-${crypto.randomUUID()}`;
       const request: TurnRequest = {
@@ -61,7 +65,7 @@ export function trialOperations({
       const state = await operator.change(changeOf("turn.try", trial, actor, facts), () =>
         begin((watched) => api.executeTurn(acting, request, { ...call, ...watched })),
       );
-      return { namespaceId, actor, isAsync: true, state };
+      return { namespaceId, actor, isAsync: true, state, ...(triedBy && { triedBy }) };
     },
   };
 

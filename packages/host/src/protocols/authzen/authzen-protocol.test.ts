@@ -470,6 +470,9 @@ describe("who may ask", () => {
         purpose: "serve",
         action: "write",
         resource: { namespace: "record", path: ["record-1"] },
+        metadata: {
+          askedBy: { actor: { kind: "service", serviceId: "gateway" }, credential: expect.any(String) as string },
+        },
       },
     ]);
   });

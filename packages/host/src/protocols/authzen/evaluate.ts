@@ -110,6 +110,8 @@ async function contextOf(
     enabledToolNamespaces: [],
     now: services.clock().toISOString(),
     traceId: caller.traceId,
+    // The subject tries nothing: somebody else asks about them.
+    ...(!samePrincipal(actor, access.actor) && { askedBy: { actor: access.actor, credential: caller.credential.id } }),
   };
 }
 

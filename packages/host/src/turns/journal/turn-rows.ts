@@ -7,6 +7,7 @@ import {
   type Escalation,
   type JsonObject,
   type PrincipalRef,
+  type RequestParty,
   type TurnEvent,
   type TurnResult,
   type TurnState,
@@ -29,6 +30,8 @@ interface Heading {
   agent: AgentRef;
   /** As `principalKey` writes it. */
   actor: string;
+  /** The operator who tries it as the actor. */
+  triedBy?: RequestParty | undefined;
 }
 
 /** What a run of a turn needs. */
@@ -69,6 +72,8 @@ export interface OperatedTurn {
   isAsync: boolean;
   /** The host that runs it. */
   hostId?: number;
+  /** The operator who tries it as the actor. */
+  triedBy?: RequestParty;
 }
 
 let lastStamp = 0;
@@ -96,7 +101,7 @@ export function newTurnRow(turn: TurnToBegin, credential: JsonObject | undefined
   const { request, context, isAsync, runtime, limits, startedAt } = turn;
   const { executionId, agent } = request;
   const actor = principalKey(context.actor);
-  const heading: Heading = { executionId, traceId: context.traceId, agent, actor };
+  const heading: Heading = { executionId, traceId: context.traceId, agent, actor, triedBy: context.triedBy };
   const content: TurnContent = { request, context, runtime, limits, credential };
   return {
     id: freshTurnId(),
@@ -154,12 +159,14 @@ export function actorOf({ heading }: Pick<TurnRow, "heading">): { actor: Princip
 
 /** A turn as operators see it. */
 export function operatedTurn(row: TurnRow, events: readonly TurnEvent[]): OperatedTurn {
+  const { triedBy } = JSON.parse(row.heading) as Heading;
   return {
     state: stateOf(row, events),
     namespaceId: row.namespace_id,
     actor: actorOf(row).actor,
     isAsync: row.is_async === 1,
     ...(row.host_id !== null && { hostId: row.host_id }),
+    ...(triedBy && { triedBy }),
   };
 }
 

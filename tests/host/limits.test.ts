@@ -173,7 +173,7 @@ test("an idle socket is closed", async () => {
   expect(silent.isClosed).toBe(true);
 });
 
-test("a socket more than the host holds is closed", async () => {
+test("a socket more than the host holds can ask for its health, and nothing else", async () => {
   const args = ["serve", "--port", "0", "--set", "limits.sockets=2"];
   const { url } = await startHostProcess({ folder: makeFolder(), args });
   const held = [open(url), open(url)];
@@ -181,10 +181,14 @@ test("a socket more than the host holds is closed", async () => {
     socket.write("GET /health HTTP/1.1\r\nHost: a\r\n\r\n");
     await new Promise((resolve) => socket.once("data", resolve));
   }
-  const third = await exchange(url, { send: "GET /health HTTP/1.1\r\nHost: a\r\n\r\n" });
-  expect([third.statuses, third.isClosed]).toEqual([[], true]);
+  for (const path of ["/health", "/ready"]) {
+    const third = await exchange(url, { send: `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n` });
+    expect([third.statuses, third.isClosed]).toEqual([[200], true]);
+  }
+  const other = await exchange(url, { send: "GET /v1/reach HTTP/1.1\r\nHost: a\r\n\r\n" });
+  expect([other.statuses, other.isClosed]).toEqual([[503], true]);
   for (const socket of held) socket.destroy();
-  await eventually(async () => expect((await ask(url, "/health")).status).toBe(200));
+  await eventually(async () => expect((await ask(url, "/v1/reach")).status).toBe(401));
 });
 
 describe("beyond loopback", () => {

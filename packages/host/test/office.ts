@@ -25,6 +25,7 @@ import { createToolPins } from "../src/mcp-servers/tool-pins.ts";
 import { createReviews, type McpReviews } from "../src/mcp-servers/tool-review.ts";
 import { createMetrics } from "../src/observe/metrics.ts";
 import { adminProtocol } from "../src/protocols/admin/admin-protocol.ts";
+import { createReportScheduler, type ReportLimits } from "../src/base/report-scheduler.ts";
 import type { Database } from "../src/storage/database.ts";
 import { findBearer } from "../src/access/find-bearer.ts";
 import { limitSenders } from "../src/access/limit-senders.ts";
@@ -76,6 +77,8 @@ export interface OfficeOptions {
   mcpTools?: () => readonly unknown[];
   /** How many streams of events one credential may have open. */
   maxStreams?: number;
+  /** The limits of reports, where they are others than a host's. */
+  reports?: Partial<ReportLimits>;
 }
 
 export interface Office {
@@ -166,6 +169,7 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
           pollMs: 20,
           onFailure: (error) => void errors.push(error),
         }),
+        reports: createReportScheduler({ running: 2, waiting: 4, waitMs: 10_000, ...options.reports }),
         isDemo: false,
         clock,
         trials: {

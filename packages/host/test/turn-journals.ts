@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { principalKey, type ToolResult } from "turnpike/contracts";
 import type { JournalEntry, TurnKey, TurnProgress, TurnToBegin } from "turnpike/runtime";
-import { openLedger, type Ledger } from "../src/ledger/index.ts";
+import { openLedger, type Ledger, type OpenTurnLimits } from "../src/ledger/index.ts";
 import type { Database } from "../src/storage/index.ts";
 import { createTurnJournal, type TurnJournalStore } from "../src/turns/journal/journal-store.ts";
 import type { JournalPen } from "../src/turns/journal/pen.ts";
@@ -9,12 +9,16 @@ import { events, turn } from "./counting-api.ts";
 import { assistant, context, now } from "./records.ts";
 
 /** The journal of a process of its own on a database, with a clock that can be set. */
-export function openJournal(database: Database): TurnJournalStore & { ledger: Ledger; clock: { ms: number } } {
+export function openJournal(
+  database: Database,
+  most?: OpenTurnLimits,
+): TurnJournalStore & { ledger: Ledger; clock: { ms: number } } {
   const ledger = openLedger(database);
   const clock = { ms: 0 };
   const journal = createTurnJournal(database, ledger, {
     now: () => clock.ms,
     credentialOf: ({ host }) => host as { id: string } | undefined,
+    ...(most && { most }),
   });
   return { ...journal, ledger, clock };
 }

@@ -4,6 +4,7 @@ import { audit } from "./audit.ts";
 import { authentication } from "./authentication.ts";
 import { certificates } from "./certificates.ts";
 import { commandLine } from "./command-line.ts";
+import { connections } from "./connections.ts";
 import { consolePage } from "./console.ts";
 import { constraints } from "./constraints.ts";
 import { delegation } from "./delegation.ts";
@@ -43,6 +44,7 @@ export const groups: readonly Group[] = [
   messages,
   limits,
   slowSenders,
+  connections,
   audit,
   webhooks,
   commandLine,

@@ -1,6 +1,7 @@
+import { eventually } from "../../../packages/host/test/host-calls.ts";
 import { attack, type Attack, type Group, type Seen, together } from "./attack.ts";
 import { release, whenHeld } from "./runtime.ts";
-import { http, invoke, mcp, run } from "./surfaces.ts";
+import { answerTo, http, invoke, mcp, run } from "./surfaces.ts";
 import { openWorld, type Person, type World } from "./world.ts";
 
 const ok = "200 computed";
@@ -48,11 +49,26 @@ async function hold(world: World, count: number) {
   };
 }
 
-/** A stream of the operators' events that is open until it is left. */
-async function openStream({ url, tokens }: World, as: Person) {
+/** Starts a turn that asks a person, with so much in its message. */
+function startWaiting(world: World, as: Person, filling = ""): Promise<Seen> {
+  const calls = [{ tool: "service.escalate", arguments: { reason: "Shall it go on?" } }];
+  return run(world, as, { calls, filling }, { headers: { prefer: "respond-async" } });
+}
+
+/** Resolves when so many turns of somebody wait. */
+function waiting(world: World, as: Person, count: number): Promise<void> {
+  return eventually(async () => {
+    const { body } = await answerTo(world, "/v1/turns?status=waiting", { as });
+    const { turns } = body as { turns: unknown[] };
+    if (turns.length < count) throw new Error(`${turns.length} turns wait.`);
+  });
+}
+
+/** A stream, of the operators' events unless another is named, that is open until it is left. */
+async function openStream({ url, tokens }: World, as: Person, path = "/admin/v1/events?namespaceId=acme") {
   const leaving = new AbortController();
   const headers = { authorization: `Bearer ${tokens[as]}`, accept: "text/event-stream" };
-  const response = await fetch(`${url}/admin/v1/events?namespaceId=acme`, { headers, signal: leaving.signal });
+  const response = await fetch(`${url}${path}`, { headers, signal: leaving.signal });
   const text = response.ok ? "" : await response.text();
   const { error } = JSON.parse(text || "{}") as { error?: { code: string } };
   return { says: `${response.status} ${error?.code ?? ""}`.trim(), text, leave: () => leaving.abort() };
@@ -137,6 +153,54 @@ const rows: readonly Attack[] = [
     succeeds: "200 denied approval_required",
   }),
   attack({
+    name: "An agent leaves more turns waiting than may be open",
+    surface: "HTTP",
+    async prepare(world) {
+      for (const place of [1, 2, 3]) {
+        await startWaiting(world, "globexAssistant");
+        await waiting(world, "globexAssistant", place);
+      }
+    },
+    attack: (world) => startWaiting(world, "globexAssistant"),
+    held: "429 rate_limited",
+    control: (world) => startWaiting(world, "assistant"),
+    succeeds: "202 running",
+  }),
+  attack({
+    name: "An agent leaves turns waiting that hold more than they may",
+    surface: "HTTP",
+    // The turn of the row before is still being written down.
+    leaves: ["turns", "escalations"],
+    attack: (world) => startWaiting(world, "assistant", "x".repeat(300_000)),
+    held: "429 rate_limited",
+    control: (world) => startWaiting(world, "assistant"),
+    succeeds: "202 running",
+  }),
+  attack({
+    name: "A caller opens more streams of turns than they may",
+    surface: "HTTP",
+    async prepare(world) {
+      // Turns of the row before, which wait.
+      const { body } = await answerTo(world, "/v1/turns?status=waiting", { as: "globexAssistant" });
+      const path = `/v1/turns/${(body as { turns: { executionId: string }[] }).turns[0]?.executionId}/events`;
+      const follow = () => openStream(world, "globexAssistant", path);
+      return { follow, open: [await follow(), await follow()] };
+    },
+    attack: (_world, { follow }) => follow(),
+    held: "429 rate_limited",
+    async control(_world, { follow, open }) {
+      open[0]?.leave();
+      let again = await follow();
+      await eventually(async () => {
+        if (again.says !== "200") again = await follow();
+        if (again.says !== "200") throw new Error("The slot of the stream that was left is not free yet.");
+      });
+      for (const { leave } of [...open, again]) leave();
+      return again;
+    },
+    succeeds: "200",
+  }),
+  attack({
     name: "An operator opens more streams of events than they may",
     surface: "console",
     prepare: async (world) => [await openStream(world, "acmeAdmin"), await openStream(world, "acmeAdmin")],
@@ -162,6 +226,9 @@ export const limits: Group = {
         "limits.tenantTurns": "3",
         "limits.credentialTurns": "2",
         "limits.openEscalations": "3",
+        "limits.openTurns": "3",
+        "limits.openTurnBytes": "200000",
+        "limits.callerStreams": "2",
         "limits.eventStreams": "2",
       },
     }),

@@ -142,10 +142,11 @@ const rows: readonly Attack[] = [
     succeeds: "200 succeeded",
   }),
   attack({
-    name: "A sender fills the inbox of another one without end",
+    name: "A sender fills the inbox of another one, so that nobody else gets through",
     surface: "HTTP",
     async prepare(world) {
       await issue(world, "service.messaging/agent/helper", { actions: ["send"] });
+      await issue(world, "service.messaging/agent/helper", { subject: bob, issuer: bob, actions: ["send"] });
     },
     attack: async (world) =>
       together(
@@ -155,7 +156,8 @@ const rows: readonly Attack[] = [
       ),
     held: "5 x 200 failed quota_exceeded, 40 x 202 accepted",
     leaves: ["messages", "replay"],
-    ...mine,
+    control: (world) => send(world, "bob", { sender: bob, receiver: helper }),
+    succeeds: accepted,
   }),
   attack({
     name: "A message says to whoever reads it that it grants something",
@@ -176,6 +178,6 @@ const rows: readonly Attack[] = [
 export const messages: Group = {
   name: "messages",
   // Bob reads nothing of what the controls send him, so there has to be room for all of it.
-  open: () => openWorld({ flags: { "limits.unreadMessages": "40" } }),
+  open: () => openWorld({ flags: { "limits.unreadMessages": "400" } }),
   attacks: rows,
 };

@@ -1,6 +1,5 @@
-import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import type { Kysely } from "kysely";
-import { canonicalJson, columnText } from "../base/index.ts";
+import { canonicalJson, columnText, yieldToEventLoop } from "../base/index.ts";
 import { expectedRow, origin, type Head, type StrandHead } from "../ledger/index.ts";
 import type { ExportPlace } from "../management/index.ts";
 import type { Schema } from "../storage/index.ts";

@@ -1,6 +1,5 @@
-import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { sql, type Kysely } from "kysely";
-import { columnText } from "../base/index.ts";
+import { columnText, yieldToEventLoop } from "../base/index.ts";
 import type { Schema } from "../storage/index.ts";
 import { expectedRow, origin, type Head, type StrandHead } from "../ledger/index.ts";
 import { readHeads } from "./audit-heads.ts";

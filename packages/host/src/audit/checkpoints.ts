@@ -1,6 +1,5 @@
-import { setImmediate as yieldToEventLoop } from "node:timers/promises";
 import { sql } from "kysely";
-import { columnText } from "../base/index.ts";
+import { columnText, yieldToEventLoop } from "../base/index.ts";
 import type { Database } from "../storage/index.ts";
 import { errorFacts, type Log } from "../observe/index.ts";
 import type { AuditStore } from "./audit-store.ts";

@@ -25,8 +25,11 @@ test("with nothing said, everything has the value that is written down", () => {
       requestsPerSecond: 50,
       burst: 100,
       concurrentTurns: 64,
+      callerStreams: 100,
       eventStreams: 100,
       openEscalations: 100,
+      openTurns: 1_000,
+      openTurnBytes: 67_108_864,
       unreadMessages: 10_000,
       headersMs: 10_000,
       bodyMs: 60_000,
@@ -125,7 +128,7 @@ describe("a mistake is named, with what is expected", () => {
     {
       name: "a limit of none",
       source: { flags: { "limits.burst": "0" } },
-      says: ["--set (limits.burst): found 0, expected a whole number from 1."],
+      says: ["--set (limits.burst): found 0, expected a whole number from 1 to 10000000."],
     },
     {
       name: "an unknown level",

@@ -1,13 +1,21 @@
 import { readJsonText, TurnOptionsSchema } from "turnpike/contracts";
 import { z } from "zod";
 import { JwtConfigSchema } from "../access/index.ts";
-import { ConfigError, isLoopback, isPostgres, kindOf, positive, readConfigFile } from "../base/index.ts";
+import {
+  allLimitSchemas,
+  ConfigError,
+  isLoopback,
+  isPostgres,
+  kindOf,
+  positive,
+  readConfigFile,
+} from "../base/index.ts";
 import { AuditSettingsSchema } from "../audit/index.ts";
-import { ListenSchema, PublicUrlSchema, TlsSchema, wireLimits } from "../front/index.ts";
+import { ListenSchema, PublicUrlSchema, TlsSchema } from "../front/index.ts";
 import { NotifySettingsSchema, withoutNotifySecrets } from "../notify/index.ts";
 import { LogSettingsSchema } from "../observe/index.ts";
 import { RetentionSettingsSchema } from "../retention/index.ts";
-import { RuntimeConfigSchema, turnLimits } from "../turns/index.ts";
+import { RuntimeConfigSchema } from "../turns/index.ts";
 import { McpConfigSchema, withoutMcpSecrets } from "../mcp-servers/index.ts";
 import { hidePasswords, mistakesIn } from "./config-mistakes.ts";
 import { settingsIn } from "./config-variables.ts";
@@ -28,17 +36,7 @@ const ConfigSchema = z.strictObject({
     .prefault({}),
   jwt: JwtConfigSchema.optional(),
   mcp: McpConfigSchema.optional(),
-  limits: z
-    .strictObject({
-      ...wireLimits,
-      ...turnLimits,
-      requestsPerSecond: positive.default(50),
-      burst: positive.default(100),
-      eventStreams: positive.default(100),
-      openEscalations: positive.default(100),
-      unreadMessages: positive.default(10_000),
-    })
-    .prefault({}),
+  limits: z.strictObject(allLimitSchemas()).prefault({}),
   turns: TurnOptionsSchema.prefault({}),
   tools: z
     .strictObject({

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { databaseKinds } from "../../test/databases.ts";
 import { openPlanned, type PlannedDatabase } from "../../test/query-plans.ts";
 import { access, alice, assistant, auditEvent, context, grant, neverAborted, now, scope } from "../../test/records.ts";
+import { envelope } from "../../test/counting-api.ts";
 import { beginTurn, eventEntries, progress, turnKey, turnToBegin } from "../../test/turn-journals.ts";
 import { removeOldEscalations } from "../retention/old-escalations.ts";
 import { openOutbox, type Webhook } from "../notify/index.ts";
@@ -10,6 +11,8 @@ import { forgetEndedTurns } from "../retention/old-turns.ts";
 import type { Database } from "../storage/index.ts";
 import { ChosenDriver } from "../storage/sqlite/choose-driver.ts";
 import type { GrantScope } from "turnpike/kernel";
+import { requireRoom } from "../turns/journal/open-turns.ts";
+import { newTurnRow } from "../turns/journal/turn-rows.ts";
 import { openStores, type Stores } from "./stores.ts";
 
 type AuditFilter = Omit<Parameters<Stores["audit"]["list"]>[1], "limit">;
@@ -82,6 +85,8 @@ async function fill({ db, kind }: Database): Promise<void> {
     sql`insert into messages (namespace_id, receiver, sequence, sender, id, content, received_at)
       select 'tenant-1', 'agent:agent-' || (i % 200), i, 'human:user-' || (i % 100), 'message-' || (i / 100), ${content}, ${at}
       from ${series(20_000)}`,
+    sql`insert into inboxes (namespace_id, receiver, sequence, unacknowledged)
+      select 'tenant-1', 'agent:agent-' || i, 20000, 100 from ${series(5000)}`,
     sql`insert into outbox (webhook, message, namespace_id, type, content, created_at, due_at)
       select 'hook-' || (i % 16), 'msg_' || i, 'tenant-' || (i % 50),
         case when i % 10 = 0 then 'escalation.opened' else 'decision.denied' end, ${content}, ${at}, ${at}
@@ -109,6 +114,7 @@ const held = { ...scope, actor: agent, authority: user };
 const request = { action: "read", resource: { namespace: "files", path: ["notes"] } };
 const act = { kind: "tool", tool: "files.read", arguments: { path: "notes" } } as const;
 
+const noLimit = { turns: Infinity, bytes: Infinity };
 const webhook = { key: "hook-1" } as Webhook;
 const turnOf = { ...turnKey(tenant, "turn-3"), actor: agent };
 
@@ -216,12 +222,22 @@ const calls: Row[] = [
     plan: ["messages_by_sender"],
   },
   {
+    name: "a message into an inbox",
+    run: ({ messages }) => messages.deliver({ ...envelope, sender: user, receiver: agent }, tenant, now),
+    plan: ["inboxes_pkey", "messages_by_sender", "messages_waiting_by_sender"],
+  },
+  {
     name: "a turn that begins, and writes",
     async run({ turns }) {
       await (await beginTurn(turns, turnToBegin(tenant, "new"))).write(eventEntries(), progress);
     },
-    plan: ["turns_by_key", "turns_pkey"],
+    plan: ["turns_by_key", "turns_open", "turns_pkey"],
     onPostgres: ["audit_heads_pkey", "replay_pkey", "sorted", "turns_by_key", "turns_pkey"],
+  },
+  {
+    name: "what the turns of an actor that have not ended hold",
+    run: (_stores, database) => requireRoom(database, newTurnRow(turnToBegin(tenant, "new"), undefined, noLimit)),
+    plan: ["turns_open"],
   },
   { name: "a turn", run: ({ turns }) => turns.find(turnOf), plan: ["turn_entries_pkey", "turns_by_key"] },
   {

@@ -1,4 +1,5 @@
 import type { DecisionLedger, PermitStore } from "turnpike/kernel";
+import { limitSettings } from "../base/index.ts";
 import { createReadCache, createRevisions, type Database } from "../storage/index.ts";
 import { type AuditStore, createAuditStore } from "../audit/index.ts";
 import {
@@ -68,6 +69,10 @@ export interface StoreOptions {
   maxPermitMs?: number;
   /** For how long a no to an act counts, and that nobody answered in time; an hour unless given. */
   refusalMs?: number;
+  /** How many turns of one actor that have not ended there may be; 1,000 unless given. */
+  openTurns?: number;
+  /** How many bytes may be kept of them; 64 MiB unless given. */
+  openTurnBytes?: number;
   /** How many messages wait in one inbox; 10,000 unless given. */
   unreadMessages?: number;
   /** Told of a new escalation in its transaction. */
@@ -84,13 +89,20 @@ export interface StoreOptions {
 
 /** Opens every store of a database. The stores that are read on every call share one cache. */
 export function openStores(database: Database, options: StoreOptions = {}): Stores {
-  const { escalationMs = 86_400_000, openEscalations = 100, unreadMessages = 10_000 } = options;
+  const { escalationMs = 86_400_000, openEscalations = limitSettings.openEscalations.default } = options;
+  const { openTurns, openTurnBytes, unreadMessages } = options;
   const { approvals = 1, permitMs = 900_000, maxPermitMs = 86_400_000, refusalMs = 3_600_000 } = options;
   const ledger = openLedger(database, options.noticesOf);
   const revisions = createRevisions(database);
   const cache = createReadCache(revisions);
   const credentials = createCredentialStore(database, cache, revisions);
-  const turns = createTurnJournal(database, ledger, { credentialOf: keptCaller });
+  const turns = createTurnJournal(database, ledger, {
+    credentialOf: keptCaller,
+    most: {
+      turns: openTurns ?? limitSettings.openTurns.default,
+      bytes: openTurnBytes ?? limitSettings.openTurnBytes.default,
+    },
+  });
   const { onOpened, onAnswered, onWithdrawn, onExpired } = options;
   const queue = {
     keepMs: escalationMs,
@@ -134,7 +146,7 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
     tenants: createDeletedTenants(database, cache, revisions),
     mcpPins: createPinStore(database, revisions),
     files: createFileStore(database),
-    messages: createMessageStore(database, { maxUnacknowledged: unreadMessages }),
+    messages: createMessageStore(database, unreadMessages === undefined ? {} : { maxUnacknowledged: unreadMessages }),
     escalations,
     permits: createPermitStore(database, ledger, { ...queue, refusalMs }),
   };

@@ -20,7 +20,14 @@ import { consoleProtocol } from "../protocols/console/index.ts";
 import { createListening, mcpProtocol } from "../protocols/mcp/index.ts";
 import { openPages } from "../protocols/pages/index.ts";
 import { serviceProtocol } from "../protocols/service/index.ts";
-import { createFront, createOriginOf, createReadiness, type Front, serveProtocol } from "../front/index.ts";
+import {
+  createFront,
+  createOriginOf,
+  createReadiness,
+  createStreamSlots,
+  type Front,
+  serveProtocol,
+} from "../front/index.ts";
 import { recordFirstPins } from "./first-pins.ts";
 import { openManagement } from "./management.ts";
 import { openRetention } from "./retention.ts";
@@ -80,7 +87,7 @@ export async function wireHost(
   }: WireOptions,
   { database, metrics, tracing, openPool, webhooks, consoleUrl }: HostParts,
 ): Promise<WiredHost> {
-  const { openEscalations, unreadMessages } = config.limits;
+  const { openEscalations, openTurns: maxOpenTurns, openTurnBytes, unreadMessages } = config.limits;
   const { expireHours, permitMinutes, maxPermitMinutes, refusalMinutes, approvals } = config.escalations;
   const notices = createNotices({
     webhooks,
@@ -98,6 +105,8 @@ export async function wireHost(
     refusalMs: refusalMinutes * minuteMs,
     approvals,
     openEscalations,
+    openTurns: maxOpenTurns,
+    openTurnBytes,
     unreadMessages,
     ...notices,
   });
@@ -152,6 +161,8 @@ export async function wireHost(
     clock,
   });
   const originOf = createOriginOf(config);
+  const streamSlots = createStreamSlots(config.limits.sockets);
+  const callerStreams = { slots: streamSlots, perCredential: config.limits.callerStreams };
   const retention = openRetention(config, { database, stores, checkpoints, key, log, clock });
   const management = openManagement({
     stores,
@@ -179,6 +190,7 @@ export async function wireHost(
     onAuditError,
     api,
     maxStreams: config.limits.eventStreams,
+    streamSlots,
     metrics,
     log,
   });
@@ -214,8 +226,9 @@ export async function wireHost(
           about: { originOf, issuer: config.jwt?.issuer },
           version,
         }),
+        callerStreams,
       ),
-      serveProtocol(serviceProtocol(api, resolveContext, pages, stores.turns)),
+      serveProtocol(serviceProtocol(api, resolveContext, pages, stores.turns), callerStreams),
     ],
     log,
     metrics,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { FileNameSchema, positive } from "../base/index.ts";
+import { FileNameSchema, limitSchemas } from "../base/index.ts";
 
 export const ListenSchema = z.strictObject({
   host: z.string().min(1).default("127.0.0.1"),
@@ -26,17 +26,9 @@ export const PublicUrlSchema = z
   .describe("origin under which clients reach the host");
 
 /** The limits on what arrives at the socket. */
-export const wireLimits = {
-  bodyBytes: positive.default(1_048_576),
-  headers: positive.default(100),
-  headersMs: positive.default(10_000),
-  bodyMs: positive.default(60_000),
-  idleMs: positive.default(65_000),
-  sockets: positive.default(10_000),
-  shutdownMs: positive.default(30_000),
-};
-
-const WireLimitsSchema = z.strictObject(wireLimits);
+const WireLimitsSchema = z.strictObject(
+  limitSchemas("bodyBytes", "headers", "headersMs", "bodyMs", "idleMs", "sockets", "shutdownMs"),
+);
 
 export type WireLimits = z.infer<typeof WireLimitsSchema>;
 

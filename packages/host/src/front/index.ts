@@ -1,5 +1,5 @@
 export { createFront, type Front, frontErrors } from "./front.ts";
-export { ListenSchema, PublicUrlSchema, TlsSchema, wireLimits } from "./front-settings.ts";
+export { ListenSchema, PublicUrlSchema, TlsSchema } from "./front-settings.ts";
 export { startServer } from "./node-server.ts";
 export { createOriginOf, type OriginOf } from "./origin.ts";
 export {
@@ -10,4 +10,5 @@ export {
   type ServedProtocol,
 } from "./protocol.ts";
 export { createReadiness } from "./readiness.ts";
+export { createStreamSlots, type StreamSlots } from "./stream-slots.ts";
 export { wireErrors } from "./wire-errors.ts";

@@ -462,3 +462,36 @@ test("whoever reads nothing of an answer is cut off after the time for a body", 
   await expect.poll(() => closed?.aborted).toBe(true);
   socket.destroy();
 });
+
+test("when all connections are taken, the health of the host can be asked for, and nothing else", async () => {
+  const { url, seen, refused } = await serve(undefined, { "limits.sockets": "2" });
+  const held = [open(url), open(url)];
+  for (const socket of held) {
+    socket.write(`GET /held HTTP/1.1\r\n${host}\r\n`);
+    await once(socket, "data");
+  }
+  for (const path of ["/health", "/ready?verbose"]) {
+    const { statuses, isClosed } = await exchange(url, { send: `GET ${path} HTTP/1.1\r\n${host}\r\n` });
+    expect([statuses, isClosed]).toEqual([[200], true]);
+  }
+  const other = await exchange(url, { send: `GET /other HTTP/1.1\r\n${host}\r\n` });
+  expect([other.statuses, other.isClosed]).toEqual([[503], true]);
+  expect(other.text).toMatch(/retry-after: 1\r\n/i);
+  expect(refused).toMatchObject([{ status: 503, code: "overloaded" }]);
+  expect(seen).toHaveLength(4);
+  held[0]?.destroy();
+  await expect
+    .poll(async () => (await exchange(url, { send: `GET /other HTTP/1.1\r\n${host}\r\n`, answers: 1 })).statuses)
+    .toEqual([200]);
+  held[1]?.destroy();
+});
+
+test("connections that ask for nothing do not keep anybody from the health of the host", async () => {
+  const { url } = await serve(undefined, { "limits.sockets": "1" });
+  const silent = Array.from({ length: 60 }, () => open(url).on("error", () => {}));
+  await Promise.all(silent.map((socket) => once(socket, "connect")));
+  await expect
+    .poll(async () => (await exchange(url, { send: `GET /health HTTP/1.1\r\n${host}\r\n`, answers: 1 })).statuses)
+    .toEqual([200]);
+  for (const socket of silent) socket.destroy();
+});

@@ -7,11 +7,13 @@ import { sendNodeResponse } from "srvx/node";
 import { errorCodes } from "turnpike/contracts";
 import { ownSignal, type Reply } from "turnpike/http";
 import { type ClientCertificate, describeCertificate } from "../access/index.ts";
+import { fixedLimits } from "../base/index.ts";
 import type { FrontSettings, WireLimits } from "./front-settings.ts";
 import { checkHead } from "./check-head.ts";
 import type { Front } from "./front.ts";
 import { BodyState, tooLargeText } from "./read-limited.ts";
 import { gatherRounds } from "./rounds.ts";
+import { createSocketReserve } from "./socket-reserve.ts";
 import {
   closeGracefully,
   endAfterAnswers,
@@ -29,7 +31,7 @@ import { ExchangeRequest } from "./wire-request.ts";
 
 const longestTurnMs = 600_000;
 /** How many requests of one socket may wait for their answers. Clients that pipeline send a handful. */
-const maxUnanswered = 64;
+const maxUnanswered = fixedLimits.unansweredRequests.value;
 
 /** A server that listens. */
 export interface RunningServer {
@@ -62,7 +64,8 @@ export async function startServer(
   server.headersTimeout = limits.headersMs;
   server.requestTimeout = limits.headersMs + limits.bodyMs;
   server.keepAliveTimeout = limits.idleMs;
-  server.maxConnections = limits.sockets;
+  const reserve = createSocketReserve(limits.sockets);
+  server.maxConnections = reserve.maxConnections;
   // By default Node silently drops headers beyond a count. Here all are read, and too many are refused.
   server.maxHeadersCount = 0;
   // No request takes longer than the longest turn, so a socket that is silent for longer is closed.
@@ -82,7 +85,8 @@ export async function startServer(
   };
   server.on("connection", (socket) => {
     sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
+    reserve.add(socket);
+    socket.once("close", () => (sockets.delete(socket), reserve.remove(socket)));
   });
   /** Those over which requests can arrive. */
   const ready = new Set<Socket>();
@@ -125,8 +129,10 @@ export async function startServer(
   const take = (incoming: IncomingMessage, outgoing: ServerResponse, onAccepted?: () => void): void => {
     const exchange = begin(incoming, outgoing);
     if (exchange === undefined) return;
-    const refusal = refusalOf(incoming, limits);
+    const refusal = refusalOf(incoming, limits) ?? reserve.refusalOf(incoming);
     if (refusal !== undefined) return refuse(exchange, refusal, onRefused);
+    // Whoever asks for its health again comes over another connection.
+    if (reserve.has(incoming.socket)) outgoing.shouldKeepAlive = false;
     onAccepted?.();
     const served = endOfRound()
       .then(() => serve(exchange, front, requestOf, onRefused))

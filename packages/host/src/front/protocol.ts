@@ -1,5 +1,6 @@
 import { createRouter, type Reply } from "turnpike/http";
 import type { RequestRecord } from "../access/index.ts";
+import { answerInSlot, type StreamLimit } from "./stream-slots.ts";
 import type { WireRequest } from "./wire-request.ts";
 
 /** A request on its way through the host's protocols. */
@@ -16,6 +17,8 @@ export interface ProtocolRoute<Admitted> {
   method: string;
   path: string;
   answer(incoming: IncomingRequest, admitted: Admitted): Promise<Reply | Response>;
+  /** Whether the answer to a request may be a stream, which stays open for as long as its reader wants. */
+  mayStream?(incoming: IncomingRequest): boolean;
 }
 
 /** A protocol: who is admitted, and its routes. */
@@ -38,8 +41,8 @@ export interface ServedProtocol {
 
 type Row<Admitted> = ({ kind: "open" } & ProtocolRoute<undefined>) | ({ kind: "admitted" } & ProtocolRoute<Admitted>);
 
-/** Indexes a protocol's routes. */
-export function serveProtocol<Admitted>(protocol: Protocol<Admitted>): ServedProtocol {
+/** Indexes a protocol's routes. Without a limit, streams are not counted. */
+export function serveProtocol<Admitted>(protocol: Protocol<Admitted>, streams?: StreamLimit): ServedProtocol {
   const rows: Row<Admitted>[] = [
     ...(protocol.openRoutes ?? []).map((route) => ({ kind: "open" as const, ...route })),
     ...protocol.routes.map((route) => ({ kind: "admitted" as const, ...route })),
@@ -55,7 +58,9 @@ export function serveProtocol<Admitted>(protocol: Protocol<Admitted>): ServedPro
       const admitted = await protocol.admit(incoming);
       request.admit();
       if (row === undefined) throw router.refusal(path);
-      return row.answer(incoming, admitted);
+      const answer = (): Promise<Reply | Response> => row.answer(incoming, admitted);
+      const isCounted = streams !== undefined && row.mayStream?.(incoming) === true;
+      return isCounted ? answerInSlot(streams, incoming, answer) : answer();
     },
   };
 }

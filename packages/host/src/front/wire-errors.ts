@@ -11,6 +11,7 @@ export const wireErrors = {
   429: "rate_limited",
   431: "invalid_request",
   500: "internal_error",
+  503: "overloaded",
 } as const;
 
 /** A status of such a refusal. */

@@ -1,6 +1,6 @@
 import { parseInstant, principalKey, type Grant, type PrincipalRef } from "turnpike/contracts";
 import { prepareGrant, type GrantScope, type GrantSource } from "turnpike/kernel";
-import { columnText, mapInSlices, sha256 } from "../base/index.ts";
+import { columnText, mapInSlices, sha256, withBudget } from "../base/index.ts";
 import type { Database, ReadCache, Revisions } from "../storage/index.ts";
 import { findGrant, readContent, readContents, readDescendants, readHeld } from "./grant-reads.ts";
 import {
@@ -151,10 +151,9 @@ interface GrantSet {
 
 /** Of thousands of grants, a change leaves all but one as they were: they need not be read again, nor compiled. */
 async function grantSet(contents: readonly string[], since: number, before: GrantSet | undefined): Promise<GrantSet> {
-  const grants = await mapInSlices(
-    contents,
-    (content) => before?.byContent.get(content) ?? prepared(parseForKernel(content)),
-  );
+  const read = (content: string): Grant => before?.byContent.get(content) ?? prepared(parseForKernel(content));
+  // Calls wait for a set as well, whoever asked for it first: it takes its time from no report's budget.
+  const grants = await withBudget(undefined, () => mapInSlices(contents, read));
   const byContent = new Map(contents.map((content, place) => [content, grants[place] as Grant]));
   return { since, grants: Object.freeze(grants), byContent };
 }

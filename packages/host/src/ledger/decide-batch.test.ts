@@ -6,7 +6,7 @@ import type { Found, Submission, TurnWrite } from "./submission.ts";
 
 const nothing: Found = { taken: new Map(), known: new Set(), lost: new Set(), used: new Map(), heads: new Map() };
 const question = { turn: "t", place: 0, namespace_id: "n", question_id: "q", expires_at: "z", content: "{}" };
-const stop = { status: "waiting", waiting: "{}", result: null, completed_at: null, is_refused: 0 } as const;
+const stop = { status: "waiting", waiting: "{}", result: null, completed_at: null, is_refused: 0, bytes: 1 } as const;
 
 function turnAt(position: number, changes: Partial<TurnWrite> = {}): TurnWrite {
   const counts = { steps: position, tool_calls: 0, ran_ms: 0, entries: position + 1, events: 0 };

@@ -13,6 +13,15 @@ export {
   type TenantHead,
 } from "./chain.ts";
 export { permitPrefix, permitUse } from "./submission.ts";
-export type { Alternative, NewTurn, Notice, NoticesOf, RunLine, TurnStopColumns, TurnWrite } from "./submission.ts";
+export type {
+  Alternative,
+  NewTurn,
+  Notice,
+  NoticesOf,
+  OpenTurnLimits,
+  RunLine,
+  TurnStopColumns,
+  TurnWrite,
+} from "./submission.ts";
 export { openLedger, type Ledger } from "./ledger.ts";
 export { createUnkeptWrites } from "./unkept-writes.ts";

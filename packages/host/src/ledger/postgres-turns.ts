@@ -1,23 +1,33 @@
 import type { NewTurn, TurnWrite } from "./submission.ts";
 
 const beginColumns = `id text, namespace_id text, actor text, execution_id text, fingerprint text, is_async integer,
-  heading text, content text, started_at text, updated_at text`;
+  heading text, content text, started_at text, updated_at text, bytes bigint, most_turns bigint, most_bytes bigint`;
 const updateColumns = `id text, run integer, steps integer, tool_calls integer, ran_ms bigint, updated_at text,
-  entries integer, events integer, is_stop boolean, status text, waiting text, result text, completed_at text, is_refused integer`;
+  entries integer, events integer, is_stop boolean, status text, waiting text, result text, completed_at text, is_refused integer,
+  bytes bigint`;
 
 /**
  * A row whose actor is empty is from before actors were kept: its id is taken, whoever asks. In the order that is asked
- * for, hosts do not wait for each other in a circle, and the first of a batch wins.
+ * for, hosts do not wait for each other in a circle, and the first of a batch wins. INVARIANT: an actor's turns that have not
+ * ended are never more than may be: `open_turns_of` lets one transaction at a time begin turns of an actor, and counts behind
+ * its lock. One begins only if there would be room for all of the actor that come before it in the batch.
  */
 export const beginTurns = (rows: string, count: string, hostId: string): string =>
-  `insert into turns (id, namespace_id, actor, execution_id, fingerprint, is_async, status, host_id, run, heading, content,
-    steps, tool_calls, ran_ms, entries, events, started_at, updated_at)
+  `with given as materialized (select * from json_to_recordset(${rows}::json) as given(${beginColumns}, place integer)
+    limit ${count}::integer),
+  held as materialized (select starters.*, open.turn_count, open.byte_count
+    from (select distinct namespace_id, actor from given order by namespace_id, actor) as starters
+    cross join lateral open_turns_of(starters.namespace_id, starters.actor) as open)
+  insert into turns (id, namespace_id, actor, execution_id, fingerprint, is_async, status, host_id, run, heading, content,
+    steps, tool_calls, ran_ms, entries, events, started_at, updated_at, bytes)
   select id, namespace_id, actor, execution_id, fingerprint, is_async, 'running', ${hostId}::integer, 1, heading, content,
-    0, 0, 0, 0, 0, started_at, updated_at
-  from (select * from json_to_recordset(${rows}::json) as given(${beginColumns}, place integer)
-    limit ${count}::integer) as new
+    0, 0, 0, 0, 0, started_at, updated_at, bytes
+  from (select given.*, row_number() over mine as turns_of_batch, sum(bytes) over mine as bytes_of_batch from given
+    window mine as (partition by namespace_id, actor order by place)) as new
+  join held using (namespace_id, actor)
   where not exists (select 1 from turns as old where old.namespace_id = new.namespace_id
     and old.execution_id = new.execution_id and old.actor = '')
+    and turn_count + turns_of_batch <= most_turns and byte_count + bytes_of_batch <= most_bytes
   order by place on conflict do nothing returning id`;
 
 /** The runs of a batch that may write, locked. */
@@ -35,7 +45,8 @@ export const updateTurns = (rows: string, count: string): string =>
       else new.status end,
     host_id = case when new.is_stop then null else turns.host_id end,
     waiting = case when turns.is_cancelled = 0 then new.waiting end, result = new.result,
-    completed_at = new.completed_at, is_refused = new.is_refused
+    completed_at = new.completed_at, is_refused = new.is_refused,
+    bytes = case when new.is_stop then new.bytes else turns.bytes end
   from (select * from json_to_recordset(${rows}::json) as given(${updateColumns}) limit ${count}::integer) as new
   where turns.id = new.id and turns.run = new.run and turns.host_id is not null returning turns.id, turns.status`;
 
@@ -51,8 +62,8 @@ export const insertEntries = (rows: string): string =>
   `insert into turn_entries (turn, position, kind, sequence, content) select turn, position, kind, sequence, content
   from json_to_recordset(${rows}::json) as new(turn text, position integer, kind text, sequence integer, content text)`;
 
-export function beginRow(turn: NewTurn, place: number): object {
-  return { ...turn, place };
+export function beginRow({ most, ...turn }: NewTurn, place: number): object {
+  return { ...turn, most_turns: most.turns, most_bytes: most.bytes, place };
 }
 
 export function updateRow({ id, run, progress, stop }: TurnWrite): object {

@@ -45,7 +45,13 @@ export interface Alternative {
   isRefusal?: boolean;
 }
 
-/** A turn that is to begin, run by this host. Its key has to be free. */
+/** How many turns of an actor that have not ended there may be, and how many bytes may be kept of them. */
+export interface OpenTurnLimits {
+  turns: number;
+  bytes: number;
+}
+
+/** A turn that is to begin, run by this host. Its key has to be free, and its actor to have room for it. */
 export type NewTurn = Pick<
   Schema["turns"],
   | "id"
@@ -58,7 +64,7 @@ export type NewTurn = Pick<
   | "content"
   | "started_at"
   | "updated_at"
->;
+> & { bytes: number; most: OpenTurnLimits };
 
 /** How far a turn has come. */
 type TurnProgressColumns = Pick<
@@ -69,6 +75,8 @@ type TurnProgressColumns = Pick<
 /** That a turn runs no further here: it waits, or it has ended. */
 export type TurnStopColumns = Pick<Schema["turns"], "status" | "waiting" | "result" | "completed_at"> & {
   is_refused: 0 | 1;
+  /** How much is kept of the turn by then. */
+  bytes: number;
 };
 
 /** What all writes of a run share. INVARIANT: behind one that was not kept, or of which nobody knows, none is kept. */
@@ -92,7 +100,7 @@ export interface TurnWrite {
 export interface Submission {
   /** When its key is taken already, nothing else of the submission is written. */
   claim?: Claim;
-  /** When its key is taken already, nothing else of the submission is written. */
+  /** When it cannot begin, nothing else of the submission is written. */
   begins?: NewTurn;
   /** When the turn is lost to another run, nothing else of the submission is written. Entries are not kept with a refusal. */
   turn?: TurnWrite;
@@ -107,7 +115,7 @@ export type Outcome =
   | { kind: "kept"; alternative: number }
   /** Undefined when the row by which it was taken is gone again. */
   | { kind: "taken"; by: ReplayRow | undefined }
-  /** The key of the turn that was to begin is taken. */
+  /** The turn could not begin: its key is taken, or its actor has no room for it. */
   | { kind: "known" }
   /** The turn is another run's by now, or nobody's. */
   | { kind: "lost" };
@@ -130,7 +138,7 @@ export interface Wanted {
 export interface Found {
   /** The rows by which claims could not be made, by the nonces of the claims. */
   taken: ReadonlyMap<string, ReplayRow | undefined>;
-  /** The ids of turns that could not begin, because their keys are taken. */
+  /** The ids of turns that could not begin. */
   known: ReadonlySet<string>;
   /** Runs that may not write any more, by `nameOfRun`. */
   lost: ReadonlySet<string>;
@@ -169,7 +177,7 @@ interface LedgerTransaction {
 export interface Guess {
   /** Those that are kept; each key has to be free, as those of `writes.givenBack` have to be. */
   claims: readonly Claim[];
-  /** The key of each has to be free. */
+  /** Each has to be able to begin. */
   begins: readonly NewTurn[];
   /** Each turn of them has to be the run's. */
   writes: Omit<Writes, "uses">;

@@ -11,7 +11,16 @@ function newTurn(tenant: string, id: string, changes: Partial<NewTurn> = {}): Ne
   const key = { namespace_id: tenant, actor: "agent:a", execution_id: id };
   const times = { started_at: "2026-01-01T12:00:00.000Z", updated_at: "2026-01-01T12:00:00.000Z" };
   const texts = { fingerprint: "print", heading: "{}", content: "{}" };
-  return { id: `${tenant} ${id}`, ...key, ...texts, is_async: 1, ...times, ...changes };
+  return {
+    id: `${tenant} ${id}`,
+    ...key,
+    ...texts,
+    is_async: 1,
+    ...times,
+    bytes: 4,
+    most: { turns: 100, bytes: 1000 },
+    ...changes,
+  };
 }
 
 /** What a run keeps: one entry, and an event on the tenant's trail. */
@@ -41,9 +50,16 @@ function unwritable({ turn, ...rest }: Submission & { turn: TurnWrite }): Submis
   return { ...rest, turn: { ...turn, entries: turn.entries.map((entry) => ({ ...entry, kind: null as never })) } };
 }
 
-const waiting = { status: "waiting", waiting: "{}", result: null, completed_at: null, is_refused: 0 } as const;
+const waiting = {
+  status: "waiting",
+  waiting: "{}",
+  result: null,
+  completed_at: null,
+  is_refused: 0,
+  bytes: 11,
+} as const;
 const completed_at = "2026-01-01T12:00:02.000Z";
-const ended = { status: "denied", waiting: null, result: "{}", completed_at, is_refused: 1 } as const;
+const ended = { status: "denied", waiting: null, result: "{}", completed_at, is_refused: 1, bytes: 12 } as const;
 
 /** The same for a run that stops; when it waits, with its question. */
 function stopOf(tenant: string, id: string, stop: TurnStopColumns): Submission & { turn: TurnWrite } {
@@ -127,9 +143,18 @@ describe.each(databaseKinds)("the ledger on %s", (kind) => {
         ledger.submit(stopOf(tenant, "ends", ended)),
       ]);
       expect(outcomes).toEqual(["kept", "kept", "kept"]);
-      const columns = ["execution_id", "host_id", "status", "waiting", "result", "completed_at", "is_refused"] as const;
+      const columns = [
+        "execution_id",
+        "host_id",
+        "status",
+        "waiting",
+        "result",
+        "completed_at",
+        "is_refused",
+        "bytes",
+      ] as const;
       const rows = db.selectFrom("turns").select(columns).where("namespace_id", "=", tenant).orderBy("execution_id");
-      const nobodys = { host_id: null, result: null, completed_at: null, is_refused: 0 };
+      const nobodys = { host_id: null, result: null, completed_at: null, is_refused: 0, bytes: 11 };
       expect(await rows.execute()).toEqual([
         { ...nobodys, execution_id: "cancelled", status: "running", waiting: null },
         { ...ended, execution_id: "ends", host_id: null },

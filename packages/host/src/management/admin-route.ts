@@ -36,6 +36,8 @@ export interface AdminRoute extends RouteAccess {
   isStream?: true;
   /** The answer is a file; `response` is what it holds. */
   isFile?: true;
+  /** It may take long, so it waits for a place among the reports; of a change that is true for a dry run. */
+  isReport?: true | "dry run";
 }
 
 export const admins = ["admin"] as const;

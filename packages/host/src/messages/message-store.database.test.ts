@@ -11,6 +11,11 @@ import { createMessageStore, type Inbox, type MessageStore } from "./message-sto
 const bob: PrincipalRef = { kind: "human", userId: "bob" };
 const later = "2026-01-01T12:10:00Z";
 
+/** Somebody who sends, another for each place. */
+function senderAt(place: number): PrincipalRef {
+  return { kind: "human", userId: `sender-${place}` };
+}
+
 function message(id: string, changes: Partial<MessageEnvelope> = {}): MessageEnvelope {
   return { ...example, id, ...changes };
 }
@@ -33,8 +38,9 @@ describe.each(databaseKinds)("messages on %s", (kind) => {
   test("an inbox holds as many unread messages as the stores were opened with", async () => {
     const { messages } = openStores(await open(), { unreadMessages: 2 });
     const tenant = newTenant();
-    await deliverAll(messages, tenant, ["m-1", "m-2"]);
-    expect(await messages.deliver(message("m-3"), tenant, now)).toBe("full");
+    for (const place of [1, 2])
+      expect(await messages.deliver(message("m", { sender: senderAt(place) }), tenant, now)).toBe("kept");
+    expect(await messages.deliver(message("m", { sender: senderAt(3) }), tenant, now)).toBe("full");
   });
 
   test("a message is read to its last character, with the moment at which it was received", async () => {
@@ -210,23 +216,57 @@ describe.each(databaseKinds)("messages on %s", (kind) => {
   test("a full inbox refuses what is new, keeps what it has, and has room again for each acknowledgement", async () => {
     const store = createMessageStore(await open(), { maxUnacknowledged: 2 });
     const tenant = newTenant();
-    await deliverAll(store, tenant, ["a", "b"]);
-    expect(await store.deliver(message("c"), tenant, now)).toBe("full");
-    expect(await store.deliver(message("a"), tenant, now)).toBe("kept");
-    expect(await store.deliver(message("d", { receiver: bob }), tenant, now)).toBe("kept");
+    const deliver = (id: string, sender: PrincipalRef, changes = {}) =>
+      store.deliver(message(id, { sender, ...changes }), tenant, now);
+    expect(await deliver("a", assistant)).toBe("kept");
+    expect(await deliver("b", bob)).toBe("kept");
+    expect(await deliver("c", senderAt(3))).toBe("full");
+    expect(await deliver("a", assistant)).toBe("kept");
+    expect(await deliver("d", assistant, { receiver: bob })).toBe("kept");
     await store.acknowledge(alices(tenant), ["a", "a", "unknown"], later);
-    expect(await store.deliver(message("c"), tenant, now)).toBe("kept");
-    expect(await store.deliver(message("e"), tenant, now)).toBe("full");
+    expect(await deliver("c", senderAt(3))).toBe("kept");
+    expect(await deliver("e", senderAt(4))).toBe("full");
     expect(await idsIn(store, alices(tenant))).toEqual(["b", "c"]);
   });
+
+  for (const { room, most } of [
+    { room: 1, most: 1 },
+    { room: 10, most: 1 },
+    { room: 11, most: 2 },
+    { room: 30, most: 3 },
+  ])
+    test(`of an inbox with room for ${room}, one sender gets ${most}, and others still get in`, async () => {
+      const store = createMessageStore(await open(), { maxUnacknowledged: room });
+      const tenant = newTenant();
+      const ids = Array.from({ length: most + 1 }, (_, place) => `m-${place}`);
+      const deliveries = [];
+      for (const id of ids) deliveries.push(await store.deliver(message(id), tenant, now));
+      expect(deliveries).toEqual([...ids.slice(1).map(() => "kept"), room === 1 ? "full" : "crowded"]);
+      const ofBob = await store.deliver(message("m", { sender: bob }), tenant, now);
+      expect(ofBob).toBe(room === 1 ? "full" : "kept");
+      expect(await store.deliver(message("other", { receiver: bob }), tenant, now)).toBe("kept");
+      expect(await store.deliver(message("m-0"), tenant, now)).toBe("kept");
+      await store.acknowledge(alices(tenant), ["m-0"], later);
+      expect(await store.deliver(message("again"), tenant, now)).toBe("kept");
+    });
 
   test("fifty deliveries, ten at once, into an inbox with room for twenty are twenty messages", async () => {
     const store = createMessageStore(await open(), { maxUnacknowledged: 20 });
     const tenant = newTenant();
-    const deliveries = await tenAtOnce(50, (place) => store.deliver(message(`message-${place}`), tenant, now));
+    const deliveries = await tenAtOnce(50, (place) =>
+      store.deliver(message(`message-${place}`, { sender: senderAt(place) }), tenant, now),
+    );
     expect(deliveries.filter((delivery) => delivery === "kept")).toHaveLength(20);
     expect(deliveries.filter((delivery) => delivery === "full")).toHaveLength(30);
     expect(await idsIn(store, alices(tenant))).toHaveLength(20);
+  });
+
+  test("ten deliveries at once of one sender into an inbox with room for twenty are two messages", async () => {
+    const store = createMessageStore(await open(), { maxUnacknowledged: 20 });
+    const tenant = newTenant();
+    const deliveries = await tenAtOnce(10, (place) => store.deliver(message(`message-${place}`), tenant, now));
+    expect(deliveries.filter((delivery) => delivery === "kept")).toHaveLength(2);
+    expect(deliveries.filter((delivery) => delivery === "crowded")).toHaveLength(8);
   });
 
   for (const row of [

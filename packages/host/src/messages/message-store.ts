@@ -1,6 +1,6 @@
 import type { Transaction } from "kysely";
 import { principalKey, type MessageEnvelope, type PrincipalRef } from "turnpike/contracts";
-import { canonicalJson, columnText } from "../base/index.ts";
+import { canonicalJson, columnText, fixedLimits, limitSettings } from "../base/index.ts";
 import type { Database, Schema } from "../storage/index.ts";
 
 /** The inbox of a receiver in a tenant. */
@@ -17,8 +17,11 @@ export interface ReceivedMessage {
   isAcknowledged: boolean;
 }
 
-/** The outcome of a delivery. `conflict`: the sender has used the id for another message. */
-export type Delivery = "kept" | "full" | "conflict";
+/**
+ * The outcome of a delivery. `crowded`: the sender has as many unacknowledged messages in the inbox as one may have.
+ * `conflict`: the sender has used the id for another message.
+ */
+export type Delivery = "kept" | "full" | "crowded" | "conflict";
 
 /** The inboxes of every tenant. */
 export interface MessageStore {
@@ -45,11 +48,15 @@ const pageLength = 1_000_000;
 /** Asked before every turn, so it is prepared once. */
 const heldSql = "select content from messages where namespace_id = $1 and sender = $2 and id = $3";
 
-/** An inbox holds up to `maxUnacknowledged` unacknowledged messages. Further deliveries are refused. */
+/**
+ * An inbox holds up to `maxUnacknowledged` unacknowledged messages, of which one sender has at most a tenth. Further deliveries
+ * are refused.
+ */
 export function createMessageStore(
   { db, reports, read, kind }: Database,
-  { maxUnacknowledged = 10_000 }: { maxUnacknowledged?: number } = {},
+  { maxUnacknowledged = limitSettings.unreadMessages.default }: { maxUnacknowledged?: number } = {},
 ): MessageStore {
+  const maxOfSender = Math.ceil(maxUnacknowledged * fixedLimits.senderShare.value);
   /**
    * Locks an inbox until the transaction ends. INVARIANT: every write to an inbox holds this lock. So sequence numbers are
    * committed in order, and a reader never sees one before those below it.
@@ -77,10 +84,16 @@ export function createMessageStore(
     const earlier = await sentUnder(transaction, mine.namespace_id, envelope);
     if (earlier !== undefined) return isSameMessage(earlier.content, envelope) ? "kept" : "conflict";
     if (head.unacknowledged >= maxUnacknowledged) return "full";
+    const { sender, id } = senderColumns(envelope);
+    const { waiting } = await transaction
+      .selectFrom("messages")
+      .select(({ fn }) => fn.countAll<number>().as("waiting"))
+      .where((row) => row.and({ ...mine, sender, acknowledged_at: null }))
+      .executeTakeFirstOrThrow();
+    if (waiting >= maxOfSender) return "crowded";
 
     const sequence = head.sequence + 1;
     const content = JSON.stringify(envelope);
-    const { sender, id } = senderColumns(envelope);
     const kept = await transaction
       .insertInto("messages")
       .values({ ...mine, sequence, sender, id, content, received_at: at, acknowledged_at: null })

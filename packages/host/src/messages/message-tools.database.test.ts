@@ -184,6 +184,20 @@ describe.each(databaseKinds)("message tools on %s", (kind) => {
     });
   });
 
+  test("an inbox takes no more of one sender than their share", async () => {
+    const world = worldOf(createMessageStore(await open(), { maxUnacknowledged: 10 }), newTenant());
+    await send(world);
+    expect(await world.call("messages.send", { to: "human:alice", payload: "more" })).toMatchObject({
+      status: "failed",
+      error: {
+        code: "quota_exceeded",
+        message:
+          "The receiver's inbox has as many of your messages as one sender may leave there: wait until some are acknowledged.",
+        retryable: false,
+      },
+    });
+  });
+
   for (const row of [
     { name: "one's own message", to: "human:bob", from: assistant, replies: assistant, ok: true },
     { name: "a message one received", to: "human:bob", from: assistant, replies: bob, ok: true },

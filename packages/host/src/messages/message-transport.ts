@@ -17,5 +17,9 @@ export function messageTransport(store: MessageStore): MessageTransport {
 /** The errors for messages that were not stored. */
 export const refusals: Record<Exclude<Delivery, "kept">, ErrorObject> = {
   full: errorObject("quota_exceeded", "The receiver's inbox is full."),
+  crowded: errorObject(
+    "quota_exceeded",
+    "The receiver's inbox has as many of your messages as one sender may leave there: wait until some are acknowledged.",
+  ),
   conflict: errorObject("invalid_request", "This id was used for another message."),
 };

@@ -52,6 +52,8 @@ test("every metric of the host is shown in some panel", () => {
     "turnpike_webhook_messages_total",
     "turnpike_spans_dropped_total",
     "turnpike_queue_depth",
+    "turnpike_reports",
+    "turnpike_reports_refused_total",
   ]);
   const hidden = own.filter((metric) => !seriesOf(metric).some((name) => new RegExp(`\\b${name}\\b`).test(inPanels)));
   expect(hidden).toEqual([]);

@@ -8,8 +8,18 @@ const storeBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025
 /** Reads how many items wait in a queue now. */
 export type Depth = () => number | Promise<number>;
 
+/** How many reports run and wait now. */
+export interface ReportCounts {
+  readonly running: number;
+  readonly waiting: number;
+}
+
 /** Registers every metric of the host. A metric with labels is a function of their values. */
-export function registerMetrics(registry: Registry, queues: ReadonlyMap<string, Depth>) {
+export function registerMetrics(
+  registry: Registry,
+  queues: ReadonlyMap<string, Depth>,
+  countReports: () => ReportCounts,
+) {
   const registers = [registry];
   const requests = new Counter({
     name: `${prefix}_requests_total`,
@@ -81,6 +91,22 @@ export function registerMetrics(registry: Registry, queues: ReadonlyMap<string, 
     },
   });
   registry.registerMetric(queueDepth);
+  const reports = new Gauge({
+    name: `${prefix}_reports`,
+    help: "Reports of operators that run, and that wait for a place.",
+    labelNames: ["state"],
+    registers,
+    collect() {
+      const { running, waiting } = countReports();
+      this.set({ state: "running" }, running);
+      this.set({ state: "waiting" }, waiting);
+    },
+  });
+  const reportsRefused = new Counter({
+    name: `${prefix}_reports_refused_total`,
+    help: "Reports of operators that were refused, because too many waited or they waited for too long.",
+    registers,
+  });
   return {
     requests: childrenOf((route, status) => requests.labels(route, status)),
     requestSeconds: childrenOf((route) => requestSeconds.labels(route)),
@@ -91,6 +117,8 @@ export function registerMetrics(registry: Registry, queues: ReadonlyMap<string, 
     runningTurns,
     webhookMessages: childrenOf((outcome) => webhookMessages.labels(outcome)),
     spansDropped,
+    reports,
+    reportsRefused,
     storeSeconds: childrenOf((operation, table) => storeSeconds.labels(operation, table)),
   };
 }

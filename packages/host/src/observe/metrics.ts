@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { errorCodes, type AuditEvent, type AuditEventType, type TurnResult } from "turnpike/contracts";
-import { registerMetrics, type Depth } from "./metric-definitions.ts";
+import { registerMetrics, type Depth, type ReportCounts } from "./metric-definitions.ts";
 
 /** What the host counts and times, for Prometheus. INVARIANT: every label has few values, and none is a caller's. */
 export interface Metrics {
@@ -20,6 +20,10 @@ export interface Metrics {
   webhookMessages(outcome: "sent" | "failed" | "dropped", count?: number): void;
   /** Counts spans of traces that were not sent. */
   spansDropped(count: number): void;
+  /** Counts a report that was refused, because too many waited or it waited for too long. */
+  reportRefused(): void;
+  /** Reads how many reports run and wait whenever the metrics are read. */
+  watchReports(reports: ReportCounts): void;
   /** Reads the depth of a queue whenever the metrics are read. */
   watchQueue(queue: string, depth: Depth): void;
 }
@@ -29,7 +33,8 @@ export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const queues = new Map<string, Depth>();
-  const registered = registerMetrics(registry, queues);
+  let watched: ReportCounts = { running: 0, waiting: 0 };
+  const registered = registerMetrics(registry, queues, () => watched);
   const counted: Partial<Record<AuditEventType, (event: AuditEvent) => void>> = {
     "authorization.checked": ({ outcome, reason }) => registered.decisions(reasonOf(reason ?? outcome)).inc(),
     "tool.invoked": ({ outcome }) => registered.toolCalls(outcome).inc(),
@@ -55,6 +60,8 @@ export function createMetrics(): Metrics {
     query: (operation, table, seconds) => registered.storeSeconds(operation, table).observe(seconds),
     webhookMessages: (outcome, count = 1) => registered.webhookMessages(outcome).inc(count),
     spansDropped: (count) => registered.spansDropped.inc(count),
+    reportRefused: () => registered.reportsRefused.inc(),
+    watchReports: (reports) => void (watched = reports),
     watchQueue: (queue, depth) => void queues.set(queue, depth),
   };
 }

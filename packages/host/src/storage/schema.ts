@@ -108,6 +108,8 @@ export interface Schema {
     entries: number;
     /** How many of the entries are events. */
     events: number;
+    /** How much is kept of it, as of its beginning or of the last time that it waited. */
+    bytes: Generated<number>;
     started_at: string;
     updated_at: string;
     completed_at: string | null;

@@ -8,4 +8,4 @@ export { openRuntimes, type Runtimes } from "./runtimes/open-runtime.ts";
 export { answerKnownTurns } from "./known-turns.ts";
 export { createTurnEngine, type TurnEngine } from "./turn-engine.ts";
 export { limitTurns, openTurnSlots } from "./turn-limit.ts";
-export { turnLimits, turnLimitsOf, type TurnSlots } from "./turn-slots.ts";
+export { turnLimitsOf, type TurnSlots } from "./turn-slots.ts";

@@ -1,14 +1,8 @@
 import { z } from "zod";
-import { positive } from "../base/index.ts";
+import { limitSchemas } from "../base/index.ts";
 
 /** The settings that limit turns. */
-export const turnLimits = {
-  concurrentTurns: positive.default(64),
-  tenantTurns: positive.optional(),
-  credentialTurns: positive.optional(),
-};
-
-const TurnLimitsSchema = z.strictObject(turnLimits);
+const TurnLimitsSchema = z.strictObject(limitSchemas("concurrentTurns", "tenantTurns", "credentialTurns"));
 
 type TurnLimitSettings = z.infer<typeof TurnLimitsSchema>;
 

@@ -2,6 +2,7 @@ export { fromHeaderValue, jsonSchemasOf, nameVariants, ownSignal, toHeaderValue 
 export { acceptContext, contextAt, createServiceHandler, type ServiceHandlerOptions } from "./handler.ts";
 export { openApiDocument, type OpenApiOptions } from "./openapi.ts";
 export { describeErrors, type CodeAtStatus, type ErrorResponseOptions, type ErrorResponses } from "./openapi-errors.ts";
+export { wantsStream } from "./negotiate.ts";
 export { readBody, readJsonBody, type BodySource } from "./read-body.ts";
 export { commonHeaders, errorReply, jsonReply, requestIdOf, toResponse, type Reply } from "./reply.ts";
 export { createRouter, pathOf, pathParameters, patternOf, type Router, type RouteRow } from "./router.ts";

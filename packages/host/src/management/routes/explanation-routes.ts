@@ -10,6 +10,7 @@ export const explanationRoutes = {
     path: "/admin/v1/explanations",
     roles: readers,
     about: "tenant",
+    isReport: true,
     summary: "Explains how an act would be decided now, or at another moment.",
     request: AccessSchema.extend({
       at: TimestampSchema.optional().meta({
@@ -26,6 +27,7 @@ export const explanationRoutes = {
     path: "/admin/v1/explanations/denial",
     roles: readers,
     about: "tenant",
+    isReport: true,
     errors: ["not_found", "conflict"],
     summary: "Explains the last denial of a trace: what the trail has of it, and how the act would be decided now.",
     request: z.strictObject({ ...tenant, traceId: IdentifierSchema, actor: PrincipalRefSchema.optional() }),

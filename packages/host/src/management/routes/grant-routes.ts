@@ -83,6 +83,7 @@ export const grantRoutes = {
     path: "/admin/v1/grants/apply",
     roles: admins,
     about: "tenant",
+    isReport: "dry run",
     errors: ["conflict", ...changeErrors],
     summary:
       "Issues and revokes several grants of a tenant, all of them or none. With `dryRun` it changes nothing, and says whether " +

@@ -46,6 +46,7 @@ export const previewRoutes = {
     path: "/admin/v1/grants/preview",
     roles: readers,
     about: "tenant",
+    isReport: true,
     errors: ["not_found"],
     summary:
       "Holds a draft of a grant, or the revocation of one, against the last 1,000 decisions of the trail: which would be " +

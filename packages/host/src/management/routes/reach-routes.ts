@@ -42,6 +42,7 @@ export const reachRoutes = {
     path: "/admin/v1/reach",
     roles: readers,
     about: "tenant",
+    isReport: true,
     errors: [{ status: 503, code: "usage_store_unavailable" }],
     summary: "Reads everywhere that a principal may act now, and the grants that say so.",
     query: z.strictObject({
@@ -74,6 +75,7 @@ export const reachRoutes = {
     path: "/admin/v1/reach/resource",
     roles: readers,
     about: "tenant",
+    isReport: true,
     summary: "Lists who can reach a resource now, and by which chain of grants.",
     query: z.strictObject({
       ...tenant,

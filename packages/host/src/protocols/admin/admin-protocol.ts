@@ -1,6 +1,7 @@
 import { describeIssues } from "turnpike/contracts";
 import { jsonReply, pathParameters, readBody, type Reply, ServiceHttpError } from "turnpike/http";
 import { requireOperator, type AdmittedOperator, type OperatorPorts } from "../../access/index.ts";
+import type { ReportScheduler } from "../../base/index.ts";
 import type { IncomingRequest, Protocol, ProtocolRoute } from "../../front/index.ts";
 import {
   type AdminCallName,
@@ -70,10 +71,11 @@ export function adminProtocol(
         ? streamAnswer(streams, name)
         : route.isFile === true
           ? fileAnswer(files, name)
-          : jsonAnswer(operations, name, route);
+          : asReport(services.reports, route, jsonAnswer(operations, name, route));
     return {
       method: route.method,
       path: route.path,
+      mayStream: () => route.isStream === true,
       async answer(incoming, operator) {
         requireRole(route, operator);
         const input = inputWithin(route, operator, await readInput(route, incoming));
@@ -108,6 +110,17 @@ type Answer = (input: unknown, operator: AdmittedOperator, incoming: IncomingReq
 function jsonAnswer(operations: Operations, name: string, { status }: AdminRoute): Answer {
   const operation = operations[name as keyof Operations] as (...args: Parameters<Answer>) => Promise<unknown>;
   return async (...args) => jsonReply(await operation(...args), status);
+}
+
+/** The same answer, which waits for a place among the reports if its route is one of them. */
+function asReport(reports: ReportScheduler, { isReport }: AdminRoute, answer: Answer): Answer {
+  if (isReport === undefined) return answer;
+  return (input, operator, incoming) => {
+    if (isReport === "dry run" && (input as { dryRun?: boolean }).dryRun !== true)
+      return answer(input, operator, incoming);
+    const owner = { operator: operator.id, tenant: operator.tenant };
+    return reports.run(owner, incoming.request.signal, () => answer(input, operator, incoming));
+  };
 }
 
 function streamAnswer(streams: AdminStreams, name: string): Answer {

@@ -3,6 +3,7 @@ import type { GrantSource, Kernel } from "turnpike/kernel";
 import { ServiceHttpError, type ServiceApi } from "turnpike/http";
 import type { AuditStore, Checkpoints } from "../../audit/index.ts";
 import type { AdmittedOperator, Bearer, BearerChoice, CredentialStore, PrincipalStore } from "../../access/index.ts";
+import type { ReportScheduler } from "../../base/index.ts";
 import type { IncomingRequest } from "../../front/index.ts";
 import type { EscalationStore } from "../../escalations/index.ts";
 import type { GrantStore } from "../../grants/index.ts";
@@ -46,6 +47,8 @@ export interface AdminServices {
   mcp: McpReviews;
   /** Everybody who follows a tenant. */
   live: LiveTenants;
+  /** Runs what takes long. */
+  reports: ReportScheduler;
   /** Whether this host shows what it can do on a small world, for nobody's work. */
   isDemo: boolean;
   clock: () => Date;

@@ -26,6 +26,7 @@ export function eventStreams({ live, stores: { tenants } }: AdminServices): Admi
           429,
           "rate_limited",
           "Too many streams of this credential are open: close one first.",
+          { headers: { "retry-after": "10" } },
         );
       if (reader === "ahead")
         throw invalid("/cursor: the trail does not go that far; was it restored? Leave the cursor out to begin now.");

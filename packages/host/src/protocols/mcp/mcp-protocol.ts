@@ -54,6 +54,8 @@ export function mcpProtocol(options: McpProtocolOptions): Protocol<DiscoveryCont
         const { answer } = await loadAnswers();
         return answer(shared, incoming, context);
       },
+      // Whatever a call tells while it runs ends with the call; only who listens stays.
+      mayStream: () => method === "GET",
     })),
   };
 }

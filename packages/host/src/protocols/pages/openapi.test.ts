@@ -250,7 +250,7 @@ for (const { name, codes } of [
       409: ["replay_conflict", "replay_interrupted", "replay_pending"],
       413: ["payload_too_large"],
       429: ["rate_limited"],
-      503: ["authority_unavailable", "replay_unavailable"],
+      503: ["authority_unavailable", "overloaded", "replay_unavailable"],
     },
   },
   {
@@ -263,9 +263,9 @@ for (const { name, codes } of [
   { name: "evaluate", codes: { 404: ["not_found"] } },
   {
     name: "revokeGrant",
-    codes: { 404: ["not_found"], 409: ["conflict"], 503: ["audit_unavailable", "authority_unavailable"] },
+    codes: { 404: ["not_found"], 409: ["conflict"], 503: ["audit_unavailable", "authority_unavailable", "overloaded"] },
   },
-  { name: "readReach", codes: { 503: ["authority_unavailable", "usage_store_unavailable"] } },
+  { name: "readReach", codes: { 503: ["authority_unavailable", "overloaded", "usage_store_unavailable"] } },
 ]) {
   test(`${name} names the codes of its errors`, () => {
     const { responses } = operationOf(document, name);

@@ -1,8 +1,9 @@
-import type { AccessContext, DiscoveryContext } from "turnpike/contracts";
+import { routes, type AccessContext, type DiscoveryContext } from "turnpike/contracts";
 import {
   acceptContext,
   readBody,
   serviceRoutes,
+  wantsStream,
   type Reply,
   type ServiceApi,
   type ServiceCall,
@@ -30,7 +31,11 @@ export function serviceProtocol(
     admit: ({ request, record }) => resolveContext(request.headers, record),
     routes: rows
       .filter((row) => !isOpen(row))
-      .map((row) => ({ ...row, answer: (incoming, context) => answer(row, incoming, context) })),
+      .map((row) => ({
+        ...row,
+        answer: (incoming, context) => answer(row, incoming, context),
+        mayStream: ({ request }) => streamed.has(row.path) && wantsStream(request.headers.get("accept")),
+      })),
     openRoutes: [
       ...rows.filter(isOpen).map((row) => ({
         ...row,
@@ -40,6 +45,9 @@ export function serviceProtocol(
     ],
   };
 }
+
+/** The paths whose answers may be streams. */
+const streamed: ReadonlySet<string> = new Set([routes.executeTurn.path, routes.listTurnEvents.path]);
 
 /** The context of a route that uses none. */
 const nobody = Object.freeze({}) as AccessContext;

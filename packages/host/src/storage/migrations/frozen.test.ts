@@ -31,6 +31,7 @@ const frozen = {
     "0021-shared-entry-rows e3b0c44298fc1c14",
     "0022-session-halves 7db91d9e05eac02f",
     "0023-answers d91688b630fd622b",
+    "0024-open-turns a7e7cf50ac234064",
   ],
   postgres: [
     "0001-kernel-stores ed0a4198b2c7b8da",
@@ -56,6 +57,7 @@ const frozen = {
     "0021-shared-entry-rows e3b0c44298fc1c14",
     "0022-session-halves 7db91d9e05eac02f",
     "0023-answers d91688b630fd622b",
+    "0024-open-turns 0a120153dbe95989",
   ],
 };
 

@@ -314,5 +314,23 @@ export const postgresMigrations: readonly Migration[] = [
       "create index escalations_carried on escalations (namespace_id, grant_id) where status = 'pending'",
     ],
   },
+  {
+    name: "0024-open-turns",
+    // What an actor's turns that have not ended hold, and what a sender has in an inbox, are counted by an index alone. The
+    // function waits for others who begin turns of the actor: each of its statements sees what was committed before it.
+    statements: [
+      "alter table turns add column bytes bigint not null default 0",
+      `update turns set bytes = octet_length(heading) + octet_length(coalesce(content, '')) where completed_at is null`,
+      "create index turns_open on turns (namespace_id, actor, bytes) where completed_at is null",
+      "create index messages_waiting_by_sender on messages (namespace_id, receiver, sender) where acknowledged_at is null",
+      `create function open_turns_of(tenant text, starter text, out turn_count bigint, out byte_count bigint)
+         language plpgsql volatile as $$
+         begin
+           perform pg_advisory_xact_lock(7449, hashtext(tenant || chr(10) || starter));
+           select count(*), coalesce(sum(held.bytes), 0) into turn_count, byte_count from turns as held
+             where held.namespace_id = tenant and held.actor = starter and held.completed_at is null;
+         end $$`,
+    ],
+  },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.
 ];

@@ -324,5 +324,16 @@ export const sqliteMigrations: readonly Migration[] = [
       "create index escalations_carried on escalations (namespace_id, grant_id) where status = 'pending'",
     ],
   },
+  {
+    name: "0024-open-turns",
+    // What an actor's turns that have not ended hold, and what a sender has in an inbox, are counted by an index alone.
+    statements: [
+      "alter table turns add column bytes integer not null default 0",
+      `update turns set bytes = length(cast(heading as blob)) + length(cast(coalesce(content, '') as blob))
+         where completed_at is null`,
+      "create index turns_open on turns (namespace_id, actor, bytes) where completed_at is null",
+      "create index messages_waiting_by_sender on messages (namespace_id, receiver, sender) where acknowledged_at is null",
+    ],
+  },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.
 ];

@@ -10,12 +10,14 @@ import {
 } from "turnpike/contracts";
 import type { CallOptions } from "turnpike/kernel";
 import { TurnPause, type KnownTurn, type TurnJournal, type TurnPen } from "turnpike/runtime";
-import { createUnkeptWrites, turnFingerprint, type Ledger } from "../../ledger/index.ts";
+import { limitSettings } from "../../base/index.ts";
+import { createUnkeptWrites, turnFingerprint, type Ledger, type OpenTurnLimits } from "../../ledger/index.ts";
 import type { Database, Schema } from "../../storage/index.ts";
 import { followTurn } from "./follow.ts";
 import { findLiveTurns, listLiveTurns, type LiveTurnRow } from "./live-turns.ts";
 import { JournalPen, turnTaken, type PenListener, type RunStart } from "./pen.ts";
 import { createTurnCounts, type TurnCounts } from "./count-turns.ts";
+import { requireRoom } from "./open-turns.ts";
 import { preludeOf } from "./prelude.ts";
 import { createTurnReader } from "./read-turns.ts";
 import { createTurnTaking, isRunning } from "./take-turns.ts";
@@ -81,13 +83,20 @@ export interface TurnJournalOptions {
   credentialOf?(call: CallOptions): JsonObject | undefined;
   /** A monotonic clock in milliseconds. */
   now?(): number;
+  /** What an actor's turns that have not ended may come to; 1,000 turns and 64 MiB unless given. */
+  most?: OpenTurnLimits;
 }
+
+const defaultMost: OpenTurnLimits = {
+  turns: limitSettings.openTurns.default,
+  bytes: limitSettings.openTurnBytes.default,
+};
 
 /** Opens the journal. Whatever runs write goes through the ledger. */
 export function createTurnJournal(
   database: Database,
   ledger: Ledger,
-  { credentialOf = () => undefined, now = () => performance.now() }: TurnJournalOptions = {},
+  { credentialOf = () => undefined, now = () => performance.now(), most = defaultMost }: TurnJournalOptions = {},
 ): TurnJournalStore {
   const { db, hostId } = database;
   const reader = createTurnReader(database);
@@ -127,7 +136,7 @@ export function createTurnJournal(
     ...createTurnTaking(database, reader, { pens, openPen, now }),
     async begin(turn, call) {
       const credential = credentialOf(call);
-      const row = newTurnRow(turn, credential);
+      const row = newTurnRow(turn, credential, most);
       const { namespaceId, actor } = turn.context;
       const key = { namespaceId, actor, executionId: turn.request.executionId };
       const submission = { begins: row, alternatives: [{ entries: preludeOf(call) }] };
@@ -144,11 +153,14 @@ export function createTurnJournal(
         if (isBegun) {
           const progress = { at: turn.startedAt, steps: 0, toolCalls: 0, ranMs: 0 };
           const start = { id: row.id, run: 1, turn, credential, kept: [], progress };
-          return { kind: "begun", pen: openPen({ ...start, entries: 0, events: 0 }) };
+          return { kind: "begun", pen: openPen({ ...start, entries: 0, events: 0, bytes: row.bytes }) };
         }
         pens.delete(row.id);
         const known = await reader.byTakenKey(key);
-        if (known === undefined) continue;
+        if (known === undefined) {
+          await requireRoom(database, row);
+          continue;
+        }
         if (known.is_refused === 1) {
           await removeRefused(database, known.id);
           continue;

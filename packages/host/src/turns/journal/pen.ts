@@ -3,7 +3,7 @@ import { ownSignal } from "turnpike/http";
 import { TurnPause, type JournalEntry, type TurnPen, type TurnProgress, type TurnToBegin } from "turnpike/runtime";
 import type { Alternative, AuditEntry, Ledger, RunLine, TurnStopColumns, TurnWrite } from "../../ledger/index.ts";
 import { TurnCallCompanion } from "./call-companion.ts";
-import { entryRows, questionRows, type TurnId } from "./turn-rows.ts";
+import { bytesOf, entryRows, questionRows, type TurnId } from "./turn-rows.ts";
 
 /** Made once, because an error with its stack costs as much as keeping an entry, and frozen, because all runs share it. */
 const runIsOver = Object.freeze(new TurnPause("This run of the turn is over."));
@@ -20,6 +20,8 @@ export interface RunStart {
   /** The position of the next entry. */
   entries: number;
   events: number;
+  /** How much is kept of the turn. */
+  bytes: number;
   /** Fires when the host is about to stop. */
   pauses: AbortSignal;
 }
@@ -55,6 +57,7 @@ export class JournalPen implements TurnPen {
   #progress: TurnProgress;
   #position: number;
   #events: number;
+  #bytes: number;
   #isAdmitted: boolean;
   /** Why nothing is written any more. */
   #over: Error | undefined;
@@ -71,6 +74,7 @@ export class JournalPen implements TurnPen {
     this.#progress = start.progress;
     this.#position = start.entries;
     this.#events = start.events;
+    this.#bytes = start.bytes;
     this.#isAdmitted = start.kept.some(({ kind }) => kind === "admitted");
   }
 
@@ -136,7 +140,8 @@ export class JournalPen implements TurnPen {
     const rows = this.#rowsOf(entries);
     const questions = stop?.status === "waiting" ? this.#questionsOf(entries) : undefined;
     const { id, run } = this;
-    const turn: TurnWrite = { id, run, line: this.#line, entries: rows, progress: this.#columns(), stop, questions };
+    const turn: TurnWrite = { id, run, line: this.#line, entries: rows, progress: this.#columns(), questions };
+    if (stop !== undefined) turn.stop = { ...stop, bytes: this.#bytes };
     const submission = { turn, alternatives: withEntries(alternatives, last) };
     try {
       const kept = await this.#ledger.submit(submission);
@@ -186,6 +191,7 @@ export class JournalPen implements TurnPen {
     }
     const rows = entryRows(this.id, this.#position, entries);
     this.#position += entries.length;
+    this.#bytes += bytesOf(rows.map(({ content }) => content));
     return rows;
   }
 
@@ -201,7 +207,7 @@ export class JournalPen implements TurnPen {
   }
 
   /** What becomes of the turn by these entries, if it does not go on. */
-  #stopOf(entries: readonly JournalEntry[]): TurnStopColumns | undefined {
+  #stopOf(entries: readonly JournalEntry[]): Omit<TurnStopColumns, "bytes"> | undefined {
     const nothing = { waiting: null, result: null, completed_at: null };
     const last = entries.findLast(({ kind }) => kind === "ended");
     if (last?.kind !== "ended") {

@@ -3,7 +3,7 @@ import type { Database } from "../../storage/index.ts";
 import { createAbsence } from "../absent-hosts.ts";
 import type { JournalPen, RunStart } from "./pen.ts";
 import type { TurnReader } from "./read-turns.ts";
-import { beginningOf, entriesOfRow, type TurnId, type TurnRow } from "./turn-rows.ts";
+import { beginningOf, bytesOf, entriesOfRow, type TurnId, type TurnRow } from "./turn-rows.ts";
 
 /** What taking turns uses. */
 export interface TakingParts {
@@ -55,9 +55,11 @@ export function createTurnTaking(database: Database, reader: TurnReader, { pens,
       .executeTakeFirst();
     if (taken === undefined) return undefined;
     const entries = db.selectFrom("turn_entries").select(["kind", "content"]).where("turn", "=", id);
-    const kept = (await entries.orderBy("position").execute()).flatMap(entriesOfRow);
+    const rows = await entries.orderBy("position").execute();
+    const kept = rows.flatMap(entriesOfRow);
+    const bytes = bytesOf([taken.heading, taken.content, ...rows.map(({ content }) => content)]);
     const progress = { at: taken.updated_at, steps: taken.steps, toolCalls: taken.tool_calls, ranMs: taken.ran_ms };
-    const counts = { entries: taken.entries, events: taken.events };
+    const counts = { entries: taken.entries, events: taken.events, bytes };
     const pen = openPen({ id, run: taken.run, ...beginning, kept, progress, ...counts });
     if (taken.is_cancelled === 1) pen.halt(new Error("The turn was cancelled."));
     return pen;

@@ -15,7 +15,7 @@ import {
 } from "turnpike/contracts";
 import type { JournalEntry, TurnToBegin } from "turnpike/runtime";
 import { columnText } from "../../base/index.ts";
-import { turnFingerprint, type NewTurn } from "../../ledger/index.ts";
+import { turnFingerprint, type NewTurn, type OpenTurnLimits } from "../../ledger/index.ts";
 import type { Schema } from "../../storage/index.ts";
 
 export type TurnRow = Selectable<Schema["turns"]>;
@@ -97,12 +97,13 @@ export function turnIdAt(ms: number): TurnId {
 }
 
 /** The row of a turn that is to begin. */
-export function newTurnRow(turn: TurnToBegin, credential: JsonObject | undefined): NewTurn {
+export function newTurnRow(turn: TurnToBegin, credential: JsonObject | undefined, most: OpenTurnLimits): NewTurn {
   const { request, context, isAsync, runtime, limits, startedAt } = turn;
   const { executionId, agent } = request;
   const actor = principalKey(context.actor);
-  const heading: Heading = { executionId, traceId: context.traceId, agent, actor, triedBy: context.triedBy };
-  const content: TurnContent = { request, context, runtime, limits, credential };
+  const about: Heading = { executionId, traceId: context.traceId, agent, actor, triedBy: context.triedBy };
+  const needed: TurnContent = { request, context, runtime, limits, credential };
+  const [heading, content] = [JSON.stringify(about), JSON.stringify(needed)];
   return {
     id: freshTurnId(),
     namespace_id: columnText(context.namespaceId),
@@ -110,11 +111,18 @@ export function newTurnRow(turn: TurnToBegin, credential: JsonObject | undefined
     execution_id: columnText(executionId),
     fingerprint: turnFingerprint(context, request),
     is_async: isAsync ? 1 : 0,
-    heading: JSON.stringify(heading),
-    content: JSON.stringify(content),
+    heading,
+    content,
     started_at: startedAt,
     updated_at: startedAt,
+    bytes: bytesOf([heading, content]),
+    most,
   };
+}
+
+/** How many bytes some texts of a turn take. */
+export function bytesOf(texts: readonly (string | null)[]): number {
+  return texts.reduce((sum, text) => sum + Buffer.byteLength(text ?? ""), 0);
 }
 
 /** What a row says of the turn that was begun, and its caller's credential; undefined when it can go on no more. */

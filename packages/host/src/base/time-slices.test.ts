@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { mapInSlices } from "./map-in-slices.ts";
+import { mapInSlices } from "./time-slices.ts";
 
 /** Keeps the processor busy for so many milliseconds. */
 function work(ms: number): void {

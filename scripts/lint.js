@@ -20,6 +20,10 @@ const steps = [
   ["published types", `${tools}/attw --pack packages/turnpike --profile esm-only`],
   ["published types of the host", `${tools}/attw --pack packages/host --profile esm-only`],
   ["api description", "node scripts/openapi.js && npx redocly lint .build/openapi.json"],
+  [
+    "api description, by another linter",
+    `${tools}/spectral lint .build/openapi.json .build/host-openapi.json --ruleset spectral.yaml -F warn`,
+  ],
   ["unused code", `${tools}/knip`],
 ];
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
+import { CfWorkerJsonSchemaValidator } from "@modelcontextprotocol/client/validators/cf-worker";
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { configJsonSchema, settingKeys } from "./config.ts";
 
 const published = new URL("../../turnpike.config.schema.json", import.meta.url);
@@ -52,7 +52,8 @@ for (const row of [
   { name: "half of a part", config: { tls: { certFile: "a" } }, fits: false },
 ]) {
   test(`a program that knows JSON Schema ${row.fits ? "accepts" : "refuses"} ${row.name}`, () => {
-    const schema = z.fromJSONSchema(JSON.parse(readFileSync(published, "utf8")) as z.core.JSONSchema.JSONSchema);
-    expect(schema.safeParse(row.config).success).toBe(row.fits);
+    const schema = JSON.parse(readFileSync(published, "utf8")) as object;
+    const validate = new CfWorkerJsonSchemaValidator({ draft: "7" }).getValidator(schema);
+    expect(validate(row.config).valid).toBe(row.fits);
   });
 }

@@ -33,15 +33,24 @@ export const PurposeSchema = withFastPath(boundedText({ min: 1, max: 512 }), (va
 /** What is done to a resource. */
 export const ActionSchema = withFastPath(boundedText({ min: 1, max: 128 }), (value) => hasLength(value, 1, 128));
 
-const segment = /^(?!\.{1,2}$)[^/\\\p{Cc}]*$/u;
+// The pattern is published: engines without lookahead, classes of Unicode or \u compile it too, and say the same.
+// oxlint-disable-next-line no-control-regex -- they are what is excluded
+const segment = /^[^/\\\x00-\x1F\x7F-\x9F]*$/;
+const dots = [".", ".."];
+const segmentExpected = "expected a path segment: no slash, backslash or control character, not . or ..";
+
+function isSegment(value: string): boolean {
+  return segment.test(value) && !dots.includes(value);
+}
 
 /** One step of a resource path. */
 export const PathSegmentSchema = withFastPath(
-  boundedText({ min: 1, max: 256 }).regex(
-    segment,
-    "expected a path segment: no slash, backslash or control character, not . or ..",
-  ),
-  (value) => hasLength(value, 1, 256) && segment.test(value),
+  boundedText({ min: 1, max: 256 })
+    .regex(segment, segmentExpected)
+    .refine((text) => !dots.includes(text), segmentExpected)
+    // In Python `$` is also found before a newline that ends the text.
+    .meta({ not: { anyOf: [{ enum: dots }, { pattern: String.raw`\n` }] } }),
+  (value) => hasLength(value, 1, 256) && isSegment(value),
 );
 export const PathSchema = boundedArray(PathSegmentSchema, { max: 64 });
 

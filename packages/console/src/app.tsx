@@ -6,6 +6,7 @@ import { pageHalf, session } from "./base/session.ts";
 import { Link } from "./parts/link.tsx";
 import { Empty } from "./parts/states.tsx";
 import { screens } from "./screens/screens.ts";
+import { KnownTenant } from "./shell/known-tenant.tsx";
 import { codeInAddress } from "./shell/one-time-code.ts";
 import { Shell } from "./shell/shell.tsx";
 import { SignIn, SignInAgain } from "./shell/sign-in.tsx";
@@ -23,7 +24,7 @@ export function App() {
   }, []);
   if (state === "starting") return <div class="loading page-loading" role="status" aria-label="Loading the console" />;
   if (session.current.value === undefined) return <SignIn problem={problem} />;
-  const { tenant, screen, isBroken } = place.value;
+  const { tenant, screen, rest, isBroken } = place.value;
   const again = session.isLost.value && <SignInAgain />;
   if (tenant === undefined)
     return (
@@ -39,15 +40,17 @@ export function App() {
         {again}
       </>
     );
-  const { View, needs } = screens.find(({ name }) => name === screen) ?? {};
+  const { View, needs, steps = Infinity } = screens.find(({ name }) => name === screen) ?? {};
   return (
     <>
       <Shell>
-        {View === undefined || needs === undefined ? (
+        {View === undefined || needs === undefined || rest.length > steps ? (
           <NoView title="No such screen" text="The menu has those that there are." />
         ) : may(needs) ? (
           // A tenant has screens of its own: nothing that was read or typed in one is seen in another.
-          <View key={tenant} />
+          <KnownTenant key={tenant}>
+            <View />
+          </KnownTenant>
         ) : (
           <NoView title="Not for your role" text="An admin can give you another one." />
         )}

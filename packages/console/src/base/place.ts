@@ -41,20 +41,70 @@ export function addressOf(
   return `${root}${path}${search === "" ? "" : `?${search}`}`;
 }
 
-/** Goes to an address of the page; `replace` leaves no step behind to go back to, such as for a filter. */
-export function go(to: string, how: "push" | "replace" = "push"): void {
-  if (how === "push") globalThis.history.pushState(undefined, "", to);
-  else globalThis.history.replaceState(undefined, "", to);
-  place.value = placeIn(to);
-  if (how === "push") globalThis.scrollTo(0, 0);
+/** What is typed letter by letter is one step to go back over, however many letters it has. */
+interface KeptState {
+  typedIn?: string;
 }
 
-/** Changes the filters in the address. */
-export function setQuery(changes: Readonly<Record<string, string | undefined>>): void {
-  const { screen, rest, query } = place.value;
-  go(addressOf([screen, ...rest], { ...Object.fromEntries(query), ...changes }), "replace");
+/** Told when somebody would leave what must not be lost; while there is one, nobody goes anywhere. */
+let keeper: (() => void) | undefined;
+
+/** Keeps the page where it is, and tells when somebody would leave, until the function that is returned is called. */
+export function keepPlace(tell: () => void): () => void {
+  keeper = tell;
+  const ask = (event: Event): void => event.preventDefault();
+  globalThis.addEventListener("beforeunload", ask);
+  return () => {
+    keeper = undefined;
+    globalThis.removeEventListener("beforeunload", ask);
+  };
 }
+
+function addressNow(): string {
+  return globalThis.location.pathname + globalThis.location.search;
+}
+
+function change(to: string, how: "push" | "replace", state: KeptState = {}): boolean {
+  if (keeper !== undefined) {
+    keeper();
+    return false;
+  }
+  // A link to where somebody is leaves no step behind that would go back to the same.
+  if (how === "replace" || to === addressNow()) globalThis.history.replaceState(state, "", to);
+  else globalThis.history.pushState(state, "", to);
+  shownAddress = to;
+  place.value = placeIn(to);
+  return true;
+}
+
+/** Goes to an address of the page; `replace` leaves no step behind to go back to, such as for a place that is only passed. */
+export function go(to: string, how: "push" | "replace" = "push"): void {
+  if (change(to, how) && how === "push") globalThis.scrollTo(0, 0);
+}
+
+/**
+ * Changes what is chosen on a screen, such as a filter or the row that is open, as a step that Back goes over. What is typed into
+ * one field is one step.
+ */
+export function setQuery(
+  changes: Readonly<Record<string, string | undefined>>,
+  how: "chosen" | "typed" = "chosen",
+): void {
+  const { screen, rest, query } = place.value;
+  const to = addressOf([screen, ...rest], { ...Object.fromEntries(query), ...changes });
+  if (how === "chosen") return void change(to, "push");
+  const typedIn = Object.keys(changes).join(" ");
+  const state = globalThis.history.state as KeptState | null;
+  change(to, state?.typedIn === typedIn ? "replace" : "push", { typedIn });
+}
+
+let shownAddress = addressNow();
 
 globalThis.addEventListener("popstate", () => {
+  if (keeper !== undefined) {
+    globalThis.history.pushState({}, "", shownAddress);
+    return keeper();
+  }
+  shownAddress = addressNow();
   place.value = placeNow();
 });

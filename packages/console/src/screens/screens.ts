@@ -16,17 +16,19 @@ export interface Screen {
   title: string;
   /** The route that it is nothing without: who may not use it is not shown the screen. */
   needs: AdminRouteName;
+  /** How many steps of an address may follow its name: a longer one is of no screen. Any number unless given. */
+  steps?: number;
   View: ComponentType;
 }
 
 /** The screens in the order of the menu. */
 export const screens: readonly Screen[] = [
-  { name: "now", title: "Now", needs: "readActivity", View: NowScreen },
-  { name: "questions", title: "Questions", needs: "listEscalations", View: QuestionsScreen },
-  { name: "turns", title: "Turns", needs: "listAllTurns", View: TurnsScreen },
-  { name: "grants", title: "Grants", needs: "listGrants", View: GrantsScreen },
-  { name: "why", title: "Why", needs: "explain", View: WhyScreen },
-  { name: "trail", title: "Trail", needs: "listAudit", View: TrailScreen },
-  { name: "access", title: "Access", needs: "listCredentials", View: AccessScreen },
-  { name: "tools", title: "Tools", needs: "readNamespaces", View: ToolsScreen },
+  { name: "now", title: "Now", needs: "readActivity", steps: 0, View: NowScreen },
+  { name: "questions", title: "Questions", needs: "listEscalations", steps: 1, View: QuestionsScreen },
+  { name: "turns", title: "Turns", needs: "listAllTurns", steps: 1, View: TurnsScreen },
+  { name: "grants", title: "Grants", needs: "listGrants", steps: 2, View: GrantsScreen },
+  { name: "why", title: "Why", needs: "explain", steps: 2, View: WhyScreen },
+  { name: "trail", title: "Trail", needs: "listAudit", steps: 2, View: TrailScreen },
+  { name: "access", title: "Access", needs: "listCredentials", steps: 1, View: AccessScreen },
+  { name: "tools", title: "Tools", needs: "readNamespaces", steps: 2, View: ToolsScreen },
 ];

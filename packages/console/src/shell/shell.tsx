@@ -9,6 +9,7 @@ import { Link } from "../parts/link.tsx";
 import { Time } from "../parts/time.tsx";
 import { screens } from "../screens/screens.ts";
 import { Icon, Mark } from "./icons.tsx";
+import { Shortcuts } from "./shortcuts.tsx";
 import { TenantSwitch } from "./tenant-switch.tsx";
 
 /** The frame of every screen: where one is, what waits, whether the page is live, and who is looking. */
@@ -37,6 +38,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
             <span class="brand-name">Turnpike</span>
           </Link>
           <TenantSwitch />
+          <Shortcuts />
           <button
             type="button"
             class="button menu-button"

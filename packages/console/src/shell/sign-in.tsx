@@ -26,7 +26,13 @@ export function SignInAgain() {
   useEffect(() => dialog.current?.showModal(), []);
   return (
     // There is nothing to go back to without a session: Escape does not close it.
-    <dialog ref={dialog} aria-label="Sign in again" onCancel={(event) => event.preventDefault()}>
+    <dialog
+      ref={dialog}
+      aria-label="Sign in again"
+      // The key itself is taken, too: browsers close a dialog at the second Escape.
+      onKeyDown={(event) => event.key === "Escape" && event.preventDefault()}
+      onCancel={(event) => event.preventDefault()}
+    >
       <div class="form">
         <h2>Your session has ended</h2>
         <p>What you were doing is still there behind this.</p>

@@ -5,7 +5,7 @@ import type { StreamPorts } from "./stream.ts";
 import { cursorBehind, isBehind, isHeard } from "./trail-cursor.ts";
 
 /** How the tabs of a session talk to each other. Nobody hears what they said themselves. */
-export interface Channel {
+interface Channel {
   post(message: Message): void;
   close(): void;
 }

@@ -79,7 +79,7 @@ function Credentials({ tenant, kind }: { tenant: string; kind: "credential" | "o
           label="Actor or id"
           type="search"
           value={search}
-          onChange={(text) => setQuery({ search: text.trim() })}
+          onChange={(text) => setQuery({ search: text.trim() }, "typed")}
         />
         <CheckField
           label="Also revoked and expired"

@@ -10,7 +10,7 @@ import { Form } from "../../parts/fields.tsx";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { isAdminOfAll, revocationText } from "./credential-text.ts";
 import { OwnTokenField } from "./own-token-field.tsx";
-import { TokenOnce } from "./token-once.tsx";
+import { TokenOnce, tokenWarning } from "./token-once.tsx";
 
 interface Change<Which = CredentialRecord> {
   credential: Which;
@@ -34,7 +34,7 @@ export function RotateCredential({ credential, isOwn, onClose, onChanged }: Chan
     onChanged();
   };
   return (
-    <Dialog title={made ? "The new token" : "Another token"} onClose={onClose}>
+    <Dialog title={made ? "The new token" : "Another token"} warning={made && tokenWarning} onClose={onClose}>
       {made ? (
         <TokenOnce {...made} onDone={onClose} />
       ) : (

@@ -9,7 +9,7 @@ import { PrincipalField } from "../../parts/principal-field.tsx";
 import { accessOf, type CredentialDraft, emptyDraft, expiryOf, operatorAccessOf } from "./credential-form.ts";
 import { operatorsTenant } from "./credential-text.ts";
 import { OwnTokenField } from "./own-token-field.tsx";
-import { TokenOnce } from "./token-once.tsx";
+import { TokenOnce, tokenWarning } from "./token-once.tsx";
 
 /** Makes a credential of the tenant, or an operator's, and shows its token this once. */
 export function MakeCredential({
@@ -41,7 +41,7 @@ export function MakeCredential({
     ? ["Make an operator", "The operator's token"]
     : ["Make a credential", "The token"];
   return (
-    <Dialog title={made ? tokenTitle : formTitle} onClose={onClose}>
+    <Dialog title={made ? tokenTitle : formTitle} warning={made && tokenWarning} onClose={onClose}>
       {made ? (
         <TokenOnce {...made} onDone={onClose} />
       ) : (

@@ -1,6 +1,9 @@
 import { useEffect, useRef } from "preact/hooks";
 import { CopyButton } from "../../parts/copy-text.tsx";
 
+/** Asked before the token is gone. */
+export const tokenWarning = "Have you kept the token? Once this is closed, nobody can show it again.";
+
 /** A token, this once: it is nowhere but here, and gone when this is closed. */
 export function TokenOnce({ id, token, onDone }: { id: string; token: string; onDone(): void }) {
   // The button that was pressed for it is gone.

@@ -30,8 +30,8 @@ export function GrantBoard() {
   return (
     <>
       <div class="form row filters" role="search" aria-label="Filter grants">
-        <PrincipalField label="Held by" value={filter.subject} onChange={(subject) => setQuery({ subject })} />
-        <TextField label="Resource" value={filter.resource} onChange={(resource) => setQuery({ resource })} />
+        <PrincipalField label="Held by" value={filter.subject} onChange={(subject) => setQuery({ subject }, "typed")} />
+        <TextField label="Resource" value={filter.resource} onChange={(resource) => setQuery({ resource }, "typed")} />
         <SelectField
           label="State"
           value={filter.state}

@@ -65,10 +65,14 @@ export function OfGrant({
   known?: ReadonlyMap<string, GrantEntry>;
   children(above: ChainAbove): ComponentChildren;
 }) {
-  const found = useLoad(() => readChain(tenant, id, known), [tenant, id, known.get(id)?.state]);
+  // Nothing to read is an answer as well, and not something that is being read.
+  const found = useLoad(
+    async () => ({ above: await readChain(tenant, id, known) }),
+    [tenant, id, known.get(id)?.state],
+  );
   return (
     <Show what="The grant" of={found}>
-      {(above) =>
+      {({ above }) =>
         above === undefined ? (
           <Empty title={`There is no grant ${id}.`}>It may be another tenant's, or removed.</Empty>
         ) : (

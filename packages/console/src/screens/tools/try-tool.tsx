@@ -99,7 +99,12 @@ function Offered({ tenant, credential }: { tenant: string; credential: Credentia
         return (
           <div class="try">
             <div class="offered">
-              <TextField label="Tools" type="search" value={search} onChange={(text) => setQuery({ search: text })} />
+              <TextField
+                label="Tools"
+                type="search"
+                value={search}
+                onChange={(text) => setQuery({ search: text }, "typed")}
+              />
               <ToolList tools={tools.filter(({ name }) => name.includes(search.trim()))} chosen={tool?.name} />
             </div>
             {tool ? (

@@ -46,7 +46,7 @@ function WhatIfRevoked({ id }: { id: string }) {
           label="The grant's id"
           value={id}
           suggestions={known.value?.grants.map(({ grant }) => grant.id) ?? []}
-          onChange={(text) => setQuery({ grant: text })}
+          onChange={(text) => setQuery({ grant: text }, "typed")}
         />
       </div>
       {settled !== "" && (

@@ -46,7 +46,7 @@ beforeAll(async () => {
     access: ["access", "agent:assistant"],
     operators: ["access/operators", "you"],
     tools: ["tools/namespaces?actor=agent%3Aassistant", "messages on"],
-    servers: ["tools/servers", "No MCP server is configured."],
+    servers: ["tools/servers", "The configuration of the host names them, under mcp.servers."],
     try: [`tools/try?credential=${credential}&tool=files.read`, "Call it"],
   };
 });

@@ -5,9 +5,11 @@ import { useRead } from "../../base/load.ts";
 import { ActionButton } from "../../parts/button.tsx";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { Show } from "../../parts/states.tsx";
+import { Table } from "../../parts/table.tsx";
 import { Tag } from "../../parts/tag.tsx";
 import { Time } from "../../parts/time.tsx";
 import { showDifference, type ShownDifference } from "./differences.ts";
+import { type NewTool, readNewTool } from "./new-tool.ts";
 
 type OpenTool = McpReview["tools"][number];
 
@@ -41,9 +43,12 @@ export function McpReviewPanel({ server, onAccepted }: { server: string; onAccep
               them as what an agent will be told.
             </p>
           )}
-          {tools.map((tool) => (
-            <OpenToolPanel key={`${tool.tool} ${tool.hash}`} tool={tool} accept={() => accept([tool])} />
-          ))}
+          <NewTools tools={tools.filter(({ state }) => state === "new")} accept={accept} />
+          {tools
+            .filter(({ state }) => state === "changed")
+            .map((tool) => (
+              <OpenToolPanel key={`${tool.tool} ${tool.hash}`} tool={tool} accept={() => accept([tool])} />
+            ))}
           {tools.length > 1 && may("acceptMcpTools") && (
             <div class="actions">
               <ActionButton act={() => accept(tools)}>Accept all {tools.length} as shown</ActionButton>
@@ -55,15 +60,79 @@ export function McpReviewPanel({ server, onAccepted }: { server: string; onAccep
   );
 }
 
+/** Tools that nobody has accepted yet: there is nothing to compare them with, so they are read as a table. */
+function NewTools({
+  tools,
+  accept,
+}: {
+  tools: readonly OpenTool[];
+  accept(tools: readonly OpenTool[]): Promise<void>;
+}) {
+  if (tools.length === 0) return null;
+  const rows = tools.map((tool) => ({ tool, says: readNewTool(tool.differences) }));
+  return (
+    <Table
+      label="New tools"
+      rows={rows}
+      keyOf={({ tool }) => `${tool.tool} ${tool.hash}`}
+      columns={[
+        { title: "Tool", cell: ({ tool }) => <ForeignText text={tool.tool} /> },
+        { title: "Description", cell: ({ says }) => <ForeignText text={says.description} /> },
+        { title: "Arguments", cell: ({ says }) => <Arguments of={says} /> },
+        {
+          title: "All of it",
+          cell: ({ tool }) => (
+            <details>
+              <summary>
+                Definition <code>{tool.hash.slice(0, 16)}</code>
+              </summary>
+              {tool.differences.map(showDifference).map((difference, index) => (
+                <DifferenceView key={index} difference={difference} isNew />
+              ))}
+            </details>
+          ),
+        },
+        {
+          title: "Accept",
+          cell: ({ tool }) =>
+            may("acceptMcpTools") && <ActionButton act={() => accept([tool])}>Accept this definition</ActionButton>,
+        },
+      ]}
+    />
+  );
+}
+
+function Arguments({ of: { arguments: all } }: { of: NewTool }) {
+  if (all.length === 0) return <span class="hint">none</span>;
+  return (
+    <ul class="row-list">
+      {all.map(({ name, type, isRequired, description }) => (
+        <li key={name}>
+          <span>
+            <code>
+              <ForeignText text={name} />
+            </code>{" "}
+            <span class="hint">
+              <ForeignText text={type} />
+              {isRequired && ", required"}
+            </span>{" "}
+            <ForeignText text={description} />
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 function OpenToolPanel({ tool, accept }: { tool: OpenTool; accept(): Promise<void> }) {
   const { state, acceptedAt, acceptedBy, hash, differences } = tool;
   return (
     <section class="panel">
       <h3>
-        <ForeignText text={tool.tool} /> <Tag tone={state === "new" ? "wait" : "bad"} text={state} />
+        <ForeignText text={tool.tool} /> <Tag tone="bad" text={state} />
       </h3>
       <p class="hint">
-        {state === "changed" && acceptedAt !== undefined && (
+        {acceptedAt !== undefined && (
           <>
             It is not what <ForeignText text={acceptedBy ?? "somebody"} /> accepted <Time at={acceptedAt} />.{" "}
           </>
@@ -71,7 +140,7 @@ function OpenToolPanel({ tool, accept }: { tool: OpenTool; accept(): Promise<voi
         Definition <code>{hash.slice(0, 16)}</code>
       </p>
       {differences.map(showDifference).map((difference, index) => (
-        <DifferenceView key={index} difference={difference} isNew={state === "new"} />
+        <DifferenceView key={index} difference={difference} isNew={false} />
       ))}
       {may("acceptMcpTools") && (
         <div class="actions">

@@ -22,7 +22,7 @@ export function McpServers({ selected }: { selected: string | undefined }) {
         if (all.length === 0)
           return (
             <Empty title="No MCP server is configured.">
-              The configuration of the host names them, under mcpServers.
+              The configuration of the host names them, under mcp.servers.
             </Empty>
           );
         return (

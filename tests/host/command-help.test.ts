@@ -28,6 +28,7 @@ const commands = [
   ..."list heads verify export checkpoint key".split(" ").map((verb) => `audit ${verb}`),
   "audit key rotate",
   ..."list delete".split(" ").map((verb) => `tenant ${verb}`),
+  ..."list retry".split(" ").map((verb) => `webhook ${verb}`),
   "activity",
   "search",
   "host list",

@@ -6,6 +6,7 @@ import { databaseKinds, newLocation } from "../../packages/host/test/databases.t
 import { ask, eventually } from "../../packages/host/test/host-calls.ts";
 import { openReceiver, type Receiver } from "../../packages/host/test/webhook-receiver.ts";
 import { makeFolder, runTurnpike, startHostProcess, type HostProcess } from "../support/host-process.ts";
+import { commandWith, words } from "../support/terminal.ts";
 import { alice, assistant, listCall, makeGrant, makeTenant, turn } from "../support/host-world.ts";
 
 const askingHost = fileURLToPath(new URL("../support/asking-host.js", import.meta.url));
@@ -53,6 +54,36 @@ async function escalate({ url }: HostProcess, token: string, id: string): Promis
 const turnsOf = ({ received }: Receiver) => received.map(({ message }) => message.data["executionId"]);
 
 describe.each(databaseKinds)("a host on %s with a webhook", (kind) => {
+  test("says what it was told, what failed, and tells it again on request", async () => {
+    const receiver = await openReceiver(Buffer.from(secret));
+    receiver.reply(() => 503);
+    const host = await start(await placeFor(kind, receiver));
+    await escalate(host, await enter(host), "1");
+    const type = (...args: string[]) =>
+      commandWith(host.folder, [...args, "--url", host.url], { TURNPIKE_ADMIN_TOKEN: host.operatorToken() });
+    const list = async () => {
+      const { stdout } = await type(...words`webhook list --tenant acme --json`);
+      return (JSON.parse(stdout) as { deliveries: { id: string; state: string; lastError?: string }[] }).deliveries;
+    };
+    await eventually(async () =>
+      expect(await list()).toMatchObject([{ state: "retrying", lastError: "answered 503" }]),
+    );
+    const [failed] = await list();
+    receiver.reply(() => 204);
+    expect(await type(...words`webhook retry ${failed?.id ?? ""} --tenant acme`)).toMatchObject({
+      code: 0,
+      stderr: "",
+    });
+    await eventually(async () => expect(await list()).toMatchObject([{ id: failed?.id, state: "delivered" }]));
+    const { stdout } = await type(...words`webhook list`);
+    expect(stdout).toMatch(/^TENANT +ID +STATE /);
+    expect(stdout).toContain("delivered");
+    expect(stdout).not.toContain(marker);
+    expect((await type(...words`webhook retry msg_0 --tenant acme`)).stderr).toContain(
+      "Refused (not_found): There is no message of this id to a webhook in this tenant.",
+    );
+  });
+
   test("tells it of what was asked before it was killed, while it sent and before it could", async () => {
     const receiver = await openReceiver(Buffer.from(secret));
     const place = await placeFor(kind, receiver);

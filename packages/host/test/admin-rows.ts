@@ -7,7 +7,7 @@ import { beginTurn, turnToBegin } from "./turn-journals.ts";
 export type Input = Readonly<Record<string, unknown>>;
 
 /** Where the input is taken: what there is, and what the clock of the host says. */
-type Place = Pick<Office, "stores" | "time"> & Partial<Pick<Office, "tokens">>;
+type Place = Pick<Office, "stores" | "time"> & Partial<Pick<Office, "tokens" | "addMessage">>;
 
 /** One route as the wire knows it, with an input that it takes. */
 export interface AdminRow {
@@ -400,6 +400,18 @@ export const adminRows: Readonly<Record<AdminRouteName, AdminRow>> = {
       await stores.grants.issue(grant("grant-1", { namespaceId }));
       return { namespaceId, text: "grant" };
     },
+  },
+  listDeliveries: {
+    method: "GET",
+    path: "/admin/v1/webhooks/deliveries",
+    input: (_office, namespaceId) => ({ namespaceId, state: "waiting" }),
+  },
+  retryDelivery: {
+    method: "POST",
+    path: "/admin/v1/webhooks/retry",
+    status: 200,
+    action: "webhook.retry",
+    input: async ({ addMessage }, namespaceId) => ({ namespaceId, id: await addMessage?.(namespaceId) }),
   },
   createBackup: {
     method: "POST",

@@ -23,6 +23,7 @@ import { createLiveTenants } from "../src/live/live-tenants.ts";
 import { readTool, type McpTool } from "../src/mcp-servers/mcp-tool.ts";
 import { createToolPins } from "../src/mcp-servers/tool-pins.ts";
 import { createReviews, type McpReviews } from "../src/mcp-servers/tool-review.ts";
+import { openWebhooks, type Webhook } from "../src/notify/webhook.ts";
 import { createMetrics } from "../src/observe/metrics.ts";
 import { adminProtocol } from "../src/protocols/admin/admin-protocol.ts";
 import { createReportScheduler, type ReportLimits } from "../src/base/report-scheduler.ts";
@@ -95,6 +96,8 @@ export interface Office {
   errors: unknown[];
   auditErrors: unknown[];
   handler: (request: Request) => Promise<Response | undefined>;
+  /** Puts a message of a tenant to the webhook of the office into the outbox, as it is after so many attempts; returns its id. */
+  addMessage(tenant: string, attempts?: number): Promise<string>;
   /** How often the engine of turns was nudged. */
   wakes(): number;
   /** Removes what is left of deleted tenants. */
@@ -107,6 +110,12 @@ export interface Office {
   /** Gives a person one more operator's credential, and posts with it. */
   postAs(person: PrincipalRef): Promise<Office["post"]>;
 }
+
+/** Whom an office tells what happens. Nobody sends its messages. */
+const [webhook] = openWebhooks(
+  { webhooks: [{ url: "https://hooks.example/in/secret", secretEnv: "HOOK", events: ["escalation.opened"] }] },
+  { HOOK: "a secret of a webhook, long enough" },
+) as [Webhook];
 
 const silent = { info() {}, warn() {}, error() {} };
 let folder: string | undefined;
@@ -124,7 +133,8 @@ function newCheckpointFile(given?: string): { file: string; keyFile: string } {
 /** Opens an office; its tenants are whatever its tests name. */
 export async function openOffice(database: Database, options: OfficeOptions = {}): Promise<Office> {
   const { audit, rateLimit, pages, escalationMs = 86_400_000, approvals = 1 } = options;
-  const stores = openStores(database, { escalationMs, approvals });
+  const webhooks = [webhook];
+  const stores = openStores(database, { escalationMs, approvals, webhooks });
   const { grants, usage, escalations, permits } = stores;
   const kernel = createKernel({ grants, usage, escalations, permits, audit: stores.audit, ...options.kernel });
   const time = { now: officeTime };
@@ -227,6 +237,16 @@ export async function openOffice(database: Database, options: OfficeOptions = {}
     errors,
     auditErrors,
     handler,
+    async addMessage(namespace_id, attempts = 0) {
+      const message = `msg_${crypto.randomUUID().replaceAll("-", "")}`;
+      const times = { created_at: time.now, due_at: time.now, last_error: attempts > 0 ? "answered 503" : null };
+      const about = { webhook: webhook.key, message, namespace_id, type: "escalation.opened", content: "{}" };
+      await database.db
+        .insertInto("outbox")
+        .values({ ...about, ...times, attempts })
+        .execute();
+      return message;
+    },
     wakes: () => wakes,
     removeDeletedTenants: deletion.run,
     exportFolder: trails.folder,

@@ -7,6 +7,7 @@ import { QuestionsScreen } from "./questions/questions-screen.tsx";
 import { ToolsScreen } from "./tools/tools-screen.tsx";
 import { TrailScreen } from "./trail/trail-screen.tsx";
 import { TurnsScreen } from "./turns/turns-screen.tsx";
+import { WebhooksScreen } from "./webhooks/webhooks-screen.tsx";
 import { WhyScreen } from "./why/why-screen.tsx";
 
 /** One screen: a row here, and a folder beside this file. */
@@ -30,5 +31,6 @@ export const screens: readonly Screen[] = [
   { name: "why", title: "Why", needs: "explain", steps: 2, View: WhyScreen },
   { name: "trail", title: "Trail", needs: "listAudit", steps: 2, View: TrailScreen },
   { name: "access", title: "Access", needs: "listCredentials", steps: 1, View: AccessScreen },
+  { name: "webhooks", title: "Webhooks", needs: "listDeliveries", steps: 0, View: WebhooksScreen },
   { name: "tools", title: "Tools", needs: "readNamespaces", steps: 2, View: ToolsScreen },
 ];

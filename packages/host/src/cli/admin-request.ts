@@ -96,6 +96,7 @@ interface Lists {
   listNamespaces: "settings";
   listPrincipals: "principals";
   listReachers: "reachers";
+  listDeliveries: "deliveries";
 }
 
 /** How many items a list shows unless told otherwise; the host's own default. */

@@ -31,6 +31,7 @@ import { addRestoreCommand } from "./restore-command.ts";
 import { jsonText, linesOf } from "./table.ts";
 import { addTenantCommands } from "./tenant-commands.ts";
 import { addToolsCommands } from "./tools-commands.ts";
+import { addWebhookCommands } from "./webhook-commands.ts";
 import { addTurnCommand } from "./turn-command.ts";
 import { addWhyCommand } from "./why-command.ts";
 import { ConfigError, version } from "../base/index.ts";
@@ -53,6 +54,7 @@ const clientCommands: readonly ((program: Command, show: Show) => void)[] = [
   addFilesCommands,
   addMessageCommands,
   addTurnCommand,
+  addWebhookCommands,
   addConsoleCommand,
   addBackupCommand,
   addRestoreCommand,

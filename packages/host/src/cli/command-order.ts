@@ -15,6 +15,7 @@ const order = [
   "tenant",
   "activity",
   "search",
+  "webhook",
   "host",
   "console",
   "files",

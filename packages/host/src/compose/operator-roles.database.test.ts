@@ -7,7 +7,7 @@ import { newTenant } from "../../test/databases.ts";
 import { textOf } from "../../test/event-streams.ts";
 import { ask, type Answer } from "../../test/host-calls.ts";
 import { testServer } from "../../test/mcp/servers.ts";
-import { queryText, type Refusal } from "../../test/office.ts";
+import { askIn, escalation, queryText, type Refusal } from "../../test/office.ts";
 import { bobAs } from "../../test/operators.ts";
 import { createLog } from "../observe/index.ts";
 import { adminRoutes, type AdminRoute, type AdminRouteName, type OperatorRole } from "../management/index.ts";
@@ -79,6 +79,8 @@ const mayUse: Readonly<Record<AdminRouteName | "/metrics", Readonly<Record<Opera
   listOfferedTools: { admin: theirs, reviewer: no, auditor: theirs },
   tryTool: { admin: theirs, reviewer: no, auditor: no },
   startTrialTurn: { admin: theirs, reviewer: no, auditor: no },
+  listDeliveries: { admin: theirs, reviewer: no, auditor: theirs },
+  retryDelivery: { admin: theirs, reviewer: no, auditor: no },
   createBackup: { admin: all, reviewer: no, auditor: no },
   "/metrics": { admin: all, reviewer: no, auditor: all },
 };
@@ -97,14 +99,32 @@ beforeAll(async () => {
     "admin.tokenFile": "false",
   };
   const file = join(folder, "config.json");
-  writeFileSync(file, JSON.stringify({ mcp: { servers: { notes: { command: testServer() } } } }));
+  writeFileSync(
+    file,
+    JSON.stringify({
+      mcp: { servers: { notes: { command: testServer() } } },
+      // Nobody listens there: what it is told of stays.
+      notify: { webhooks: [{ url: "http://127.0.0.1:1/", secretEnv: "HOOK_SECRET" }] },
+    }),
+  );
   const runtimes = await openRuntimes({ kind: "none" }, {});
-  host = await startHost(loadConfig({ file, env: {}, flags }), { log: createLog({ level: "silent" }), ...runtimes });
+  host = await startHost(loadConfig({ file, env: {}, flags }), {
+    log: createLog({ level: "silent" }),
+    ...runtimes,
+    env: { HOOK_SECRET: "a secret of a webhook, long enough" },
+  });
 });
 afterAll(async () => {
   await host.close();
   rmSync(folder, { recursive: true, force: true });
 });
+
+/** Has the host tell its webhook of a question in a tenant; returns the id of the message. */
+async function addMessage(tenant: string): Promise<string> {
+  await askIn(host.stores, tenant, escalation());
+  const [message] = await host.stores.deliveries.list(tenant, { limit: 1 });
+  return message?.id ?? "none";
+}
 
 /** The token of an operator of one tenant, or of all. */
 async function tokenOf(role: OperatorRole, tenant?: string): Promise<string> {
@@ -162,7 +182,7 @@ for (const [name, row] of Object.entries(adminRows) as [AdminRouteName, AdminRow
             [own, isAllowed[where][0]],
             [other, isAllowed[where][1]],
           ] as const) {
-            const input = await row.input({ stores: host.stores, time }, tenant);
+            const input = await row.input({ stores: host.stores, time, addMessage }, tenant);
             const answer = await send(token, name, row, input);
             const refusal = byCredential.has(name) && where === theirs ? hidden : denied;
             expect(saidBy(answer)).toEqual(mayThere ? [row.status ?? 200] : refusal);

@@ -91,6 +91,10 @@ async function fill({ db, kind }: Database): Promise<void> {
       select 'hook-' || (i % 16), 'msg_' || i, 'tenant-' || (i % 50),
         case when i % 10 = 0 then 'escalation.opened' else 'decision.denied' end, ${content}, ${at}, ${at}
       from ${series(20_000)}`,
+    sql`insert into webhook_history (webhook, message, namespace_id, type, content, created_at, state, attempts, finished_at)
+      select 'hook-' || (i % 16), 'old_' || i, 'tenant-' || (i % 50), 'decision.denied', ${content}, ${at},
+        case when i % 100 = 0 then 'failed' else 'delivered' end, 1, ${at}
+      from ${series(20_000)}`,
   ])
     await filling.execute(db);
   if (kind === "postgres") await sql`vacuum analyze`.execute(db);
@@ -307,10 +311,11 @@ const calls: Row[] = [
       const taken = await outbox.take(webhook, new Date(now));
       if (taken === undefined) throw new Error("Nothing waits.");
       await outbox.postpone(taken, new Date(now));
-      await outbox.remove(taken);
+      await outbox.finish(taken, { state: "delivered", at: new Date(now) });
     },
-    plan: ["outbox_by_webhook", "rowid"],
-    onPostgres: ["outbox_pkey"],
+    plan: ["outbox_by_webhook", "rowid", "webhook_history_by_webhook"],
+    // Few messages have been tried, and those have an index of their own.
+    onPostgres: ["outbox_pkey", "outbox_tried", "webhook_history_by_webhook"],
   },
   {
     name: "how many denials wait for a webhook",
@@ -540,6 +545,30 @@ const reads: Row[] = [
     name: "audit events of an actor by what stands in them",
     run: auditPages({ actor: agent, grant: "grant-1", ...times }),
     plan: ["audit_by_actor"],
+  },
+  {
+    name: "messages to webhooks, and what became of them",
+    async run({ deliveries }) {
+      await deliveries.list(tenant, { limit: 9 });
+      await deliveries.list(tenant, { limit: 9, behind: { table: "outbox", id: 1 } });
+      await deliveries.list(tenant, { limit: 9, behind: { table: "webhook_history", id: 9000 } });
+    },
+    plan: ["outbox_by_tenant", "webhook_history_by_tenant"],
+  },
+  {
+    name: "messages to webhooks by their state",
+    async run({ deliveries }) {
+      await deliveries.list(tenant, { limit: 9, state: "retrying" });
+      await deliveries.list(tenant, { limit: 9, state: "failed" });
+    },
+    plan: ["outbox_tried", "webhook_history_by_state"],
+    // The few that were tried.
+    onPostgres: ["outbox_tried", "sorted", "webhook_history_by_state"],
+  },
+  {
+    name: "a message that is sent again",
+    run: ({ deliveries }) => deliveries.retry(tenant, "msg_1", new Date(now)),
+    plan: ["outbox_by_message", "webhook_history_by_message"],
   },
   {
     name: "a trail that is verified",

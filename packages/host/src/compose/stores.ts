@@ -24,6 +24,7 @@ import { createNamespaceSettingsStore, type NamespaceSettingsStore } from "../to
 import { createDeletedTenants, type DeletedTenants } from "../retention/index.ts";
 import { createPinStore, type PinStore } from "../mcp-servers/index.ts";
 import { createMessageStore, type MessageStore } from "../messages/index.ts";
+import { type Deliveries, openDeliveries, type Webhook } from "../notify/index.ts";
 import { createTurnJournal, type TurnJournalStore } from "../turns/index.ts";
 import {
   createDecisionLedger,
@@ -53,6 +54,7 @@ export interface Stores {
   messages: MessageStore;
   tenants: DeletedTenants;
   mcpPins: PinStore;
+  deliveries: Deliveries;
 }
 
 /** The limits of the stores. */
@@ -83,6 +85,8 @@ export interface StoreOptions {
   onWithdrawn?: EscalationOptions["onWithdrawn"];
   /** Told once of an escalation that nobody answered in time, in the transaction that marks it. */
   onExpired?: EscalationOptions["onExpired"];
+  /** Whom the host tells what happens; nobody unless given. */
+  webhooks?: readonly Webhook[];
   /** The messages to webhooks about rows of the audit trail, which are kept with those rows. */
   noticesOf?: NoticesOf | undefined;
 }
@@ -145,6 +149,7 @@ export function openStores(database: Database, options: StoreOptions = {}): Stor
     turns,
     tenants: createDeletedTenants(database, cache, revisions),
     mcpPins: createPinStore(database, revisions),
+    deliveries: openDeliveries(database, options.webhooks ?? []),
     files: createFileStore(database),
     messages: createMessageStore(database, unreadMessages === undefined ? {} : { maxUnacknowledged: unreadMessages }),
     escalations,

@@ -109,6 +109,7 @@ export async function wireHost(
     openTurnBytes,
     unreadMessages,
     ...notices,
+    webhooks,
   });
   const onAuditError = (error: unknown): void =>
     log.error(errorFacts(error), "operator's change not kept on the trail");

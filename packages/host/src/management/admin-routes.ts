@@ -15,6 +15,7 @@ import { previewRoutes } from "./routes/preview-routes.ts";
 import { trialRoutes } from "./routes/trial-routes.ts";
 import { eventRoutes } from "./routes/event-routes.ts";
 import { searchRoutes } from "./routes/search-routes.ts";
+import { webhookRoutes } from "./routes/webhook-routes.ts";
 import { backupRoutes } from "./routes/backup-routes.ts";
 
 /** The route table of the operators, by the name of the operation. */
@@ -35,6 +36,7 @@ export const adminRoutes = {
   ...trialRoutes,
   ...eventRoutes,
   ...searchRoutes,
+  ...webhookRoutes,
   ...backupRoutes,
 };
 

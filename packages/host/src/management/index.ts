@@ -32,4 +32,5 @@ export {
 export type { FollowedEvent, FollowOptions } from "./follow-events.ts";
 export { sharedShapes } from "./shared-shapes.ts";
 export type { Found } from "./routes/search-routes.ts";
+export type { Delivery, DeliveryState } from "./routes/webhook-routes.ts";
 export type { LiveEvent } from "./routes/event-routes.ts";

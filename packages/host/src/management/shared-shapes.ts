@@ -17,12 +17,14 @@ import {
   OperatorRoleSchema,
 } from "./records.ts";
 import { LiveEventSchema } from "./routes/event-routes.ts";
+import { DeliverySchema } from "./routes/webhook-routes.ts";
 import { SessionSchema } from "./routes/session-routes.ts";
 
 /** The shapes that several routes share or that clients have a word for, by the names that the API description gives them. */
 export const sharedShapes: Readonly<Record<string, z.ZodType>> = {
   CredentialAccess: CredentialAccessSchema,
   CredentialRecord: CredentialRecordSchema,
+  Delivery: DeliverySchema,
   EscalationRecord: EscalationRecordSchema,
   EscalationStatus: EscalationStatusSchema,
   Explanation: ExplanationSchema,

@@ -5,6 +5,11 @@ import { sign, type Webhook } from "./webhook.ts";
 /** What an attempt came to: the status of an answer, or why there was none. */
 export type Attempt = { status: number } | { error: string };
 
+/** Why an attempt failed, in the words that operators read. */
+export function failureText(attempt: Attempt): string {
+  return "status" in attempt ? `answered ${attempt.status}` : `no answer: ${attempt.error}`;
+}
+
 const maxAnswerBytes = 65_536;
 
 /** Sends a message once. Nothing is thrown, and nothing that the receiver says is kept but its status. */

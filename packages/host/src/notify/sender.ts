@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { errorFacts, type Log, type Metrics } from "../observe/index.ts";
-import { attempt } from "./attempt.ts";
+import { attempt, failureText } from "./attempt.ts";
 import type { Notices } from "./notices.ts";
 import { longestWaitMs, type Outbox, type Taken } from "./outbox.ts";
 import type { Webhook } from "./webhook.ts";
@@ -66,7 +66,8 @@ export function createSender(options: SenderOptions): Sender {
   };
 
   const drop = async (webhook: Webhook): Promise<number> => {
-    const dropped = await outbox.removeAll(webhook);
+    const error = `the receiver answered ${gone}: nothing is sent there until a restart`;
+    const dropped = await outbox.finishAll(webhook, { state: "failed", at: clock(), error });
     metrics.webhookMessages("dropped", dropped);
     return dropped;
   };
@@ -75,7 +76,7 @@ export function createSender(options: SenderOptions): Sender {
     const signal = AbortSignal.any([breaking.signal, AbortSignal.timeout(attemptMs)]);
     const answer = await attempt(webhook, taken, clock(), signal);
     if ("status" in answer && answer.status >= 200 && answer.status < 300) {
-      await outbox.remove(taken);
+      await outbox.finish(taken, { state: "delivered", at: clock() });
       metrics.webhookMessages("sent");
       return;
     }
@@ -90,13 +91,13 @@ export function createSender(options: SenderOptions): Sender {
       return;
     }
     if (clock().getTime() - Date.parse(created_at) >= giveUpMs) {
-      await outbox.remove(taken);
+      await outbox.finish(taken, { state: "failed", at: clock(), error: failureText(answer) });
       metrics.webhookMessages("dropped");
       log.error(facts, "message to a webhook given up");
       return;
     }
     const waitMs = retryMs(attempts);
-    await outbox.postpone(taken, new Date(clock().getTime() + waitMs));
+    await outbox.postpone(taken, new Date(clock().getTime() + waitMs), failureText(answer));
     log.warn({ ...facts, retryMs: Math.round(waitMs) }, "webhook not told, tried again later");
   };
 

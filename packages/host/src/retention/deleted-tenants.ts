@@ -51,6 +51,7 @@ export const rowTables = [
   "inboxes",
   "replay",
   "outbox",
+  "webhook_history",
 ] as const satisfies readonly (keyof Schema)[];
 
 export function createDeletedTenants(

@@ -68,6 +68,21 @@ describe.each(databaseKinds)("on %s", (kind) => {
     expect(left).toEqual([{ created_at: "2026-01-05T00:00:00.000Z" }]);
   });
 
+  test("what a webhook was told goes after a week", async () => {
+    const database = await openFresh(kind);
+    const about = { webhook: "w", message: "m", namespace_id: "acme", type: "escalation.opened", content: "{}" };
+    for (const at of ["2026-01-01T00:00:00.000Z", "2026-01-05T00:00:00.000Z"])
+      await database.db
+        .insertInto("webhook_history")
+        .values({ ...about, state: "delivered", attempts: 1, created_at: at, finished_at: at })
+        .execute();
+    const name = "what webhooks were told";
+    expect(kindsOf(database).find((each) => each.name === name)?.keepMs).toBe(7 * 86_400_000);
+    expect(await remove(database, name, "2026-01-04T00:00:00.000Z")).toBe(1);
+    const left = await database.db.selectFrom("webhook_history").select("finished_at").execute();
+    expect(left).toEqual([{ finished_at: "2026-01-05T00:00:00.000Z" }]);
+  });
+
   test("sessions and one-time codes go when they are over", async () => {
     const database = await openFresh(kind);
     const { sessions } = openStores(database);

@@ -82,6 +82,11 @@ export function retentionKinds(
       removeSome: rowsOf("outbox", (before) => sql`created_at < ${before}`),
     },
     {
+      name: "what webhooks were told",
+      keepMs: 7 * dayMs,
+      removeSome: rowsOf("webhook_history", (before) => sql`finished_at < ${before}`),
+    },
+    {
       name: "sessions",
       keepMs: 0,
       removeSome: rowsOf("sessions", (before) => sql`expires_at < ${before}`),

@@ -173,6 +173,22 @@ export interface Schema {
     /** Before this nobody sends it: it was tried, or a host is at it. */
     due_at: string;
     attempts: Generated<number>;
+    /** Why the last attempt failed; null until one did. */
+    last_error: string | null;
+  };
+  /** What webhooks were told, and what was given up. */
+  webhook_history: {
+    id: GeneratedAlways<number>;
+    webhook: string;
+    message: string;
+    namespace_id: string;
+    type: string;
+    content: string;
+    created_at: string;
+    state: "delivered" | "failed";
+    attempts: number;
+    last_error: string | null;
+    finished_at: string;
   };
   /** Browsers that are an operator's. */
   sessions: {

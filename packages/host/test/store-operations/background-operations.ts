@@ -1,5 +1,5 @@
 import { createSecretKey } from "node:crypto";
-import { openOutbox, type Webhook } from "../../src/notify/index.ts";
+import { openDeliveries, openOutbox, type Webhook } from "../../src/notify/index.ts";
 import type { Taken } from "../../src/notify/outbox.ts";
 import { removeOldEscalations } from "../../src/retention/old-escalations.ts";
 import { forgetEndedTurns } from "../../src/retention/old-turns.ts";
@@ -44,13 +44,13 @@ export const backgroundOperations: Operations = {
     const message = await taken(database, seed);
     return () => openOutbox(database).postpone(message, now);
   },
-  "outbox.remove": async (_stores, seed, database) => {
+  "outbox.finish": async (_stores, seed, database) => {
     const message = await taken(database, seed);
-    return () => openOutbox(database).remove(message);
+    return () => openOutbox(database).finish(message, { state: "delivered", at: now });
   },
-  "outbox.removeAll": async (_stores, seed, database) => {
+  "outbox.finishAll": async (_stores, seed, database) => {
     await addMessage(database, seed);
-    return () => openOutbox(database).removeAll(webhookOf(seed));
+    return () => openOutbox(database).finishAll(webhookOf(seed), { state: "failed", at: now, error: "gone" });
   },
   "outbox.keepOnly": async (_stores, seed, database) => {
     await addMessage(database, seed);
@@ -62,6 +62,14 @@ export const backgroundOperations: Operations = {
   },
   "outbox.countOf": (_stores, seed, database) => () =>
     openOutbox(database).countOf(webhookOf(seed), "escalation.opened"),
+  "deliveries.list": async (stores, seed, database) => {
+    await addMessage(database, seed);
+    return () => stores.deliveries.list(seed.tenant, { limit: 9 });
+  },
+  "deliveries.retry": async (_stores, seed, database) => {
+    await openOutbox(database).finish(await taken(database, seed), { state: "failed", at: now, error: "answered 503" });
+    return () => openDeliveries(database, [webhookOf(seed)]).retry(seed.tenant, "message-1", now);
+  },
   "outbox.count": (_stores, _seed, database) => () => openOutbox(database).count(),
   "retention.escalations": async (stores, { tenant }, database) => {
     const question = await askIn(stores, tenant, escalation({ requestedAt: longAgo }));

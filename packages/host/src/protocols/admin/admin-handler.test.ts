@@ -207,6 +207,8 @@ describe("a path knows its verbs alone", () => {
     "/admin/v1/turns": "GET, POST",
     "/admin/v1/turns/{namespaceId}/{executionId}": "GET",
     "/admin/v1/turns/{namespaceId}/{executionId}/cancel": "POST",
+    "/admin/v1/webhooks/deliveries": "GET",
+    "/admin/v1/webhooks/retry": "POST",
     "/admin/v1/audit": "GET",
     "/admin/v1/audit/verify": "GET, POST",
     "/admin/v1/audit/export": "POST",
@@ -330,6 +332,7 @@ describe("what an operator changes is on the trail of the tenant it concerns", (
       "tryTool",
       "startTrialTurn",
       "createBackup",
+      "retryDelivery",
     ];
     if (repeatable.includes(name)) continue;
     test(`${name}: a second time is a conflict, and the trail does not say that it was done twice`, async () => {
@@ -438,6 +441,7 @@ describe("a query that does not fit is refused with its place, and its values ar
     "grant",
     "reason",
     "text",
+    "parent",
   ]);
   for (const [name, row] of queries) {
     const { method } = row;

@@ -33,6 +33,7 @@ import { previewOperations } from "./preview-operations.ts";
 import { requireLivingTenant, requireTenantOfAgents, tenantOperations } from "./tenant-operations.ts";
 import { trialOperations } from "./trial-operations.ts";
 import { turnOperations } from "./turn-operations.ts";
+import { webhookOperations } from "./webhook-operations.ts";
 
 /**
  * The management API, and further pages about the whole host. Only an operator's credential is let in, and only to what its
@@ -61,6 +62,7 @@ export function adminProtocol(
     ...searchOperations(services),
     ...previewOperations(services),
     ...trialOperations(services),
+    ...webhookOperations(services),
   };
   const streams: AdminStreams = eventStreams(services);
   const files: AdminFiles = backupFiles(services);

@@ -9,6 +9,7 @@ import type { EscalationStore } from "../../escalations/index.ts";
 import type { GrantStore } from "../../grants/index.ts";
 import type { HostUsageStore } from "../../ledger/index.ts";
 import type { McpReviews } from "../../mcp-servers/index.ts";
+import type { Deliveries } from "../../notify/index.ts";
 import type { DeletedTenants } from "../../retention/index.ts";
 import type { Database, DatabaseCopy } from "../../storage/index.ts";
 import type { NamespaceSettingsStore } from "../../tool-namespaces/index.ts";
@@ -20,6 +21,7 @@ import type { AdminCallName, AdminFileName, AdminInput, AdminOutput, AdminStream
 export interface AdminStores {
   audit: AuditStore;
   credentials: CredentialStore;
+  deliveries: Deliveries;
   escalations: EscalationStore;
   grants: GrantStore;
   principals: PrincipalStore;

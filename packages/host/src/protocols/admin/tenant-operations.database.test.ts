@@ -41,13 +41,18 @@ async function fill({ stores }: Office, namespaceId: string): Promise<string> {
   return (await stores.credentials.create({ namespaceId, access })).token;
 }
 
-/** Something that a webhook has not been told yet. */
+/** Something that a webhook has not been told yet, and something that it was. */
 async function putMessage({ db }: Database, namespaceId: string): Promise<void> {
   const at = { created_at: envelope.createdAt, due_at: envelope.createdAt };
   const message = { webhook: "w", message: "m", type: "escalation.opened", content: "{}", ...at };
   await db
     .insertInto("outbox")
     .values({ ...message, namespace_id: namespaceId })
+    .execute();
+  const { due_at: finished_at, ...told } = message;
+  await db
+    .insertInto("webhook_history")
+    .values({ ...told, namespace_id: namespaceId, state: "delivered", attempts: 1, finished_at })
     .execute();
 }
 

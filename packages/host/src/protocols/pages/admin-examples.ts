@@ -91,6 +91,8 @@ export const adminExamples: Readonly<Record<AdminRouteName, AdminExample>> = {
   listOfferedTools: { query: { namespaceId, credentialId } },
   tryTool: { body: { namespaceId, credentialId, tool: "files.read", arguments: { path: "notes/todo.md" } } },
   followEvents: { query: { namespaceId } },
+  listDeliveries: { query: { namespaceId, state: "failed" } },
+  retryDelivery: { body: { namespaceId, id: "msg_5f0b3c1d2e4a49d8a1c7e90b6d2f8a34" } },
   createBackup: { body: {} },
   deleteTenant: { body: { namespaceId, confirm: namespaceId } },
 };

@@ -113,6 +113,8 @@ test("the document has every route of the operators with its body, its answer an
     "post /admin/v1/tools/try: tryTool, TryToolBody -> 200 ToolResult",
     "get /admin/v1/events: followEvents, nothing -> 200 events of LiveEvent",
     "get /admin/v1/search: search, nothing -> 200 SearchAnswer",
+    "get /admin/v1/webhooks/deliveries: listDeliveries, nothing -> 200 ListDeliveriesAnswer",
+    "post /admin/v1/webhooks/retry: retryDelivery, RetryDeliveryBody -> 200 RetryDeliveryAnswer",
     "post /admin/v1/backup: createBackup, CreateBackupBody -> 200 a file",
   ]);
 });

@@ -32,6 +32,7 @@ const frozen = {
     "0022-session-halves 7db91d9e05eac02f",
     "0023-answers d91688b630fd622b",
     "0024-open-turns a7e7cf50ac234064",
+    "0025-webhook-history 4ff15d21099f8557",
   ],
   postgres: [
     "0001-kernel-stores ed0a4198b2c7b8da",
@@ -58,6 +59,7 @@ const frozen = {
     "0022-session-halves 7db91d9e05eac02f",
     "0023-answers d91688b630fd622b",
     "0024-open-turns 0a120153dbe95989",
+    "0025-webhook-history 29e7779ea1a3071f",
   ],
 };
 

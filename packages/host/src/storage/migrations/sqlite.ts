@@ -333,6 +333,26 @@ export const sqliteMigrations: readonly Migration[] = [
          where completed_at is null`,
       "create index turns_open on turns (namespace_id, actor, bytes) where completed_at is null",
       "create index messages_waiting_by_sender on messages (namespace_id, receiver, sender) where acknowledged_at is null",
+      ],
+    },
+    {
+    name: "0025-webhook-history",
+    // What webhooks were told, or were not in the end, is kept for a while. A message that was tried says what came of it, and the
+    // messages of a tenant are listed, the newest first.
+    statements: [
+      "alter table outbox add column last_error text",
+      "drop index outbox_by_tenant",
+      "create index outbox_by_tenant on outbox (namespace_id, id)",
+      "create index outbox_tried on outbox (namespace_id, id) where attempts > 0",
+      "create index outbox_by_message on outbox (message)",
+      `create table webhook_history (id integer primary key autoincrement, webhook text not null, message text not null,
+         namespace_id text not null, type text not null, content text not null, created_at text not null,
+         state text not null, attempts integer not null, last_error text, finished_at text not null)`,
+      "create index webhook_history_by_tenant on webhook_history (namespace_id, id)",
+      "create index webhook_history_by_state on webhook_history (namespace_id, state, id)",
+      "create index webhook_history_by_webhook on webhook_history (webhook, namespace_id, state, id)",
+      "create index webhook_history_by_message on webhook_history (message)",
+      "create index webhook_history_by_age on webhook_history (finished_at)",
     ],
   },
   // The next one comes here, under the next number, in both lists; frozen.test.ts gets its line.

@@ -7,7 +7,8 @@ import { Time } from "../../parts/time.tsx";
 import { Windowed } from "../../parts/windowed.tsx";
 import { EventDetails } from "./event-details.tsx";
 import { eventText } from "./event-words.ts";
-import { keyOf, type TrailRow } from "./trail-filter.ts";
+import { callOf, type TrailEntry } from "./fold-calls.ts";
+import { keyOf } from "./trail-filter.ts";
 import type { TrailBlock } from "./trail-list.ts";
 
 /** How many rows are drawn together: more take longer than a frame. */
@@ -21,8 +22,8 @@ export function TrailRows({ blocks, openKey }: { blocks: readonly TrailBlock[]; 
   return useMemo(
     () => (
       <>
-        {blocks.map(({ key, rows }) => (
-          <Block key={key} rows={rows} openKey={openKey} />
+        {blocks.map(({ key, entries }) => (
+          <Block key={key} entries={entries} openKey={openKey} />
         ))}
       </>
     ),
@@ -31,19 +32,19 @@ export function TrailRows({ blocks, openKey }: { blocks: readonly TrailBlock[]; 
 }
 
 /** Chunks are counted from the oldest row, so that they stay what they are when new rows come on top. */
-function Block({ rows, openKey }: { rows: readonly TrailRow[]; openKey: string | undefined }) {
-  const count = Math.ceil(rows.length / chunkSize);
+function Block({ entries, openKey }: { entries: readonly TrailEntry[]; openKey: string | undefined }) {
+  const count = Math.ceil(entries.length / chunkSize);
   return (
     <>
       {Array.from({ length: count }, (_, index) => {
-        const end = rows.length - (count - 1 - index) * chunkSize;
-        const chunk = rows.slice(Math.max(0, end - chunkSize), end);
+        const end = entries.length - (count - 1 - index) * chunkSize;
+        const chunk = entries.slice(Math.max(0, end - chunkSize), end);
         return (
           <Windowed key={count - index} estimate={index === 0 ? undefined : chunk.length * rowHeight}>
             {() => (
               <ul class="trail-rows">
-                {chunk.map((row) => (
-                  <Row key={keyOf(row)} row={row} isOpen={keyOf(row) === openKey} />
+                {chunk.map((entry) => (
+                  <Entry key={nameOf(entry)} entry={entry} openKey={openKey} />
                 ))}
               </ul>
             )}
@@ -54,8 +55,19 @@ function Block({ rows, openKey }: { rows: readonly TrailRow[]; openKey: string |
   );
 }
 
-function Row({ row, isOpen }: { row: TrailRow; isOpen: boolean }) {
+/** The same for a call whichever of its rows are there yet. */
+function nameOf([row]: TrailEntry): string | undefined {
+  return row && (callOf(row.event) ?? keyOf(row));
+}
+
+/** A call is known by what became of it; what was decided before stands beside it, and both are told when it is opened. */
+function Entry({ entry, openKey }: { entry: TrailEntry; openKey: string | undefined }) {
+  const [row] = entry;
+  if (row === undefined) return null;
   const { event } = row;
+  const isOpen = entry.some((one) => keyOf(one) === openKey);
+  const decision = entry.find((one) => one.event.type === "authorization.checked")?.event;
+  const isFolded = decision !== undefined && decision !== event;
   return (
     <li>
       <button
@@ -72,13 +84,13 @@ function Row({ row, isOpen }: { row: TrailRow; isOpen: boolean }) {
           <ForeignText text={principalText(event.actor)} />
         </span>
         <span class="clip trail-what">
-          <ForeignText text={eventText(event)} />
+          <ForeignText text={isFolded ? `${eventText(event)}: ${eventText(decision)}` : eventText(event)} />
         </span>
         <span class="clip trail-why">
-          <ForeignText text={event.reason ?? ""} />
+          <ForeignText text={event.reason ?? decision?.reason ?? ""} />
         </span>
       </button>
-      {isOpen && <EventDetails row={row} />}
+      {isOpen && entry.toReversed().map((one) => <EventDetails key={keyOf(one)} row={one} />)}
     </li>
   );
 }

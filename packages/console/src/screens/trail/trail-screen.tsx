@@ -8,7 +8,7 @@ import { ChainState } from "./chain-state.tsx";
 import { TraceStory } from "./trace-story.tsx";
 import { filterOf } from "./trail-filter.ts";
 import { TrailFilters } from "./trail-filters.tsx";
-import { countRows } from "./trail-list.ts";
+import { countEntries } from "./trail-list.ts";
 import { TrailRows } from "./trail-rows.tsx";
 import { useTrail } from "./use-trail.ts";
 
@@ -37,7 +37,7 @@ function TrailLog({ tenant }: { tenant: string }) {
     frame.current?.matches(":hover, :focus-within") === false;
   const trail = useTrail(tenant, filter, mayMove);
   const { list } = trail;
-  const shown = countRows(list);
+  const shown = countEntries(list);
   const coming = list.pending.length;
   const isFiltered = Object.keys(filter).length > 0;
   return (

@@ -29,6 +29,7 @@ const commands = [
   "audit key rotate",
   ..."list delete".split(" ").map((verb) => `tenant ${verb}`),
   ..."list retry".split(" ").map((verb) => `webhook ${verb}`),
+  "grant show",
   "activity",
   "search",
   "host list",

@@ -70,6 +70,46 @@ describe.each(databaseKinds)("the command line on %s", (kind) => {
     });
   });
 
+  test("grant show: the grant whole, its chain, what was derived from it, who changed and who used it", async () => {
+    const tenant = "shown";
+    const terms = words`--tenant ${tenant} --depth 1`;
+    const made = words`grant create --id root --to agent:assistant --from human:alice --resource files/notes --action list`;
+    for (const args of [
+      [...made, ...terms],
+      words`grant derive root --id child --tenant ${tenant} --to agent:helper`,
+      words`grant revoke child --tenant ${tenant}`,
+    ])
+      expect((await command(host, args)).code).toBe(0);
+    const token = await enter(tenant, {}, ["files"]);
+    expect((await command(host, words`files list notes`, token)).code).toBe(0);
+
+    const shown = await json<Record<"chain" | "children" | "changes" | "uses", Record<string, unknown>[]>>(
+      words`grant show root --tenant ${tenant}`,
+    );
+    expect(shown).toMatchObject({
+      grant: { id: "root", capabilities: [{ actions: ["list"] }] },
+      state: "live",
+      chain: [{ grant: { id: "root" } }],
+      children: [{ grant: { id: "child" }, state: "revoked" }],
+      hasMoreChildren: false,
+    });
+    expect(shown.changes.map(({ event }) => (event as { action: string; outcome: string }).action)).toEqual(
+      ["grant.revoke", "grant.derive", "grant.create"].flatMap((action) => [action, action]),
+    );
+    expect(shown.uses).toMatchObject([{ event: { actor: { agentId: "assistant" }, grantId: "root", action: "list" } }]);
+
+    const { stdout } = await command(host, words`grant show child --tenant ${tenant}`);
+    expect(stdout).toContain("  chain    root (live) > child (revoked)\n");
+    expect(stdout).toContain("Nothing was derived from it.\n");
+    expect(stdout).toContain("Nobody used it");
+    expect(await command(host, words`grant show none --tenant ${tenant}`)).toEqual(
+      refused(
+        "Refused (not_found): There is no grant of this id in this tenant.",
+        "`turnpike grant list` shows what there is.",
+      ),
+    );
+  });
+
   test("credential: made, listed, used and revoked", async () => {
     const list = words`credential list --tenant letters`;
     expect(await prints(list)).toEqual(said("There are no credentials."));

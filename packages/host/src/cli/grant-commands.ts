@@ -6,6 +6,7 @@ import { constraintsText, grantText, principalText } from "../display/index.ts";
 import type { AdminOutput, GrantEntry } from "../management/index.ts";
 import { requestAdmin, requestList } from "./admin-request.ts";
 import { asOperator, withPageFlags, type OperatorFlags, type PageFlags, type Show } from "./connection.ts";
+import { addGrantShow } from "./grant-show.ts";
 import { addGrantFileCommands } from "./grant-file-commands.ts";
 import { descendantLines, showPreview, withPreview } from "./grant-preview.ts";
 import { type Column, oneLine, renderTable, withMore, withTenant } from "./table.ts";
@@ -36,7 +37,7 @@ interface ListFlags extends OperatorFlags, PageFlags {
   resource?: string;
 }
 
-/** `grant create | derive | list | revoke | export | apply | import`. */
+/** `grant create | derive | list | show | revoke | export | apply | import`. */
 export function addGrantCommands(program: Command, show: Show): void {
   const grants = program
     .command("grant")
@@ -125,6 +126,7 @@ export function addGrantCommands(program: Command, show: Show): void {
       const also = derived === "" ? "" : ` These grants were derived from it and are invalid now:${derived}`;
       show(flags, done, `Revoked ${oneLine(id)}.${also}`);
     });
+  addGrantShow(grants, show);
   addGrantFileCommands(grants, show);
 }
 

@@ -346,7 +346,7 @@ const auditPages =
     }
   };
 const grantPages =
-  (filter: Pick<Parameters<Stores["grants"]["list"]>[1], "subject" | "issuer">) =>
+  (filter: Pick<Parameters<Stores["grants"]["list"]>[1], "subject" | "issuer" | "parent">) =>
   async ({ grants }: Stores) => {
     await grants.list(tenant, { ...filter, limit: 9 });
     await grants.list(tenant, { ...filter, after: "grant-5", limit: 9 });
@@ -545,6 +545,11 @@ const reads: Row[] = [
     name: "audit events of an actor by what stands in them",
     run: auditPages({ actor: agent, grant: "grant-1", ...times }),
     plan: ["audit_by_actor"],
+  },
+  {
+    name: "grants that were derived from one",
+    run: grantPages({ parent: "grant-19" }),
+    plan: ["grants_by_parent"],
   },
   {
     name: "messages to webhooks, and what became of them",

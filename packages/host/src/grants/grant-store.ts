@@ -57,6 +57,8 @@ export interface GrantStore extends GrantSource<readonly Grant[]> {
 
 /** Which grants to list. */
 interface GrantFilter {
+  /** The grant that they were derived directly from. */
+  parent?: string | undefined;
   subject?: PrincipalRef | undefined;
   issuer?: PrincipalRef | undefined;
   after?: string | undefined;
@@ -119,13 +121,14 @@ export function createGrantStore({ db, reports }: Database, cache: ReadCache, re
         throw error;
       }
     },
-    async list(namespaceId, { subject, issuer, after, limit }) {
+    async list(namespaceId, { parent, subject, issuer, after, limit }) {
       let all = reports
         .selectFrom("grants")
         .select("content")
         .where("namespace_id", "=", columnText(namespaceId))
         .orderBy("id")
         .limit(limit);
+      if (parent !== undefined) all = all.where("parent_id", "=", columnText(parent));
       if (subject !== undefined) all = all.where("subject", "=", columnText(principalKey(subject)));
       if (issuer !== undefined) all = all.where("issuer", "=", columnText(principalKey(issuer)));
       if (after !== undefined) all = all.where("id", ">", columnText(after));

@@ -13,6 +13,7 @@ import { whyAddress } from "../why-address.ts";
 import { Chain } from "./chain.tsx";
 import { CapabilityList, GrantList, OfGrant } from "./grant-facts.tsx";
 import { asksEachTime, stateWords, termsOf } from "./grant-words.ts";
+import { GrantHistory } from "./grant-history.tsx";
 import type { ChainAbove } from "./read-grants.ts";
 
 /** One grant: what it allows in words, where it comes from, and what hangs on it. */
@@ -76,6 +77,7 @@ function Detail({ above: { entry, chain }, derived }: { above: ChainAbove; deriv
         </div>
       )}
       <Actions entry={entry} />
+      <GrantHistory tenant={grant.namespaceId} id={grant.id} />
     </>
   );
 }

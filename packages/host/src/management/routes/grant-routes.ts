@@ -59,6 +59,7 @@ export const grantRoutes = {
       issuer: PrincipalTextSchema.optional(),
       state: GrantStateSchema.optional(),
       resource: IdentifierSchema.optional().meta({ description: "only grants over this resource namespace" }),
+      parent: IdentifierSchema.optional().meta({ description: "only grants that were derived directly from this one" }),
       ...page,
     }),
     response: z.strictObject({ grants: z.array(GrantEntrySchema), ...nextPage }),

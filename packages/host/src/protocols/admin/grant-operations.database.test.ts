@@ -188,6 +188,30 @@ describe.each(databaseKinds)("grants for operators on %s", (kind) => {
       expect([body.grants.length, body.cursor]).toEqual([3, undefined]);
     });
 
+    test("by the grant that they were derived from has those alone, in pages", async () => {
+      const adminApi = await office();
+      const namespaceId = newTenant();
+      const { grants } = adminApi.stores;
+      await grants.issue(grant("root", { namespaceId }));
+      await grants.issue(grant("other", { namespaceId }));
+      const subject = { kind: "agent", agentId: "helper" } as const;
+      for (const id of ["c1", "c2", "c3"]) await grants.issue(grant(id, { namespaceId, parentId: "root", subject }));
+      await grants.issue(grant("grandchild", { namespaceId, parentId: "c1" }));
+      await grants.issue(grant("c4", { namespaceId: newTenant(), parentId: "root" }));
+      const ids = async (query: Record<string, string>): Promise<string[]> => {
+        const pages = await readPages<{ grants: { grant: Grant }[]; cursor?: string }>(adminApi, "/admin/v1/grants", {
+          namespaceId,
+          limit: 2,
+          ...query,
+        });
+        return pages.flatMap((page) => page.grants.map((entry) => entry.grant.id));
+      };
+      expect(await ids({ parent: "root" })).toEqual(["c1", "c2", "c3"]);
+      expect(await ids({ parent: "root", subject: "agent:helper" })).toEqual(["c1", "c2", "c3"]);
+      expect(await ids({ parent: "root", subject: "agent:nobody" })).toEqual([]);
+      expect(await ids({ parent: "other" })).toEqual([]);
+    });
+
     test("of a tenant without grants is empty", async () => {
       expect(await idsIn(await office(), { namespaceId: newTenant() })).toEqual([]);
     });

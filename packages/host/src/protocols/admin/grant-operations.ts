@@ -44,20 +44,23 @@ export function grantOperations(
       return operator.change(changeOf("grant.derive", derived.grant), () => issue(derived.grant, operator));
     },
     listGrants: acrossTenants(services, "grants", async (input: AdminInput<"listGrants"> & { namespaceId: string }) => {
-      const { namespaceId, id, subject, issuer, state, resource, cursor, limit } = input;
+      const { namespaceId, id, subject, issuer, state, resource, parent, cursor, limit } = input;
       const found: GrantEntry[] = [];
-      // One of the two has an index that lists; of its grants, the others are looked at one by one.
-      const indexed = subject === undefined ? { issuer } : { subject };
+      // One of them has an index that lists; of its grants, the others are looked at one by one.
+      const indexed = parent !== undefined ? { parent } : subject === undefined ? { issuer } : { subject };
       const isWanted = (grant: Grant): boolean =>
         (subject === undefined || samePrincipal(grant.subject, subject)) &&
         (issuer === undefined || samePrincipal(grant.issuer, issuer)) &&
+        (parent === undefined || grant.parentId === parent) &&
         (resource === undefined || isOver(grant, resource));
       if (id !== undefined) {
         const grant = await grants.findKept(namespaceId, id);
         const checked = await checkGrants(stores, grant && isWanted(grant) ? [grant] : [], clock().toISOString());
         return { grants: checked.map(entryOf).filter((entry) => state === undefined || entry.state === state) };
       }
-      const isFiltered = [state, resource, subject && issuer].some((filter) => filter !== undefined);
+      const isFiltered = [state, resource, subject && issuer, parent && (subject ?? issuer)].some(
+        (filter) => filter !== undefined,
+      );
       const atOnce = isFiltered ? scannedAtOnce : limit + 1;
       let after = cursor;
       for (let scanned = 0; scanned < maxScanned; scanned += atOnce) {

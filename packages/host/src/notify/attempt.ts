@@ -6,8 +6,8 @@ import { sign, type Webhook } from "./webhook.ts";
 export type Attempt = { status: number } | { error: string };
 
 /** Why an attempt failed, in the words that operators read. */
-export function failureText(attempt: Attempt): string {
-  return "status" in attempt ? `answered ${attempt.status}` : `no answer: ${attempt.error}`;
+export function failureText(answer: Attempt): string {
+  return "status" in answer ? `answered ${answer.status}` : `no answer: ${answer.error}`;
 }
 
 const maxAnswerBytes = 65_536;

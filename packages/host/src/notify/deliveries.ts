@@ -9,6 +9,9 @@ export interface DeliveryPlace {
   id: number;
 }
 
+/** Whether a message is due now, and why not. */
+type RetryState = "due" | "unknown" | "not configured" | "gone";
+
 /** What webhooks were told of a tenant, and what they will be. */
 export interface Deliveries {
   /** Those that wait and then those that are over, the newest first, behind a place. */
@@ -17,7 +20,7 @@ export interface Deliveries {
     options: { state?: DeliveryState | undefined; behind?: DeliveryPlace | undefined; limit: number },
   ): Promise<(Delivery & { place: DeliveryPlace })[]>;
   /** Has a message sent at once, again if it was; says why not when it cannot be. One that is behind another waits for that. */
-  retry(namespaceId: string, id: string, now: Date): Promise<"due" | "unknown" | "not configured" | "gone">;
+  retry(namespaceId: string, id: string, now: Date): Promise<RetryState>;
 }
 
 const columns = ["id", "webhook", "message", "type", "created_at", "attempts", "last_error"] as const;
@@ -90,44 +93,55 @@ export function openDeliveries({ db, reports }: Database, webhooks: readonly Web
       const from = behind?.table === "webhook_history" ? behind.id : undefined;
       return [...waiting, ...(await listOver(namespaceId, state, from, limit - waiting.length))];
     },
-    retry(namespaceId, id, now) {
-      const at = now.toISOString();
-      const tenant = columnText(namespaceId);
-      const stateOf = (key: string): "due" | "not configured" | "gone" => {
-        const webhook = webhooks.find((one) => one.key === key);
-        return webhook === undefined ? "not configured" : webhook.isGone ? "gone" : "due";
-      };
-      return db.transaction().execute(async (transaction) => {
-        const waiting = await transaction
-          .updateTable("outbox")
-          .set({ due_at: at })
-          .where("message", "=", id)
-          .where("namespace_id", "=", tenant)
-          .returning("webhook")
-          .executeTakeFirst();
-        if (waiting !== undefined) return stateOf(waiting.webhook);
-        const over = await transaction
-          .selectFrom("webhook_history")
-          .selectAll()
-          .where("message", "=", id)
-          .where("namespace_id", "=", tenant)
-          .executeTakeFirst();
-        if (over === undefined) return "unknown";
-        const state = stateOf(over.webhook);
-        if (state !== "due") return state;
-        // Of two who ask at the same moment, one finds it.
-        const { numDeletedRows } = await transaction
-          .deleteFrom("webhook_history")
-          .where("id", "=", over.id)
-          .executeTakeFirst();
-        if (numDeletedRows === 0n) return "due";
-        const { id: _id, state: _state, finished_at: _finished, ...row } = over;
-        await transaction
-          .insertInto("outbox")
-          .values({ ...row, due_at: at })
-          .execute();
-        return "due";
-      });
+    async retry(namespaceId, id, now) {
+      const asked = { tenant: columnText(namespaceId), id, at: now.toISOString() };
+      let state = await makeDue(db, webhooks, asked);
+      // Between a look at the one table and at the other, somebody may have moved it.
+      for (let looks = 1; state === "unknown" && looks < 3; looks += 1) state = await makeDue(db, webhooks, asked);
+      return state;
     },
   };
+}
+
+/** Makes a message due: where it waits, or from the history. */
+function makeDue(
+  db: Database["db"],
+  webhooks: readonly Webhook[],
+  { tenant, id, at }: { tenant: string; id: string; at: string },
+): Promise<RetryState> {
+  const stateOf = (key: string): RetryState => {
+    const webhook = webhooks.find((one) => one.key === key);
+    return webhook === undefined ? "not configured" : webhook.isGone ? "gone" : "due";
+  };
+  return db.transaction().execute(async (transaction) => {
+    const waiting = await transaction
+      .updateTable("outbox")
+      .set({ due_at: at })
+      .where("message", "=", id)
+      .where("namespace_id", "=", tenant)
+      .returning("webhook")
+      .executeTakeFirst();
+    if (waiting !== undefined) return stateOf(waiting.webhook);
+    const over = await transaction
+      .selectFrom("webhook_history")
+      .selectAll()
+      .where("message", "=", id)
+      .where("namespace_id", "=", tenant)
+      .executeTakeFirst();
+    if (over === undefined) return "unknown";
+    const state = stateOf(over.webhook);
+    if (state !== "due") return state;
+    // Of two who ask at the same moment, one finds it.
+    const { numDeletedRows } = await transaction
+      .deleteFrom("webhook_history")
+      .where("id", "=", over.id)
+      .executeTakeFirst();
+    if (numDeletedRows === 0n) return "due";
+    const { id: _id, state: _state, finished_at: _finished, ...row } = over;
+    await transaction
+      .insertInto("outbox")
+      .values({ ...row, due_at: at })
+      .execute();
+    return "due";
+  });
 }

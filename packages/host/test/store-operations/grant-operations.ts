@@ -24,6 +24,10 @@ export const grantOperations: Operations = {
     ({ grants }, { tenant }) =>
     () =>
       grants.find(tenant, "seeded"),
+  "grants.hasAny":
+    ({ grants }) =>
+    () =>
+      grants.hasAny(),
   "grants.findKept":
     ({ grants }, { tenant }) =>
     () =>

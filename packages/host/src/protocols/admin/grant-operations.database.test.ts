@@ -191,13 +191,13 @@ describe.each(databaseKinds)("grants for operators on %s", (kind) => {
     test("by the grant that they were derived from has those alone, in pages", async () => {
       const adminApi = await office();
       const namespaceId = newTenant();
-      const { grants } = adminApi.stores;
-      await grants.issue(grant("root", { namespaceId }));
-      await grants.issue(grant("other", { namespaceId }));
+      const store = adminApi.stores.grants;
+      await store.issue(grant("root", { namespaceId }));
+      await store.issue(grant("other", { namespaceId }));
       const subject = { kind: "agent", agentId: "helper" } as const;
-      for (const id of ["c1", "c2", "c3"]) await grants.issue(grant(id, { namespaceId, parentId: "root", subject }));
-      await grants.issue(grant("grandchild", { namespaceId, parentId: "c1" }));
-      await grants.issue(grant("c4", { namespaceId: newTenant(), parentId: "root" }));
+      for (const id of ["c1", "c2", "c3"]) await store.issue(grant(id, { namespaceId, parentId: "root", subject }));
+      await store.issue(grant("grandchild", { namespaceId, parentId: "c1" }));
+      await store.issue(grant("c4", { namespaceId: newTenant(), parentId: "root" }));
       const ids = async (query: Record<string, string>): Promise<string[]> => {
         const pages = await readPages<{ grants: { grant: Grant }[]; cursor?: string }>(adminApi, "/admin/v1/grants", {
           namespaceId,

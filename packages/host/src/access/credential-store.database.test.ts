@@ -12,6 +12,29 @@ const at = (time: string): Date => new Date(time);
 describe.each(databaseKinds)("credentials on %s", (kind) => {
   const open = sharedDatabase(kind);
 
+  test("when one was last used is written together with others, to the minute, and never earlier than it is", async () => {
+    const database = await open();
+    const [here, there] = [openStores(database).credentials, openStores(database).credentials];
+    const [used, other] = [
+      await here.create({ namespaceId: "t", access }),
+      await here.create({ namespaceId: "t", access }),
+    ];
+    const lastUse = async (id: string) => (await here.find(id))?.lastUsedAt;
+    expect(await here.verify(used.token, new Date("2026-01-01T12:00:30.000Z"))).toBeDefined();
+    await there.verify(used.token, new Date("2026-01-01T12:07:59.999Z"));
+    await here.verify(`${other.token.slice(0, -4)}0000`, new Date("2026-01-01T12:00:30.000Z"));
+    expect(await lastUse(used.id)).toBeUndefined();
+    await here.writeUses();
+    expect(await lastUse(used.id)).toBe("2026-01-01T12:00:00.000Z");
+    await there.writeUses();
+    expect(await lastUse(used.id)).toBe("2026-01-01T12:07:00.000Z");
+    await here.verify(used.token, new Date("2026-01-01T12:03:00.000Z"));
+    await here.writeUses();
+    expect([await lastUse(used.id), await lastUse(other.id)]).toEqual(["2026-01-01T12:07:00.000Z", undefined]);
+    const listed = (await here.list({ namespaceId: "t", limit: 500 })).find(({ id }) => id === used.id);
+    expect(listed?.lastUsedAt).toBe("2026-01-01T12:07:00.000Z");
+  });
+
   test("a token is tp_<id>_<secret>, and nothing in the database is its secret", async () => {
     const database = await open();
     const { id, token } = await openStores(database).credentials.create({ namespaceId: "tenant-1", access });

@@ -9,6 +9,7 @@ import {
   operatorsTenant,
 } from "../management/index.ts";
 import { type ClientCertificate, isCurrent, isUsableOver } from "./client-certificate.ts";
+import { createCredentialUses } from "./credential-uses.ts";
 import { isAdminOfAll, operatorScope } from "./operator.ts";
 import { freshId, freshSecret, isSameHash, secretHashOf } from "./secrets.ts";
 
@@ -74,6 +75,8 @@ export interface CredentialStore {
   ): Promise<"revoked" | "revoked before" | "last admin">;
   /** Gives a credential another token, at once: the one before is nobody's. Undefined for one that is not valid. */
   rotate(id: string, now: Date): Promise<string | undefined>;
+  /** Writes when credentials were last used, as far as that was noted since the last time. */
+  writeUses(): Promise<void>;
 }
 
 /** What is done together with a change of credentials. */
@@ -133,6 +136,7 @@ export function createCredentialStore(
     await also?.(transaction);
     return numUpdatedRows > 0n;
   };
+  const uses = createCredentialUses({ db });
   const keep = (id: string, find: () => Promise<Stored | undefined>): Promise<Stored | undefined> =>
     cache.get(`credential ${id}`, find);
   return {
@@ -164,7 +168,10 @@ export function createCredentialStore(
       const stored = (await keep(id, find)) ?? nobody;
       const isSecret = isSameHash(secretHash, stored.secretHash);
       const { namespaceId, access } = stored;
-      if (isSecret && isValid(stored, now) && isUsableOver(access, shown, now)) return { id, namespaceId, access };
+      if (isSecret && isValid(stored, now) && isUsableOver(access, shown, now)) {
+        uses.note(id, now);
+        return { id, namespaceId, access };
+      }
       // An unknown id is read every time, so a known one is read here too: both take the same time.
       if (!isRead) await read(id);
       return undefined;
@@ -176,6 +183,7 @@ export function createCredentialStore(
       const [one, ...others] = all.filter((stored) => isValid(stored, now));
       if (one === undefined || others.length > 0 || all.length === maxOfCertificate) return undefined;
       const { id, namespaceId, access, secretHash } = one;
+      uses.note(id, now);
       return { credential: { id, namespaceId, access }, presented: { id, secretHash } };
     },
     async stands(id, now) {
@@ -185,6 +193,7 @@ export function createCredentialStore(
     async verifyAgain({ id, secretHash }, now) {
       const stored = await keep(id, () => read(id));
       if (stored === undefined || !isSameHash(secretHash, stored.secretHash) || !isValid(stored, now)) return undefined;
+      uses.note(id, now);
       return { id, namespaceId: stored.namespaceId, access: stored.access };
     },
     async find(id) {
@@ -217,6 +226,7 @@ export function createCredentialStore(
       });
       return isRotated ? tokenOf(id, secret) : undefined;
     },
+    writeUses: () => uses.write(),
   };
 }
 
@@ -269,6 +279,7 @@ function recordOf(row: Schema["credentials"]): CredentialRecord {
     createdAt: row.created_at,
     ...(row.expires_at !== null && { expiresAt: row.expires_at }),
     ...(row.revoked_at !== null && { revokedAt: row.revoked_at }),
+    ...(row.last_used_at !== null && { lastUsedAt: row.last_used_at }),
   };
 }
 

@@ -35,6 +35,9 @@ import { openStores, type Stores } from "./stores.ts";
 import { openTurns } from "./turns.ts";
 import { version } from "../base/index.ts";
 
+/** How often it is written when credentials were last used. */
+const usesMs = 60_000;
+
 /** A host without a socket. */
 export interface WiredHost {
   /** Answers requests, wherever they come from. */
@@ -196,6 +199,9 @@ export async function wireHost(
     log,
   });
   let isStarted = false;
+  let writingUses: NodeJS.Timeout | undefined;
+  const writeUses = (): Promise<void> =>
+    stores.credentials.writeUses().catch((error: unknown) => log.warn(errorFacts(error), "last uses not written"));
   const takesWrites = createReadiness(() => heartbeat(database));
   const checkReady = async (): Promise<void> => {
     if (!isStarted) throw new Error("The host is still starting.");
@@ -260,14 +266,17 @@ export async function wireHost(
       checkpoints.start(config.audit.checkpointSeconds);
       engine.start();
       sender.start();
+      writingUses = setInterval(writeUses, usesMs).unref();
     },
     async close(stopListening) {
+      clearInterval(writingUses);
       // At once: a stream that is open would hold up everything else.
       const isQuiet = management.close();
       listening.close();
       await retention.close();
       await Promise.all([stopListening(), engine.close(), sender.close(), isQuiet]);
       await pool.close();
+      await writeUses();
       await stores.audit.flush();
       await Promise.all([stores.replay.close(), stores.turns.close()]);
       await checkpoints.close();

@@ -80,6 +80,7 @@ export const CredentialRecordSchema = z.strictObject({
   createdAt: TimestampSchema,
   expiresAt: TimestampSchema.optional(),
   revokedAt: TimestampSchema.optional(),
+  lastUsedAt: TimestampSchema.optional().meta({ description: "to the minute; absent when it was never used" }),
 });
 
 /** What an operator may know of a credential. */

@@ -39,6 +39,10 @@ export const accessOperations: Operations = {
     ({ credentials }, { credential }) =>
     () =>
       credentials.stands(credential.id, new Date(now)),
+  "credentials.writeUses": async ({ credentials }, { credential }) => {
+    await credentials.verify(credential.token, new Date(now));
+    return () => credentials.writeUses();
+  },
   "credentials.verify":
     ({ credentials }, { credential }) =>
     () =>

@@ -47,6 +47,10 @@ export function CredentialTable({
       </span>
     ),
   };
+  const used: Column<CredentialRecord> = {
+    title: "Last used",
+    cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? <span class="hint">never</span> : <Time at={lastUsedAt} />),
+  };
   const id: Column<CredentialRecord> = { title: "Id", kind: "code", cell: (credential) => credential.id };
   const does: Column<CredentialRecord> = {
     title: "Change",
@@ -70,7 +74,7 @@ export function CredentialTable({
   return (
     <Table
       label={kind === "operator" ? "Operators" : "Credentials"}
-      columns={[actor, ...more, state, id, ...(mayChange ? [does] : [])]}
+      columns={[actor, ...more, used, state, id, ...(mayChange ? [does] : [])]}
       rows={credentials}
       keyOf={(credential) => credential.id}
     />

@@ -132,3 +132,22 @@ test("nobody learns which paths there are before they are let in", async () => {
     statuses.push((await send(path, { method })).status);
   expect(statuses).toEqual([200, 401, 401, 401, 405, 404]);
 });
+
+for (const path of ["/a/reply", "/a/response"]) {
+  test(`the headers of every answer and of the request's record count more than those that ${path} chose`, async () => {
+    const chosen = { "x-request-id": "forged", "cache-control": "public", "x-content-type-options": "", "x-own": "1" };
+    const { send } = frontWith({
+      routes: [
+        {
+          method: "GET",
+          path: "/a/reply",
+          answer: () => Promise.resolve({ ...jsonReply({ ok: true }), headers: chosen }),
+        },
+        { method: "GET", path: "/a/response", answer: () => Promise.resolve(new Response("{}", { headers: chosen })) },
+      ],
+    });
+    const { headers } = await send(path, { headers: { "x-request-id": "mine" } });
+    const names = ["x-request-id", "cache-control", "x-content-type-options", "x-own"];
+    expect(names.map((name) => headers.get(name))).toEqual(["mine", "no-store", "nosniff", "1"]);
+  });
+}

@@ -65,6 +65,8 @@ async function fill({ db, kind }: Database): Promise<void> {
         case i % 100 when 0 then 'pending' when 1 then 'approved' when 2 then 'denied' else 'expired' end,
         ${at}, case when i % 2 = 0 then 'place-' || i % 100 end, case when i % 100 = 1 then ${at} end, ${content}
       from ${series(10_000)}`,
+    sql`insert into escalation_answers (credential_id, namespace_id, escalation_id)
+      select 'operator-1', namespace_id, id from escalations`,
     sql`insert into replay (namespace_id, actor, kind, scope, id, fingerprint, host_id, finished_at)
       select 'tenant-1', 'agent:agent-' || i % 200, 'tool', 'trace-' || i / 4, 'call-' || i, 'print', 1,
         case when i % 4 = 0 then null else ${at} end from ${series(20_000)}`,
@@ -301,8 +303,8 @@ const calls: Row[] = [
   {
     name: "old escalations",
     run: (_stores, database) => removeOldEscalations(database, "2026-01-01T00:30", 100),
-    plan: ["escalations_by_expiry", "rowid", "uses_pkey"],
-    onPostgres: ["escalations_by_expiry", "uses_pkey"],
+    plan: ["escalation_answers_by_escalation", "escalations_by_expiry", "rowid", "uses_pkey"],
+    onPostgres: ["escalation_answers_by_escalation", "escalations_by_expiry", "uses_pkey"],
   },
   {
     name: "a message that is sent",

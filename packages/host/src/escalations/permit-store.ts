@@ -33,7 +33,7 @@ const waitingSql = `${foundRows} and place = $2 and permit_expires_at > $4 and s
     and (later.status <> 'pending' or later.expires_at <= $4))
   order by escalations.id`;
 const permitSql = `select id from escalations
-  where namespace_id = $1 and id = $2 and permit_expires_at is not null and status = 'approved'`;
+  where namespace_id = $1 and id = $2 and permit_expires_at is not null and status || '' = 'approved'`;
 
 /**
  * What people said about single acts. A question is an escalation, and a permit is one that was approved. Whether an answer

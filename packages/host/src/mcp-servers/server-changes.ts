@@ -1,7 +1,7 @@
 import type { ChangedList } from "./server-lists.ts";
 
 /** Whose list changed: the connection's of a server, or all of the server's without one. */
-export interface ChangedServer {
+interface ChangedServer {
   server: string;
   connection?: string | undefined;
   /** Reads the list anew, before anybody is told. */

@@ -2,13 +2,13 @@ import { ServiceHttpError } from "turnpike/http";
 import type { BodyState } from "./read-limited.ts";
 
 /** How much of what a sender has sent is kept before it is known who they are. */
-export const unadmittedBytes = 16_384;
+const unadmittedBytes = 16_384;
 
 /** The same of all senders together. */
 const unadmittedBytesOfAll = 16 * 1_048_576;
 
 /** One body of a sender who is not admitted. */
-export interface UnadmittedBody {
+interface UnadmittedBody {
   /** How long it may be, beside what else the sender has here. */
   readonly most: number;
   /** Told of every piece before it is kept. */

@@ -488,7 +488,7 @@ test("when all connections are taken, the health of the host can be asked for, a
 
 test("connections that ask for nothing do not keep anybody from the health of the host", async () => {
   const { url } = await serve(undefined, { "limits.sockets": "1" });
-  const silent = Array.from({ length: 60 }, () => open(url).on("error", () => {}));
+  const silent = Array.from({ length: 150 }, () => open(url).on("error", () => {}));
   await Promise.all(silent.map((socket) => once(socket, "connect")));
   await expect
     .poll(async () => (await exchange(url, { send: `GET /health HTTP/1.1\r\n${host}\r\n`, answers: 1 })).statuses)

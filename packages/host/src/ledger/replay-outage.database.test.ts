@@ -53,6 +53,17 @@ describe.each(databaseKinds)("replay protection on a %s that fails", (kind) => {
     expect(effects).toHaveLength(1);
   });
 
+  test("takes no claim back beyond the bound on lost claims: the id looks interrupted, and nothing runs under it", async () => {
+    const database = await open();
+    const { api, effects } = countingApi();
+    const store = createReplayStore(failingAt(database, 1, "after", { of: "commit" }), { maxLostClaims: 0 });
+    const broken = protectFromReplay(api, { store });
+    const who = context({ namespaceId: newTenant() });
+    await expect(broken.sendMessage(who, envelope)).rejects.toMatchObject({ status: 503, code: "replay_unavailable" });
+    await expect(broken.sendMessage(who, envelope)).rejects.toMatchObject({ code: "replay_interrupted" });
+    expect(effects).toEqual([]);
+  });
+
   for (const when of ["before", "after"] as const) {
     test(`gives a result that cannot be kept (${when} it is written), repeats it from memory, and keeps it later`, async () => {
       const { api, effects } = countingApi();

@@ -92,15 +92,14 @@ export interface ReplayLimits {
    * no limit: nothing is claimed while the database is away, so no more wait than were running when it went.
    */
   maxWaitingLength?: number;
+  /** So many claims whose answer was lost are taken back; those beyond them will look interrupted. */
+  maxLostClaims?: number;
 }
-
-/** So many claims whose answer was lost are taken back; those beyond them will look interrupted. */
-const maxLostClaims = 10_000;
 
 /** A row without a result belongs to the host that claimed it: running while that lives, interrupted afterwards. */
 export function createReplayStore(
   database: Database,
-  { maxWaitingLength = 67_108_864 }: ReplayLimits = {},
+  { maxWaitingLength = 67_108_864, maxLostClaims = 10_000 }: ReplayLimits = {},
   ledger: Ledger = openLedger(database),
 ): ReplayStore {
   const { db, hostId, isAlive } = database;

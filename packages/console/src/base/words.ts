@@ -1,31 +1,24 @@
-import type { Capability, Grant, PrincipalRef, ResourceRef } from "turnpike/contracts";
+import { visibleText, whoText } from "turnpike-host/display";
+import type { PrincipalRef, ResourceRef } from "turnpike/contracts";
 
-const idKeys = { human: "userId", agent: "agentId", group: "conversationId", service: "serviceId" } as const;
-
-/** A principal as `kind:id`. The contracts' own would bring every schema with it. */
-export function principalText(principal: PrincipalRef): string {
-  return `${principal.kind}:${String((principal as Record<string, unknown>)[idKeys[principal.kind]])}`;
-}
+export {
+  capabilityText,
+  grantText,
+  needsApproval,
+  parsePrincipalText as principalOf,
+  principalText,
+  requestText,
+  resourceText,
+  visibleText,
+} from "turnpike-host/display";
 
 /** Who tried something as somebody else, or asked about it, as an escalation and the trail say it; empty when nobody did. */
 export function partiesText({ triedBy, askedBy }: { triedBy?: unknown; askedBy?: unknown } = {}): string {
   const said = (how: string, parties: unknown): string => {
     const all = parties === undefined ? [] : ([parties].flat() as { actor: PrincipalRef }[]);
-    return all.length === 0 ? "" : `${how} ${all.map(({ actor }) => principalText(actor)).join(" and ")}`;
+    return all.length === 0 ? "" : `${how} ${all.map(({ actor }) => whoText(actor)).join(" and ")}`;
   };
   return [said("tried by", triedBy), said("asked by", askedBy)].filter(Boolean).join(", ");
-}
-
-/** The principal of a `kind:id`; undefined when the kind is none. */
-export function principalOf(text: string): PrincipalRef | undefined {
-  const [, kind = "", id = ""] = /^([a-z]+):(.+)$/.exec(text.trim()) ?? [];
-  if (!Object.hasOwn(idKeys, kind)) return undefined;
-  return { kind, [idKeys[kind as PrincipalRef["kind"]]]: id } as PrincipalRef;
-}
-
-/** A resource as `namespace/step/step`. */
-export function resourceText({ namespace, path }: ResourceRef): string {
-  return [namespace, ...path].join("/");
 }
 
 /** The resource of a `namespace/step/step`. */
@@ -37,14 +30,10 @@ export function resourceOf(text: string): ResourceRef {
   return { namespace, path };
 }
 
-/** A capability as `read, list files/notes/**`. */
-export function capabilityText({ actions, resource, scope }: Capability): string {
-  return `${actions.join(", ")} ${resourceText(resource)}${scope === "descendants" ? "/**" : ""}`;
-}
-
-/** What a grant allows, in one line. */
-export function grantText({ capabilities }: Pick<Grant, "capabilities">): string {
-  return capabilities.map(capabilityText).join("; ");
+/** A name inside a text that has no elements, such as an option: shown as everywhere, and in a direction of its own. */
+export function isolatedText(text: string): string {
+  const shown = visibleText(text);
+  return /^\p{ASCII}*$/u.test(shown) ? shown : `\u2068${shown}\u2069`;
 }
 
 /** A number with the word for what is counted. */

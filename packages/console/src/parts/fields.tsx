@@ -26,7 +26,7 @@ function Labelled({
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      {children({ id, value, required: isRequired, autocomplete: "off", spellcheck: false, ...about }, id)}
+      {children({ id, value, required: isRequired, autocomplete: "off", spellcheck: false, dir: "auto", ...about }, id)}
       {said && (
         <p class={problem === undefined ? "hint" : "hint bad"} id={`${id}-hint`}>
           {said}

@@ -1,11 +1,12 @@
-import { visibleParts } from "../base/visible-text.ts";
+import { useState } from "preact/hooks";
+import { visibleParts } from "turnpike-host/display";
 
 /** A text that an agent, a server or anybody else wrote: never more than text, with nothing hidden, and in a direction of its own. */
 export function ForeignText({ text }: { text: string }) {
   return (
     <bdi>
       {visibleParts(text).map((part, place) =>
-        part.isHidden ? (
+        part.isNumber ? (
           <mark key={place} class="hidden-character">
             {part.text}
           </mark>
@@ -26,6 +27,21 @@ export function ForeignParagraph({ text }: { text: string }) {
           <ForeignText text={line} />
         </span>
       ))}
+    </>
+  );
+}
+
+/** The same of a text that may be long: its beginning, and the rest when somebody asks for it. */
+export function LongText({ text, most }: { text: string; most: number }) {
+  const [isWhole, setWhole] = useState(false);
+  const start = text.slice(0, most).replace(/[\uD800-\uDBFF]$/, "");
+  if (isWhole || text.length <= most) return <ForeignParagraph text={text} />;
+  return (
+    <>
+      <ForeignParagraph text={start} />
+      <button type="button" class="button more" onClick={() => setWhole(true)}>
+        Show {(text.length - start.length).toLocaleString()} more characters
+      </button>
     </>
   );
 }

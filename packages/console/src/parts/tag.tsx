@@ -1,6 +1,12 @@
+import { ForeignText } from "./foreign-text.tsx";
+
 /** How something stands, in one word and one colour; never in colour alone. */
 export function Tag({ text, tone = "quiet" }: { text: string; tone?: Tone }) {
-  return <span class={`tag ${tone}`}>{text}</span>;
+  return (
+    <span class={`tag ${tone}`}>
+      <ForeignText text={text} />
+    </span>
+  );
 }
 
 export type Tone = "good" | "bad" | "wait" | "accent" | "quiet";

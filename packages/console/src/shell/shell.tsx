@@ -4,7 +4,8 @@ import { may, request } from "../base/api.ts";
 import { live } from "../base/live/live.ts";
 import { addressOf, go, place } from "../base/place.ts";
 import { pageHalf, session } from "../base/session.ts";
-import { principalText } from "../base/words.ts";
+import { isolatedText, principalText } from "../base/words.ts";
+import { ForeignText } from "../parts/foreign-text.tsx";
 import { Link } from "../parts/link.tsx";
 import { Time } from "../parts/time.tsx";
 import { screens } from "../screens/screens.ts";
@@ -19,7 +20,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   const waiting = live.waiting.value ?? 0;
   const title = screens.find(({ name }) => name === screen)?.title ?? "Not found";
   useEffect(() => {
-    document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${title} · ${tenant} · Turnpike`;
+    document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${title} · ${isolatedText(tenant)} · Turnpike`;
   }, [waiting, title, tenant]);
   return (
     <div
@@ -124,7 +125,9 @@ function Visitor() {
         {host.isDemo && <span class="hint">demo host</span>}
       </p>
       <p>
-        <span class="clip">{principalText(operator.actor)}</span>
+        <span class="clip">
+          <ForeignText text={principalText(operator.actor)} />
+        </span>
         <span class="hint">
           {operator.role}
           {expiresAt !== undefined && (

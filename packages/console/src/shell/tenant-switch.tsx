@@ -3,7 +3,7 @@ import { request } from "../base/api.ts";
 import { useLoad } from "../base/load.ts";
 import { addressOf, go, place } from "../base/place.ts";
 import { session } from "../base/session.ts";
-import { visibleText } from "../base/visible-text.ts";
+import { isolatedText } from "../base/words.ts";
 
 /** The tenant that is looked at; where there are several, a choice of them that stays on the same screen. */
 export function TenantSwitch() {
@@ -26,7 +26,7 @@ export function TenantSwitch() {
       >
         {options.map(({ namespaceId, waiting }) => (
           <option key={namespaceId} value={namespaceId}>
-            {visibleText(namespaceId)}
+            {isolatedText(namespaceId)}
             {waiting > 0 ? ` (${waiting} waiting)` : ""}
           </option>
         ))}

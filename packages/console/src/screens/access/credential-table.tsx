@@ -2,7 +2,7 @@ import type { CredentialRecord } from "turnpike-host/management";
 import { may } from "../../base/api.ts";
 import { addressOf } from "../../base/place.ts";
 import { session } from "../../base/session.ts";
-import { principalText } from "../../base/words.ts";
+import { principalText, visibleText } from "../../base/words.ts";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { Link } from "../../parts/link.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
@@ -121,7 +121,7 @@ function Changes({
   onRotate(credential: CredentialRecord): void;
   onRevoke(credential: CredentialRecord): void;
 }) {
-  const whose = <span class="hidden"> the credential of {principalText(credential.access.actor)}</span>;
+  const whose = <span class="hidden"> the credential of {visibleText(principalText(credential.access.actor))}</span>;
   if (!isThere) return null;
   return (
     <span class="actions">

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { request } from "../../base/api.ts";
-import { visibleText } from "../../base/visible-text.ts";
+import { visibleText } from "../../base/words.ts";
 import { ActionButton } from "../../parts/button.tsx";
 import { CheckField } from "../../parts/check-field.tsx";
 import { Dialog } from "../../parts/dialog.tsx";

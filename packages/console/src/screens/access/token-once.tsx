@@ -1,4 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
+import { visibleText } from "../../base/words.ts";
 import { CopyButton } from "../../parts/copy-text.tsx";
 
 /** Asked before the token is gone. */
@@ -12,7 +13,8 @@ export function TokenOnce({ id, token, onDone }: { id: string; token: string; on
   return (
     <div class="form" ref={whole}>
       <p>
-        The token of <code>{id}</code>. It is shown this once: nobody, not even the host, can show it again.
+        The token of <code>{visibleText(id)}</code>. It is shown this once: nobody, not even the host, can show it
+        again.
       </p>
       <output class="token">{token}</output>
       <div class="actions">

@@ -2,8 +2,7 @@ import type { GrantEntry } from "turnpike-host/management";
 import type { Constraints } from "turnpike/contracts";
 import { may } from "../../base/api.ts";
 import { addressOf } from "../../base/place.ts";
-import { visibleText } from "../../base/visible-text.ts";
-import { principalText } from "../../base/words.ts";
+import { needsApproval, principalText, visibleText } from "../../base/words.ts";
 import { Facts } from "../../parts/facts.tsx";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { Link } from "../../parts/link.tsx";
@@ -12,7 +11,7 @@ import { Time } from "../../parts/time.tsx";
 import { whyAddress } from "../why-address.ts";
 import { Chain } from "./chain.tsx";
 import { CapabilityList, GrantList, OfGrant } from "./grant-facts.tsx";
-import { asksEachTime, stateWords, termsOf } from "./grant-words.ts";
+import { stateWords, termsOf } from "./grant-words.ts";
 import { GrantHistory } from "./grant-history.tsx";
 import type { ChainAbove } from "./read-grants.ts";
 
@@ -46,7 +45,7 @@ function Detail({ above: { entry, chain }, derived }: { above: ChainAbove; deriv
           <ForeignText text={grant.id} />
         </h2>
         <p>
-          <StateTag state={state} /> {asksEachTime(grant) && <Tag text="asks each time" tone="wait" />}{" "}
+          <StateTag state={state} /> {needsApproval(grant) && <Tag text="needs approval" tone="wait" />}{" "}
           <span class="hint">
             {stateWords[state]}
             {rule !== undefined && ` (${rule})`}

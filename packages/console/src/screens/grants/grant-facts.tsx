@@ -3,12 +3,11 @@ import { useState } from "preact/hooks";
 import type { GrantEntry } from "turnpike-host/management";
 import type { Capability, Grant } from "turnpike/contracts";
 import { useLoad } from "../../base/load.ts";
-import { grantText, principalText } from "../../base/words.ts";
+import { capabilityText, grantText, principalText } from "../../base/words.ts";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { GrantLink } from "../../parts/grant-link.tsx";
 import { StateMark } from "../../parts/marks.tsx";
 import { Empty, Show } from "../../parts/states.tsx";
-import { capabilityWords } from "./grant-words.ts";
 import { type ChainAbove, readChain } from "./read-grants.ts";
 
 /** What capabilities allow, each in words; behind the name of who may, where there is one. */
@@ -17,7 +16,7 @@ export function CapabilityList({ of, who }: { of: readonly Capability[]; who?: s
     <ul class="may">
       {of.map((capability) => (
         <li key={JSON.stringify(capability)}>
-          <ForeignText text={`${who === undefined ? "" : `${who} may `}${capabilityWords(capability)}`} />
+          <ForeignText text={`${who === undefined ? "" : `${who} may `}${capabilityText(capability)}`} />
         </li>
       ))}
     </ul>

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { visibleText } from "../../base/visible-text.ts";
+import { visibleText } from "../../base/words.ts";
 import { StateShape } from "../../parts/marks.tsx";
 import {
   chainOf,
@@ -133,6 +133,7 @@ export function GrantPicture({
             onPointerLeave={() => setPointed(undefined)}
           >
             <Box row={row} measures={measures} />
+            <title>{visibleText(rowLabel(row))}</title>
           </g>
         ))}
         {/* What is drawn on a node is no part of it: it is read out by its label, in full where the drawing is cut. */}
@@ -190,11 +191,11 @@ function Face({ row, measures: { nodeWidth, nodeHeight } }: { row: PlacedRow; me
     <>
       {entry !== undefined && <StateShape state={entry.state} x={15} y={middle} />}
       <text class="title" x={left} y={middle - 4}>
-        {cut(visibleText(title), room / titleLetter)}
+        <tspan>{cut(title, room / titleLetter)}</tspan>
       </text>
       <text class="code" x={left} y={middle + 13}>
         {marks !== "" && <tspan class="label">{marks} </tspan>}
-        {cut(visibleText(lineOf(node)), room / codeLetter - marks.length - 1)}
+        <tspan>{cut(lineOf(node), room / codeLetter - marks.length - 1)}</tspan>
       </text>
     </>
   );

@@ -1,14 +1,14 @@
 import { request } from "../../base/api.ts";
 import { usePages } from "../../base/pages.ts";
 import { isAboutGrants, useRefresh } from "../../base/refresh.ts";
-import { grantText, principalText } from "../../base/words.ts";
+import { grantText, needsApproval, principalText } from "../../base/words.ts";
 import { GrantLink } from "../../parts/grant-link.tsx";
 import { ListEnd } from "../../parts/list-end.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { Table } from "../../parts/table.tsx";
 import { StateTag, Tag } from "../../parts/tag.tsx";
 import { type GrantFilter, queryOf } from "./grant-filter.ts";
-import { asksEachTime, termsText } from "./grant-words.ts";
+import { termsText } from "./grant-words.ts";
 
 /** The grants as rows, page by page: for when there are too many to look at. */
 export function GrantTable({ tenant, filter }: { tenant: string; filter: GrantFilter }) {
@@ -43,7 +43,7 @@ export function GrantTable({ tenant, filter }: { tenant: string; filter: GrantFi
               title: "State",
               cell: ({ grant, state }) => (
                 <span>
-                  <StateTag state={state} /> {asksEachTime(grant) && <Tag text="each" tone="wait" />}
+                  <StateTag state={state} /> {needsApproval(grant) && <Tag text="needs approval" tone="wait" />}
                 </span>
               ),
             },

@@ -1,6 +1,5 @@
 import type { GrantEntry } from "turnpike-host/management";
-import { grantText, principalText } from "../../base/words.ts";
-import { asksEachTime } from "./grant-words.ts";
+import { grantText, needsApproval, principalText } from "../../base/words.ts";
 
 /** One node of the delegation tree: an issuer, a grant, or the parent of grants that was not read. */
 export interface TreeNode {
@@ -164,7 +163,7 @@ export function moveIn(
 
 /** What stands beside the name of a grant: that it asks each time, and its state unless it is live. */
 export function marksOf({ grant, state }: GrantEntry): string {
-  return [asksEachTime(grant) && "each", state !== "live" && state].filter(Boolean).join(" · ");
+  return [needsApproval(grant) && "needs approval", state !== "live" && state].filter(Boolean).join(" · ");
 }
 
 /** The line below the name of a node. */

@@ -1,39 +1,5 @@
 import { expect, test } from "vitest";
-import { asksEachTime, capabilityWords, termsOf, termsText } from "./grant-words.ts";
-
-const notes = { namespace: "files", path: ["notes"] };
-
-for (const { name, capability, words } of [
-  {
-    name: "a place and all below it",
-    capability: { actions: ["read", "list"], resource: notes, scope: "descendants" },
-    words: "read and list files/notes and everything below it",
-  },
-  {
-    name: "one place alone",
-    capability: { actions: ["read"], resource: notes, scope: "exact" },
-    words: "read files/notes",
-  },
-  {
-    name: "any action",
-    capability: { actions: ["*"], resource: notes, scope: "exact" },
-    words: "do anything with files/notes",
-  },
-  {
-    name: "somebody's, with a yes each time",
-    capability: {
-      actions: ["pay"],
-      resource: { ...notes, owner: { kind: "human", userId: "alice" } },
-      scope: "exact",
-      approval: "each",
-    },
-    words: "pay files/notes of human:alice, each time only after a person said yes",
-  },
-] as const) {
-  test(`what is allowed is said in words: ${name}`, () => {
-    expect(capabilityWords({ ...capability, actions: [...capability.actions] } as never)).toBe(words);
-  });
-}
+import { termsOf, termsText } from "./grant-words.ts";
 
 test("terms say what is not limited too, and how many uses are left", () => {
   expect(termsOf({})).toEqual([
@@ -47,14 +13,8 @@ test("terms say what is not limited too, and how many uses are left", () => {
   expect(bounded.map(([, text]) => text)).toEqual(["a or b", undefined, "never", "1 of 3", "up to 2 times in a row"]);
 });
 
-test("terms in one line leave out what is not limited", () => {
+test("terms in one line are the command's, by the operator's clock", () => {
   expect(termsText({ maxUses: 3, purposes: ["a"] })).toBe("for a, 3 uses");
-  expect(termsText({ maxUses: 1, delegationDepth: 2 }, 1)).toBe("1 of 1 use, passed on up to 2 times in a row");
-  expect(termsText({ delegationDepth: 0 })).toBe("");
-});
-
-test("a grant of which one part needs a yes each time is marked", () => {
-  const plain = { actions: ["read"], resource: notes, scope: "exact" as const };
-  expect(asksEachTime({ capabilities: [plain] })).toBe(false);
-  expect(asksEachTime({ capabilities: [plain, { ...plain, approval: "each" as const }] })).toBe(true);
+  expect(termsText({ maxUses: 1, delegationDepth: 2 }, 1)).toBe("1 use, delegable 2, 1 used");
+  expect(termsText({ expiresAt: "2026-02-01T00:00:00Z" })).toMatch(/^until .*2026/);
 });

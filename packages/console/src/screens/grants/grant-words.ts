@@ -1,16 +1,8 @@
+import { constraintsText } from "turnpike-host/display";
 import type { GrantEntry } from "turnpike-host/management";
-import type { Capability, Constraints, Grant } from "turnpike/contracts";
+import type { Constraints } from "turnpike/contracts";
 import { momentText } from "../../base/moments.ts";
-import { count, listText, principalText, resourceText } from "../../base/words.ts";
-
-/** What one capability allows, as a sentence without its subject. */
-export function capabilityWords({ actions, resource, scope, approval }: Capability): string {
-  const what = actions.includes("*") ? "do anything with" : listText(actions);
-  const where = scope === "descendants" ? `${resourceText(resource)} and everything below it` : resourceText(resource);
-  const whose = resource.owner === undefined ? "" : ` of ${principalText(resource.owner)}`;
-  const needs = approval === undefined ? "" : ", each time only after a person said yes";
-  return `${what} ${where}${whose}${needs}`;
-}
+import { listText } from "../../base/words.ts";
 
 /** The terms of a grant, each with its name. */
 export function termsOf(
@@ -31,24 +23,9 @@ function depthText(depth = 0): string {
   return depth === 1 ? "once" : `up to ${depth} times in a row`;
 }
 
-/** The terms in one line, those that say nothing left out. */
-export function termsText(
-  { purposes, notBefore, expiresAt, maxUses, delegationDepth }: Constraints,
-  used?: number,
-): string {
-  const parts = [
-    purposes && `for ${listText(purposes, "or")}`,
-    notBefore && `from ${momentText(notBefore)}`,
-    expiresAt && `until ${momentText(expiresAt)}`,
-    maxUses !== undefined && `${used === undefined ? "" : `${used} of `}${count(maxUses, "use")}`,
-    delegationDepth ? `passed on ${depthText(delegationDepth)}` : undefined,
-  ];
-  return parts.filter(Boolean).join(", ");
-}
-
-/** Whether something of the grant needs a yes each time. */
-export function asksEachTime({ capabilities }: Pick<Grant, "capabilities">): boolean {
-  return capabilities.some(({ approval }) => approval === "each");
+/** The terms in one line, as the command writes them, by the operator's clock. */
+export function termsText(constraints: Constraints, used?: number): string {
+  return constraintsText(constraints, { used, instant: momentText });
 }
 
 /** What each state of a grant means. */

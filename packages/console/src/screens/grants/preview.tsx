@@ -6,7 +6,7 @@ import { type Loaded, useLoad } from "../../base/load.ts";
 import { momentText } from "../../base/moments.ts";
 import { place } from "../../base/place.ts";
 import { useSettled } from "../../base/settled.ts";
-import { count, principalText, resourceText } from "../../base/words.ts";
+import { count, principalText, requestText } from "../../base/words.ts";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { Link } from "../../parts/link.tsx";
 import { Show } from "../../parts/states.tsx";
@@ -100,7 +100,11 @@ function Decisions({ answer: { looked, since, changed } }: { answer: PreviewAnsw
           keyOf={(row) => JSON.stringify([row.at, row.traceId, row.actor, row.action, row.resource, row.purpose])}
           columns={[
             { title: "Who", cell: ({ actor }) => principalText(actor) },
-            { title: "Act", kind: "code", cell: ({ action, resource }) => `${action} ${resourceText(resource)}` },
+            {
+              title: "Act",
+              kind: "code",
+              cell: ({ action, resource, owner }) => requestText({ action, resource: { ...resource, owner } }),
+            },
             { title: "For", isMinor: true, cell: ({ purpose }) => purpose },
             { title: "Times", kind: "number", cell: (row) => row.count },
             { title: "Last", isMinor: true, cell: ({ at }) => <Time at={at} /> },

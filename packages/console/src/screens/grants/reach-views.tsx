@@ -1,10 +1,10 @@
+import { nameText, whoText } from "turnpike-host/display";
 import { request } from "../../base/api.ts";
 import { useRead } from "../../base/load.ts";
 import { usePages } from "../../base/pages.ts";
 import { addressOf, place, setQuery } from "../../base/place.ts";
 import { useTyped } from "../../base/typed.ts";
-import { visibleText } from "../../base/visible-text.ts";
-import { listText, principalOf, principalText } from "../../base/words.ts";
+import { listText, principalOf, principalText, visibleText } from "../../base/words.ts";
 import { Form, TextField } from "../../parts/fields.tsx";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { GrantLink } from "../../parts/grant-link.tsx";
@@ -114,7 +114,7 @@ function Places({ of, asked }: { of: readonly Place[]; asked: Asked }) {
 
 /** What may be done at a place, each action with the way to its explanation. */
 function Right({
-  entry: { actions, scope, approval, grantIds },
+  entry: { actions, scope, approval, owner, grantIds },
   why,
 }: {
   entry: Place["entries"][number];
@@ -132,7 +132,8 @@ function Right({
         </Link>
       ))}
       {scope === "descendants" && <Tag text="and below" />}
-      {approval === "each" && <Tag text="asks each time" tone="wait" />}
+      {owner !== undefined && <Tag text={`of ${principalText(owner)}`} />}
+      {approval !== undefined && <Tag text="needs approval" tone="wait" />}
       <span class="hint">
         by{" "}
         {grantIds.map((id) => (
@@ -194,7 +195,7 @@ function Reachers({ tenant, resource, action }: { tenant: string; resource: stri
         <Empty title={`Nobody can ${action || "reach"} ${resource} now.`} />
       )}
       <ul class="plain-list reachers">
-        {found.items?.map(({ principal, actions, approval, purposes, expiresAt, chain }) => (
+        {found.items?.map(({ principal, owner, actions, approval, purposes, expiresAt, chain }) => (
           <li key={`${principalText(principal)} ${chain[0]?.id}`} class="panel">
             <p>
               <strong>
@@ -203,11 +204,14 @@ function Reachers({ tenant, resource, action }: { tenant: string; resource: stri
               may{" "}
               <ForeignText
                 text={[
-                  listText(actions.map((one) => (one === "*" ? "do anything" : one))),
+                  listText(actions.map((one) => (one === "*" ? "do anything" : nameText(one)))),
+                  owner && `with what is of ${whoText(owner)}`,
                   termsText({ ...(purposes && { purposes }), ...(expiresAt && { expiresAt }) }),
-                ].join(" ")}
+                ]
+                  .filter(Boolean)
+                  .join(", ")}
               />{" "}
-              {approval === "each" && <Tag text="asks each time" tone="wait" />}
+              {approval !== undefined && <Tag text="needs approval" tone="wait" />}
             </p>
             <Chain grants={chain.toReversed()} />
           </li>

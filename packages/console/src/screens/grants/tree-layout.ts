@@ -1,3 +1,4 @@
+import { visibleParts } from "turnpike-host/display";
 import type { TreeRow } from "./grant-tree.ts";
 
 /** Where the tree is drawn: columns beside each other where there is room, else an outline. */
@@ -81,7 +82,20 @@ function lineBetween(
   return `${start}H${trunk - round}Q${trunk} ${from.y + nodeHeight / 2} ${trunk} ${from.y + nodeHeight / 2 + round}V${middle - round}Q${trunk} ${middle} ${trunk + round} ${middle}H${to.x}`;
 }
 
-/** A text cut to so many characters, with a sign that it was. */
+/**
+ * A text cut to so many letters' widths, with a sign that it was. Numbers of characters stay whole, and letters of East Asia,
+ * emoji and what no rule knows take two.
+ */
 export function cut(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, Math.max(1, most - 1))}…`;
+  const pieces = visibleParts(text).flatMap((part) => (part.isNumber ? [part.text] : [...part.text]));
+  const widthOf = (piece: string): number => (piece < "\u1100" ? piece.length : 2);
+  const whole = pieces.reduce((sum, piece) => sum + widthOf(piece), 0);
+  if (whole <= most) return pieces.join("");
+  let [shown, room] = ["", most - 1];
+  for (const piece of pieces) {
+    room -= widthOf(piece);
+    if (room < 0) break;
+    shown += piece;
+  }
+  return `${shown}…`;
 }

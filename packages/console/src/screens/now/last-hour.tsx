@@ -3,6 +3,7 @@ import { may } from "../../base/api.ts";
 import type { Loaded } from "../../base/load.ts";
 import { addressOf } from "../../base/place.ts";
 import { Bars } from "../../parts/bars.tsx";
+import { ForeignText } from "../../parts/foreign-text.tsx";
 import { Link } from "../../parts/link.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/states.tsx";
@@ -61,9 +62,13 @@ function Reasons({ reasons }: { reasons: Activity["reasons"] }) {
         {reasons.slice(0, 6).map(({ reason, count }) => (
           <li key={reason}>
             {may("listAudit") ? (
-              <Link to={addressOf(["trail"], { outcome: outcomeOf(reason) })}>{reason}</Link>
+              <Link to={addressOf(["trail"], { outcome: outcomeOf(reason) })}>
+                <ForeignText text={reason} />
+              </Link>
             ) : (
-              <span>{reason}</span>
+              <span>
+                <ForeignText text={reason} />
+              </span>
             )}
             <svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
               <rect class={outcomeOf(reason)} width={(count / most) * 100} height="6" rx="1" />

@@ -11,7 +11,8 @@ import { Link } from "../../parts/link.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/states.tsx";
 import { StateTag } from "../../parts/tag.tsx";
-import { QuestionLink } from "../questions/question-list.tsx";
+import { batchesOf } from "../questions/batch.ts";
+import { BatchLink } from "../questions/question-list.tsx";
 import { turnAddress } from "../turns/turn-address.ts";
 import { tookText } from "../turns/turn-text.ts";
 
@@ -41,9 +42,9 @@ function QuestionRows({ rows: fresh }: { rows: readonly EscalationRecord[] }) {
   if (rows.length === 0) return <p class="calm">Nobody waits for an answer.</p>;
   return (
     <ul class="question-list" {...hold}>
-      {rows.map((row) => (
-        <li key={row.id}>
-          <QuestionLink row={row} now={now} />
+      {batchesOf(rows).map((batch) => (
+        <li key={batch[0].id}>
+          <BatchLink batch={batch} now={now} />
         </li>
       ))}
     </ul>

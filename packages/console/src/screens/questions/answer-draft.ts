@@ -16,6 +16,9 @@ export interface AnswerDraft {
 /** What an approval says beside yes; or why that cannot be said. */
 export type Terms = { ok: true; expiresAt?: string; maxUses?: number } | { ok: false; problem: string };
 
+/** What the agent reads of a no without a reason. */
+export const noReason = "No reason was given.";
+
 /** The narrowest answer: nobody is given more than they are known to need. */
 export const firstDraft: AnswerDraft = { expiry: "10m", ownExpiry: "", uses: "one", useCount: "5", reason: "" };
 

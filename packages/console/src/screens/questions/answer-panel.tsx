@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { wantsText } from "turnpike-host/display";
 import type { EscalationRecord } from "turnpike-host/management";
 import { AdminClientError } from "turnpike-host/management/call";
 import { useAct } from "../../base/act.ts";
@@ -9,9 +10,9 @@ import { Chips } from "../../parts/chips.tsx";
 import { Form, TextField } from "../../parts/fields.tsx";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { Problem } from "../../parts/states.tsx";
-import { type AnswerDraft, termsOf, termsText } from "./answer-draft.ts";
+import { type AnswerDraft, noReason, termsOf, termsText } from "./answer-draft.ts";
 import { changeDraft, draftOf } from "./drafts.ts";
-import { approvalsText, droppedTexts, type ShownQuestion, wantsText } from "./question-text.ts";
+import { approvalsText, droppedTexts, type ShownQuestion } from "./question-text.ts";
 
 const times = [
   { value: "10m", text: "10 min" },
@@ -30,10 +31,13 @@ const uses = [
 export function AnswerPanel({
   shown,
   now,
+  isWhole,
   onAnswer,
 }: {
   shown: ShownQuestion;
   now: number;
+  /** Whether everything that a yes is for is shown: without that there is no yes. */
+  isWhole: boolean;
   /** Told what became of the answer: it is the last one, one of several people's, or somebody else was first. */
   onAnswer(became: "last" | "one" | "late"): void;
 }) {
@@ -65,7 +69,7 @@ export function AnswerPanel({
     if (ok) await answer(() => request("approveEscalation", { namespaceId, id, ask, ...chosen }));
   };
   const deny = (): Promise<void> =>
-    answer(() => request("denyEscalation", { namespaceId, id, ask, reason: draft.reason.trim() }));
+    answer(() => request("denyEscalation", { namespaceId, id, ask, reason: draft.reason.trim() || noReason }));
 
   if (!may("approveEscalation"))
     return <p class="note wait">Your role reads questions. A reviewer or an admin answers them.</p>;
@@ -100,7 +104,10 @@ export function AnswerPanel({
         )}
       </div>
       {canApprove && obstacle !== undefined && <p>{obstacle}</p>}
-      {canApprove && obstacle === undefined && (
+      {canApprove && obstacle === undefined && !isWhole && (
+        <p class="note wait">You can approve it once all of it is shown above.</p>
+      )}
+      {canApprove && obstacle === undefined && isWhole && (
         <Form label="Approve" onSend={() => void approve()}>
           <div class="terms">
             <Chips
@@ -149,10 +156,9 @@ export function AnswerPanel({
       <Form label="Deny" onSend={() => void deny()}>
         <div class="deny">
           <TextField
-            label="Why not? The agent reads this"
+            label="Why not? (optional) The agent reads this"
             value={draft.reason}
             onChange={(reason) => change({ reason })}
-            isRequired
           />
           <button type="submit" class="button danger" disabled={isBusy} aria-busy={isBusy}>
             Deny

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { actRows, requestText, wantsText } from "turnpike-host/display";
 import type { EscalationRecord } from "turnpike-host/management";
 import { may } from "../../base/api.ts";
 import { useRead } from "../../base/load.ts";
@@ -7,7 +8,7 @@ import { useNow } from "../../base/now.ts";
 import { addressOf, place } from "../../base/place.ts";
 import { isAboutEscalations, useRefresh } from "../../base/refresh.ts";
 import { session } from "../../base/session.ts";
-import { partiesText, principalText, resourceText } from "../../base/words.ts";
+import { count, partiesText, principalText } from "../../base/words.ts";
 import { Facts } from "../../parts/facts.tsx";
 import { ForeignParagraph, ForeignText } from "../../parts/foreign-text.tsx";
 import { GrantLink } from "../../parts/grant-link.tsx";
@@ -20,11 +21,11 @@ import { termsText as limitsText } from "../grants/grant-words.ts";
 import { Preview } from "../grants/preview.tsx";
 import { Timeline } from "../turns/timeline.tsx";
 import { turnAddress } from "../turns/turn-address.ts";
-import { actRows } from "./act-rows.ts";
+import { shortAct } from "./act-size.ts";
 import { approvedGrant } from "./answer-draft.ts";
 import { AnswerPanel } from "./answer-panel.tsx";
 import { draftOf } from "./drafts.ts";
-import { droppedTexts, outcomeText, type ShownQuestion, wantsText } from "./question-text.ts";
+import { droppedTexts, outcomeText, type ShownQuestion } from "./question-text.ts";
 import { WithdrawPanel } from "./withdraw-panel.tsx";
 
 /** All of one question, and the answer to it. */
@@ -73,6 +74,9 @@ function Question({ shown, next, onAnswer }: { shown: ShownQuestion; next: strin
   const now = useNow(1000);
   const [mine, setMine] = useState<Mine>();
   const isOpen = escalation.status === "pending";
+  const rows = escalation.approval === undefined ? [] : actRows(escalation.approval.act);
+  const [isShown, setShown] = useState(false);
+  const isWhole = isShown || !shortAct(rows).isCut;
   return (
     <>
       <header class="question-head">
@@ -97,11 +101,16 @@ function Question({ shown, next, onAnswer }: { shown: ShownQuestion; next: strin
           <ForeignParagraph text={escalation.reason} />
         </blockquote>
       </figure>
-      {escalation.approval === undefined ? <Authority escalation={escalation} /> : <ExactAct shown={shown} />}
+      {escalation.approval === undefined ? (
+        <Authority escalation={escalation} />
+      ) : (
+        <ExactAct shown={shown} isWhole={isWhole} onShow={() => setShown(true)} />
+      )}
       {isOpen ? (
         <AnswerPanel
           shown={shown}
           now={now}
+          isWhole={isWhole}
           onAnswer={(became) => {
             setMine(became);
             onAnswer();
@@ -175,34 +184,52 @@ function Authority({ escalation }: { escalation: EscalationRecord }) {
   );
 }
 
-/** The one act that a yes is for, to its last argument. */
-function ExactAct({ shown: { escalation, grant } }: { shown: ShownQuestion }) {
+/** The one act that a yes is for, to its last argument. Of a large one the beginning, until somebody wants all of it. */
+function ExactAct({
+  shown: { escalation, grant },
+  isWhole,
+  onShow,
+}: {
+  shown: ShownQuestion;
+  isWhole: boolean;
+  onShow(): void;
+}) {
   const { approval, requester, authority, purpose } = escalation;
   if (approval === undefined) return null;
-  const rows = actRows(approval.act);
-  const { action, resource } = approval.request;
+  const all = actRows(approval.act);
+  const short = shortAct(all);
+  const rows = isWhole ? all.map((row) => ({ ...row, left: 0 })) : short.rows;
   return (
     <Panel title="A yes is for exactly this, once">
       {rows.length === 0 ? (
         <p>It has no arguments.</p>
       ) : (
         <dl class="arguments">
-          {rows.map(({ name, value }) => (
+          {rows.map(({ name, value, left }) => (
             <div key={name}>
               <dt>
                 <ForeignText text={name} />
               </dt>
               <dd>
                 <ForeignParagraph text={value} />
+                {left > 0 && <span class="hint">… and {count(left, "more character")}</span>}
               </dd>
             </div>
           ))}
         </dl>
       )}
+      {!isWhole && (
+        <div class="actions">
+          <span class="hint">Not all of it is shown{short.left > 0 && `: ${count(short.left, "argument")} more`}.</span>
+          <button type="button" class="button" onClick={onShow}>
+            Show all {count(all.length, "argument")} whole
+          </button>
+        </div>
+      )}
       <Facts
         of={[
           ["By", principalText(requester)],
-          ["Needs", `${action} ${resourceText(resource)}`],
+          ["Needs", requestText(approval.request)],
           ["In the name of", principalText(authority)],
           ["For the purpose", purpose],
           [

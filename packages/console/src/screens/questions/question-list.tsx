@@ -1,4 +1,5 @@
 import { useId } from "preact/hooks";
+import { briefText, wantsText } from "turnpike-host/display";
 import type { EscalationRecord } from "turnpike-host/management";
 import { agoText } from "../../base/moments.ts";
 import { addressOf, place } from "../../base/place.ts";
@@ -7,8 +8,7 @@ import { ForeignText } from "../../parts/foreign-text.tsx";
 import { Link } from "../../parts/link.tsx";
 import { StateTag } from "../../parts/tag.tsx";
 import { Time } from "../../parts/time.tsx";
-import { briefText } from "./act-rows.ts";
-import { wantsText } from "./question-text.ts";
+import { type Batch, batchesOf } from "./batch.ts";
 
 /** A list of questions: who wants what, and since when. */
 export function QuestionList({
@@ -29,13 +29,37 @@ export function QuestionList({
         {title}
       </h2>
       <ul class="question-list">
-        {rows.map((row) => (
-          <li key={row.id}>
-            <QuestionLink row={row} isCurrent={row.id === selected} now={now} />
+        {batchesOf(rows).map((batch) => (
+          <li key={batch[0].id}>
+            <BatchLink batch={batch} selected={selected} now={now} />
           </li>
         ))}
       </ul>
     </section>
+  );
+}
+
+/** One question, or several that differ in their arguments alone, as a link to all of it. */
+export function BatchLink({ batch, selected, now }: { batch: Batch; selected?: string | undefined; now: number }) {
+  const [first] = batch;
+  if (batch.length === 1) return <QuestionLink row={first} isCurrent={first.id === selected} now={now} />;
+  const isCurrent = batch.some(({ id }) => id === selected);
+  const kept = place.value.screen === "questions" ? place.value.query.get("status") : null;
+  return (
+    <Link
+      to={addressOf(["questions", first.id, "batch"], { status: kept ?? undefined })}
+      class="question-link"
+      isCurrent={isCurrent}
+    >
+      <span class="question-who">
+        <ForeignText text={principalText(first.requester)} />
+        <span class="badge">{batch.length} times</span>
+      </span>
+      <span class="question-what">
+        <ForeignText text={wantsText(first)} />
+      </span>
+      <span class="hint">with other arguments each time, the last {agoText(first.requestedAt, now)}</span>
+    </Link>
   );
 }
 

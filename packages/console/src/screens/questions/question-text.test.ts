@@ -1,7 +1,6 @@
 import type { EscalationRecord } from "turnpike-host/management";
-import type { Act } from "turnpike/contracts";
 import { expect, test } from "vitest";
-import { actText, approvalsText, outcomeText, wantsText } from "./question-text.ts";
+import { approvalsText, outcomeText } from "./question-text.ts";
 
 const assistant = { kind: "agent", agentId: "assistant" } as const;
 const [alice, bob] = [
@@ -22,20 +21,6 @@ const escalation: EscalationRecord = {
   requestedAt: "2026-11-16T08:59:00Z",
   expiresAt: "2026-11-17T08:59:00Z",
 };
-
-for (const { act, text } of [
-  { act: { kind: "tool", tool: "payments.pay", arguments: {} }, text: "call payments.pay" },
-  { act: { kind: "resource", action: "write", resource: { namespace: "files", path: ["a"] } }, text: "write files/a" },
-  { act: { kind: "message", receiver: bob, payload: "x" }, text: "send a message to human:bob" },
-  {
-    act: { kind: "turn", agent: assistant, sender: alice, payload: "x" },
-    text: "start a turn of agent:assistant for human:alice",
-  },
-] satisfies { act: Act; text: string }[]) {
-  test(`an act is said as: ${text}`, () => expect(actText(act)).toBe(text));
-}
-
-test("an escalation that requests nothing wants an answer", () => expect(wantsText(escalation)).toBe("an answer"));
 
 test("who was too late is told who was first, and what they said", () => {
   const decided = { ...escalation, decidedAt: "2026-11-16T09:01:00Z", decidedBy: "cred-7" };

@@ -1,30 +1,9 @@
 import type { AdminOutput, EscalationRecord } from "turnpike-host/management";
-import type { Act } from "turnpike/contracts";
 import { momentText } from "../../base/moments.ts";
-import { capabilityText, principalText, resourceText } from "../../base/words.ts";
+import { principalText } from "../../base/words.ts";
 
 /** A question with everything that its answer depends on. */
 export type ShownQuestion = AdminOutput<"showEscalation">;
-
-/** What an act does, without its arguments: `call payments.pay`. */
-export function actText(act: Act): string {
-  switch (act.kind) {
-    case "tool":
-      return `call ${act.tool}`;
-    case "resource":
-      return `${act.action} ${resourceText(act.resource)}`;
-    case "message":
-      return `send a message to ${principalText(act.receiver)}`;
-    case "turn":
-      return `start a turn of ${principalText(act.agent)} for ${principalText(act.sender)}`;
-  }
-}
-
-/** What an escalation requests, in one line. */
-export function wantsText({ approval, requestedAuthority }: EscalationRecord): string {
-  if (approval !== undefined) return actText(approval.act);
-  return requestedAuthority?.capabilities.map(capabilityText).join("; ") ?? "an answer";
-}
 
 /** Who answered an escalation, and what they said. `me` is the credential of who reads this. */
 export function outcomeText(escalation: EscalationRecord, me: string | undefined): string {

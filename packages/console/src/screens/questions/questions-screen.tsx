@@ -9,6 +9,7 @@ import { isAboutEscalations, useRefresh } from "../../base/refresh.ts";
 import { SelectField } from "../../parts/fields.tsx";
 import { ListEnd, News } from "../../parts/list-end.tsx";
 import { Empty } from "../../parts/states.tsx";
+import { BatchDetail } from "./batch-detail.tsx";
 import { QuestionDetail } from "./question-detail.tsx";
 import { QuestionList } from "./question-list.tsx";
 
@@ -26,7 +27,7 @@ const pageSize = 50;
 /** The escalations of a tenant: what waits for an answer, and what was answered, one of them in full. */
 export function QuestionsScreen() {
   const { query, rest } = place.value;
-  const [id] = rest;
+  const [id, view] = rest;
   const status = query.get("status") ?? "";
   const now = useNow(5000);
   const waiting = useEscalations("pending", status === "" || status === "pending");
@@ -88,7 +89,9 @@ export function QuestionsScreen() {
           )}
         </div>
         <div class="split-detail">
-          {id !== undefined ? (
+          {id !== undefined && view === "batch" ? (
+            waiting.isRead && <BatchDetail key={`batch ${id}`} id={id} waiting={waiting.rows} onAnswer={reload} />
+          ) : id !== undefined ? (
             <QuestionDetail key={id} id={id} next={nextOf(held.rows, id)} onAnswer={reload} />
           ) : (
             !isEmpty && <p class="hint choose">Choose a question to see all of it.</p>

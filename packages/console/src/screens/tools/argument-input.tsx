@@ -1,4 +1,4 @@
-import { visibleText } from "../../base/visible-text.ts";
+import { visibleText } from "../../base/words.ts";
 import { SelectField, TextArea, TextField } from "../../parts/fields.tsx";
 import type { ArgumentField } from "./argument-form.ts";
 

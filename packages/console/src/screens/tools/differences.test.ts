@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { placeText, showDifference } from "./differences.ts";
+import { showDifference } from "./differences.ts";
 
 test("of a long text only the lines that differ are shown, and the others are counted", () => {
   const shown = showDifference({ path: ["description"], before: "a\nb\nc\nd", after: "a\nB\nBB\nc\nd" });
@@ -39,10 +39,4 @@ for (const [name, value, shown] of [
 
 test("a change from a number to the text of it is seen", () => {
   expect(showDifference({ path: ["x"], before: 1, after: "1" })).toMatchObject({ before: ["1"], after: ['"1"'] });
-});
-
-test("a name with a dot, or with something hidden, is not taken for two", () => {
-  expect(placeText(["inputSchema", "properties", "a.b"])).toBe('inputSchema.properties["a.b"]');
-  expect(placeText(["a", "\u3164"])).toBe('a["\u3164"]');
-  expect(placeText(["a\u200Bb", "c"])).toBe('["a\u200Bb"].c');
 });

@@ -1,6 +1,6 @@
+import { placeText } from "turnpike-host/display";
 import type { Difference } from "turnpike-host/management";
 import type { JsonValue } from "turnpike/contracts";
-import { visibleText } from "../../base/visible-text.ts";
 
 /** Both sides of a difference, line by line. Of a long value only what differs is shown, and how many lines are as before. */
 export interface ShownDifference {
@@ -28,17 +28,6 @@ export function showDifference({ path, before, after }: Difference): ShownDiffer
     sameAbove: above,
     sameBelow: below,
   };
-}
-
-/** The place of a value: names with dots between them, and in quotes what could be taken for something else. */
-export function placeText(path: readonly string[]): string {
-  return path
-    .map((step, at) => (isPlainName(step) ? `${at > 0 ? "." : ""}${step}` : `[${JSON.stringify(step)}]`))
-    .join("");
-}
-
-function isPlainName(name: string): boolean {
-  return /^[\p{L}\p{N}_-]+$/u.test(name) && visibleText(name) === name;
 }
 
 /** A text stands as it is, unless it could be taken for another value; everything else is JSON. */

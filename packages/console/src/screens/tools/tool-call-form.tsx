@@ -3,7 +3,7 @@ import type { CredentialRecord } from "turnpike-host/management";
 import type { ToolDescriptor, ToolResult } from "turnpike/contracts";
 import { useAct } from "../../base/act.ts";
 import { may, request } from "../../base/api.ts";
-import { resourceText } from "../../base/words.ts";
+import { requestText } from "../../base/words.ts";
 import { Form, TextArea } from "../../parts/fields.tsx";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { Problem } from "../../parts/states.tsx";
@@ -49,8 +49,7 @@ export function ToolCallForm({
         <ForeignText text={tool.description} />
       </p>
       <p class="hint">
-        From <ForeignText text={tool.source} />, needs at most{" "}
-        <ForeignText text={`${action} ${resourceText(resource)}`} />
+        From <ForeignText text={tool.source} />, needs at most <ForeignText text={requestText({ action, resource })} />
       </p>
       <Form label="Arguments" onSend={() => void run(call)}>
         {fields === undefined ? (

@@ -3,8 +3,7 @@ import type { ToolDescriptor } from "turnpike/contracts";
 import { may, request } from "../../base/api.ts";
 import { useLoad, useRead } from "../../base/load.ts";
 import { addressOf, place, setQuery } from "../../base/place.ts";
-import { visibleText } from "../../base/visible-text.ts";
-import { principalText } from "../../base/words.ts";
+import { isolatedText, principalText } from "../../base/words.ts";
 import { SelectField, TextField } from "../../parts/fields.tsx";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { Link } from "../../parts/link.tsx";
@@ -46,7 +45,7 @@ export function TryTool({ tenant }: { tenant: string }) {
                   { value: "", text: "choose a credential" },
                   ...all.map(({ id, access }) => ({
                     value: id,
-                    text: visibleText(`${principalText(access.actor)} · ${access.purposes[0]} · ${id}`),
+                    text: [principalText(access.actor), access.purposes[0] ?? "", id].map(isolatedText).join(" · "),
                   })),
                 ]}
                 onChange={(id) => setQuery({ credential: id, purpose: undefined, tool: undefined })}
@@ -57,7 +56,7 @@ export function TryTool({ tenant }: { tenant: string }) {
                   value={query.get("purpose") ?? credential.access.purposes[0] ?? ""}
                   options={credential.access.purposes.map((purpose) => ({
                     value: purpose,
-                    text: visibleText(purpose),
+                    text: isolatedText(purpose),
                   }))}
                   onChange={(purpose) => setQuery({ purpose })}
                 />

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { TurnEvent, TurnState } from "turnpike/contracts";
 import { spanText } from "../../base/moments.ts";
-import { ForeignParagraph, ForeignText } from "../../parts/foreign-text.tsx";
+import { ForeignText, LongText } from "../../parts/foreign-text.tsx";
 import { Link } from "../../parts/link.tsx";
 import { StateTag } from "../../parts/tag.tsx";
 import { whyAddress } from "../why-address.ts";
@@ -94,9 +94,9 @@ function StepRow({
           </p>
         )}
         {text !== undefined && (
-          <p class="step-text">
-            <ForeignParagraph text={text.length > longest ? `${text.slice(0, longest)}…` : text} />
-          </p>
+          <div class="step-text">
+            <LongText text={text} most={longest} />
+          </div>
         )}
       </div>
       <svg class="step-bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
@@ -115,7 +115,7 @@ function StepRow({
   );
 }
 
-/** Of a text of a model, more is in the events that the API gives. */
+/** Of a longer text of a model the beginning is shown first. */
 const longest = 600;
 
 /** A model that has answered and a turn that has ended say so by themselves. */

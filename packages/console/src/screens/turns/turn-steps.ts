@@ -1,5 +1,5 @@
 import type { AuditEvent, JsonValue, TurnEvent, TurnStatus } from "turnpike/contracts";
-import { resourceText } from "../../base/words.ts";
+import { requestText } from "../../base/words.ts";
 import type { WhyQuestion } from "../why-address.ts";
 
 /** One thing that a turn did: from an event that begins it to one that ends it. Times are in milliseconds. */
@@ -207,7 +207,7 @@ export function decisionsOf(events: readonly AuditEvent[]): Map<string, Decision
   )) {
     if (operationId === undefined || action === undefined || resource === undefined) continue;
     const why = { actor, action, resource, purpose, authority, owner };
-    decisions.set(operationId, { outcome, needs: `${action} ${resourceText(resource)}`, grantId, why });
+    decisions.set(operationId, { outcome, needs: requestText({ action, resource }), grantId, why });
   }
   return decisions;
 }

@@ -1,7 +1,6 @@
 import { useRead } from "../../base/load.ts";
 import { place } from "../../base/place.ts";
-import { visibleText } from "../../base/visible-text.ts";
-import { principalText, resourceText } from "../../base/words.ts";
+import { principalText, resourceText, visibleText } from "../../base/words.ts";
 import { Link } from "../../parts/link.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Show } from "../../parts/states.tsx";

@@ -1,12 +1,12 @@
 import { useMemo } from "preact/hooks";
 import type { AdminExplanation } from "turnpike-host/management";
 import { may, request } from "../../base/api.ts";
-import { listText, principalText } from "../../base/words.ts";
+import { grantText, principalText } from "../../base/words.ts";
 import { ActionButton } from "../../parts/button.tsx";
 import { ForeignText } from "../../parts/foreign-text.tsx";
 import { GrantAsText } from "../grants/draft-form.tsx";
 import { freshId } from "../grants/draft.ts";
-import { capabilityWords, termsText } from "../grants/grant-words.ts";
+import { termsText } from "../grants/grant-words.ts";
 import { isUnread, PreviewShown, usePreview } from "../grants/preview.tsx";
 
 type SuggestedGrant = NonNullable<AdminExplanation["suggestion"]>;
@@ -43,7 +43,7 @@ export function Suggestion({ suggestion, onIssued }: { suggestion: SuggestedGran
 }
 
 function offerText({ subject, issuer, capabilities, constraints, parentId }: SuggestedGrant): string {
-  const what = listText(capabilities.map(capabilityWords));
+  const what = grantText({ capabilities });
   const terms = termsText(constraints);
   const above = parentId === undefined ? "" : `, out of ${parentId}`;
   return `${principalText(subject)} may ${what}${terms && `, ${terms}`}. Given by ${principalText(issuer)}${above}.`;

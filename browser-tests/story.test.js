@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startDemo } from "../scripts/start-host.js";
-import { makeOperator, openBrowser, openConsole, waitForQuestion, startTurn } from "./browser.js";
+import { goTo, makeOperator, openBrowser, openConsole, waitForQuestion, startTurn } from "./browser.js";
 
 let demo;
 let browser;
@@ -84,23 +84,95 @@ test("paying shows the exact act, and a yes is for that act once", async () => {
   await close();
 });
 
-test("a no needs a reason, and the turn goes on without", async () => {
-  const executionId = await startTurn(demo, { read: "private/letters.md" });
-  const { id } = await waitForQuestion(demo, executionId);
-  const { page, close } = await openConsole(browser, {
+test("a no is one click, a reason may be added, and the turn goes on without", async () => {
+  const first = await waitForQuestion(demo, await startTurn(demo, { read: "private/bills.md" }));
+  const second = await waitForQuestion(demo, await startTurn(demo, { read: "private/letters.md" }));
+  const { page, problems, close } = await openConsole(browser, {
     url: demo.url,
     operator: demo.operator,
-    place: `demo/questions/${id}`,
+    place: `demo/questions/${first.id}`,
   });
   await page.getByRole("button", { name: "Deny" }).click();
-  // Nothing was sent without a reason.
-  const reason = page.getByLabel("Why not? The agent reads this");
-  expect(await reason.evaluate((field) => field.validity.valueMissing)).toBe(true);
-  await reason.fill("Letters are nobody's business.");
+  await page.getByText(/You denied it .*: No reason was given\./).waitFor();
+  await goTo(page, `/console/demo/questions/${second.id}`);
+  await page.getByLabel("Why not?").fill("Letters are nobody's business.");
   await page.keyboard.press("Enter");
   await page.getByText(/You denied it .*: Letters are nobody's business\./).waitFor();
   await page.getByRole("link", { name: "The whole turn" }).click();
   await page.getByRole("listitem").filter({ hasText: "escalation_denied" }).waitFor();
+  expect(problems).toEqual([]);
+  await close();
+});
+
+test("questions that differ in arguments alone are one table, and an answer is to the rows that are ticked", async () => {
+  const asked = [];
+  for (const amount of [31, 32, 33])
+    asked.push(
+      await waitForQuestion(demo, await startTurn(demo, { pay: { to: "carol", amount, reference: "Seats" } })),
+    );
+  const { page, problems, close } = await openConsole(browser, {
+    url: demo.url,
+    operator: demo.operator,
+    place: `demo/questions/${asked[0].id}/batch`,
+  });
+  const rowOf = (amount) => page.getByRole("row").filter({ hasText: String(amount) });
+  await rowOf(33).waitFor();
+  const approve = page.getByRole("button", { name: /^Approve/ });
+  expect(await approve.isDisabled()).toBe(true);
+  await rowOf(31).getByRole("checkbox").check();
+  await rowOf(33).getByRole("checkbox").check();
+  await approve.click();
+  await rowOf(31).getByText("approved").waitFor();
+  await rowOf(33).getByText("approved").waitFor();
+  const statusOf = async ({ id }) =>
+    (await demo.operator.request("showEscalation", { namespaceId: "demo", id })).escalation.status;
+  expect(await Promise.all(asked.map(statusOf))).toEqual(["approved", "pending", "approved"]);
+  await rowOf(32).getByRole("checkbox").check();
+  await page.getByRole("button", { name: "Deny 1" }).click();
+  await rowOf(32).getByText("denied").waitFor();
+  expect(await Promise.all(asked.map(statusOf))).toEqual(["approved", "denied", "approved"]);
+  expect(problems).toEqual([]);
+  await close();
+});
+
+test("an act of which not all is shown cannot be approved before it is", async () => {
+  await demo.operator.request("createGrant", {
+    id: "long-files",
+    namespaceId: "demo",
+    subject: { kind: "agent", agentId: "assistant" },
+    issuer: { kind: "human", userId: "alice" },
+    capabilities: [
+      { resource: { namespace: "files", path: ["long"] }, actions: ["create"], scope: "descendants", approval: "each" },
+    ],
+    constraints: {},
+    issuedAt: "2026-01-01T00:00:00Z",
+  });
+  const traceId = "long-act";
+  const content = `${"x".repeat(3000)}the end of it`;
+  const answer = await fetch(`${demo.url}/v1/tools/invoke`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${demo.tokens.assistant}`, "x-trace-id": traceId },
+    body: JSON.stringify({
+      id: "long-1",
+      tool: "files.create",
+      arguments: { path: "long/a.md", content },
+      requestedAt: "2026-01-01T12:00:00Z",
+      traceId,
+    }),
+  });
+  const { error } = await answer.json();
+  const { page, close } = await openConsole(browser, {
+    url: demo.url,
+    operator: demo.operator,
+    place: `demo/questions/${error.details.escalationId}`,
+  });
+  await page.getByText("You can approve it once all of it is shown above.").waitFor();
+  expect(await page.getByRole("button", { name: "Approve" }).count()).toBe(0);
+  expect(await page.getByText("the end of it").count()).toBe(0);
+  await page.getByRole("button", { name: /^Show all/ }).click();
+  await page.getByText("the end of it").waitFor();
+  await page.getByRole("button", { name: "Approve" }).click();
+  await page.getByText(/^You approved it/).waitFor();
   await close();
 });
 
@@ -113,7 +185,7 @@ test("a stale click says who was first and what they said, and keeps what was ty
     operator: demo.operator,
     place: `demo/questions/${id}`,
   });
-  await page.getByLabel("Why not? The agent reads this").fill("Too much tea.");
+  await page.getByLabel("Why not?").fill("Too much tea.");
   // The page hears of nothing any more until it has sent its own answer, so that it still shows the question as open.
   let isAnswered = false;
   page.on("request", (request) => (isAnswered ||= request.url().endsWith("/escalations/deny")));

@@ -57,9 +57,17 @@ export function actRows(act: Act): ActRow[] {
 /** The first arguments of an act in one line, to tell it from another. */
 export function briefText(act: Act): string {
   const rows = actRows(act);
-  const shown = rows.slice(0, 3).map(({ name, value }) => `${name}: ${value}`);
+  const shown = rows.slice(0, 3).map(({ name, value }) => `${name}: ${briefly(value)}`);
   return [...shown, ...(rows.length > shown.length ? [`and ${rows.length - shown.length} more`] : [])].join(", ");
 }
+
+/** The beginning of a value, and how much follows it. */
+function briefly(value: string): string {
+  const start = value.slice(0, mostBrief).replace(/[\uD800-\uDBFF]$/, "");
+  return value.length > mostBrief ? `${start}… (${value.length - start.length} more characters)` : value;
+}
+
+const mostBrief = 100;
 
 /** Those parts of an act, which came as JSON, that are there. */
 function rowsOf(parts: Record<string, unknown>): ActRow[] {

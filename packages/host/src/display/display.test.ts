@@ -237,6 +237,8 @@ describe("the arguments of an act:", () => {
   test("two calls of the same tool can be told apart by their first arguments", () => {
     const act = { kind: "tool", tool: "t", arguments: { to: "bob", amount: 20, a: 1, b: 2, c: 3 } } as const;
     expect(briefText(act)).toBe("to: bob, amount: 20, a: 1, and 2 more");
+    const long = { kind: "tool", tool: "t", arguments: { body: "x".repeat(250) } } as const;
+    expect(briefText(long)).toBe(`body: ${"x".repeat(100)}… (150 more characters)`);
   });
 
   test("a place in a value is written the same way", () => {

@@ -190,13 +190,16 @@ function Face({ row, measures: { nodeWidth, nodeHeight } }: { row: PlacedRow; me
   return (
     <>
       {entry !== undefined && <StateShape state={entry.state} x={15} y={middle} />}
-      <text class="title" x={left} y={middle - 4}>
-        <tspan>{cut(title, room / titleLetter)}</tspan>
-      </text>
-      <text class="code" x={left} y={middle + 13}>
-        {marks !== "" && <tspan class="label">{marks} </tspan>}
-        <tspan>{cut(lineOf(node), room / codeLetter - marks.length - 1)}</tspan>
-      </text>
+      {/* How wide a letter is depends on its font: what is wider than thought ends where the node does. */}
+      <svg width={nodeWidth - 8} height={nodeHeight}>
+        <text class="title" x={left} y={middle - 4}>
+          <tspan>{cut(title, room / titleLetter)}</tspan>
+        </text>
+        <text class="code" x={left} y={middle + 13}>
+          {marks !== "" && <tspan class="label">{marks} </tspan>}
+          <tspan>{cut(lineOf(node), room / codeLetter - marks.length - 1)}</tspan>
+        </text>
+      </svg>
     </>
   );
 }

@@ -330,9 +330,9 @@ export const postgresMigrations: readonly Migration[] = [
            select count(*), coalesce(sum(held.bytes), 0) into turn_count, byte_count from turns as held
              where held.namespace_id = tenant and held.actor = starter and held.completed_at is null;
          end $$`,
-      ],
-    },
-    {
+    ],
+  },
+  {
     name: "0025-webhook-history",
     // What webhooks were told, or were not in the end, is kept for a while. A message that was tried says what came of it, and the
     // messages of a tenant are listed, the newest first.

@@ -333,9 +333,9 @@ export const sqliteMigrations: readonly Migration[] = [
          where completed_at is null`,
       "create index turns_open on turns (namespace_id, actor, bytes) where completed_at is null",
       "create index messages_waiting_by_sender on messages (namespace_id, receiver, sender) where acknowledged_at is null",
-      ],
-    },
-    {
+    ],
+  },
+  {
     name: "0025-webhook-history",
     // What webhooks were told, or were not in the end, is kept for a while. A message that was tried says what came of it, and the
     // messages of a tenant are listed, the newest first.

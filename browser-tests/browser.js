@@ -67,12 +67,32 @@ export async function makeOperator(host, name, access) {
   return { id, token, operator: createAdminClient({ url: host.url, token }) };
 }
 
-/** Has the demo's assistant do something in a turn of its own, and resolves with the name of the turn. */
-export async function startTurn({ operator }, payload) {
-  const credentialId = await assistantCredential({ operator });
-  const input = { namespaceId: "demo", credentialId, agent: "assistant", payload };
-  const { state } = await operator.request("startTrialTurn", input);
-  return state.executionId;
+/** Starts a turn as the demo's assistant does it, and resolves with its name. */
+export async function startTurn({ url, tokens }, payload, executionId = `turn-${crypto.randomUUID()}`) {
+  const traceId = `trace-${executionId}`;
+  const assistant = { kind: "agent", agentId: "assistant" };
+  const message = {
+    version: 1,
+    id: `message-${executionId}`,
+    createdAt: new Date().toISOString(),
+    traceId,
+    purpose: "demo",
+    sender: { kind: "human", userId: "alice" },
+    receiver: assistant,
+    payload,
+  };
+  const response = await fetch(`${url}/v1/turns`, {
+    method: "POST",
+    headers: {
+      authorization: `Bearer ${tokens.assistant}`,
+      "content-type": "application/json",
+      prefer: "respond-async",
+      "x-trace-id": traceId,
+    },
+    body: JSON.stringify({ version: 1, executionId, agent: assistant, message }),
+  });
+  if (!response.ok) throw new Error(`The turn ${executionId} was not started: ${await response.text()}`);
+  return executionId;
 }
 
 /** The id of the credential that the demo's assistant acts with. */

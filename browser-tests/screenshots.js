@@ -2,7 +2,7 @@
 import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { startDemo } from "../scripts/start-host.js";
-import { goTo, openBrowser, openConsole, waitForQuestion } from "./browser.js";
+import { goTo, openBrowser, openConsole, startTurn, waitForQuestion } from "./browser.js";
 
 const folder = join(import.meta.dirname, "../docs/pictures");
 const alice = { kind: "human", userId: "alice" };
@@ -47,32 +47,9 @@ async function play() {
   };
 }
 
-/** Starts a turn with a name that says what it is about, as the assistant does it. */
-async function start(executionId, payload) {
-  const createdAt = new Date().toISOString();
-  const [traceId, assistant] = [`trace-${executionId}`, agent("assistant")];
-  const parties = { sender: alice, receiver: assistant };
-  const message = {
-    version: 1,
-    id: `message-${executionId}`,
-    createdAt,
-    traceId,
-    purpose: "demo",
-    ...parties,
-    payload,
-  };
-  const response = await fetch(`${demo.url}/v1/turns`, {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${demo.tokens.assistant}`,
-      "content-type": "application/json",
-      prefer: "respond-async",
-      "x-trace-id": traceId,
-    },
-    body: JSON.stringify({ version: 1, executionId, agent: assistant, message }),
-  });
-  if (!response.ok) throw new Error(`The turn ${executionId} was not started: ${await response.text()}`);
-  return executionId;
+/** Starts a turn with a name that says what it is about. */
+function start(executionId, payload) {
+  return startTurn(demo, payload, executionId);
 }
 
 /** Says yes to the question of a turn. */

@@ -20,8 +20,8 @@ for (const { name, method = "GET", path = "/v1/tools?x=1", status, headers = adm
   {
     name: "a code that does not come with the status",
     status: 503,
-    body: refusedWith("overloaded"),
-    problems: ["GET /v1/tools 503: the code overloaded is not described"],
+    body: refusedWith("not_found"),
+    problems: ["GET /v1/tools 503: the code not_found is not described"],
   },
   {
     name: "a header that is missing",

@@ -27,6 +27,7 @@ import type {
   ReachEntry,
   ReachResult,
   RequestError,
+  RequestParty,
   ResourceOperation,
   ResourceOperationRequest,
   ResourceRef,
@@ -199,13 +200,16 @@ const contextWithoutAuthority = {
   purpose,
   traceId: identifier,
 };
+export const requestParty: fc.Arbitrary<RequestParty> = shape({ actor: principalRef, credential: identifier });
 export const accessContext: fc.Arbitrary<AccessContext> = shape(
   { ...contextWithoutAuthority, authority: principalRef },
-  { executionId: identifier },
+  { executionId: identifier, triedBy: requestParty, askedBy: requestParty },
 );
 export const discoveryContext: fc.Arbitrary<DiscoveryContext> = shape(contextWithoutAuthority, {
   authority: principalRef,
   executionId: identifier,
+  triedBy: requestParty,
+  askedBy: requestParty,
 });
 
 export const authorizationRequest: fc.Arbitrary<AuthorizationRequest> = shape({ action, resource: resourceRef });

@@ -7,7 +7,7 @@ export { putInPlace } from "./put-in-place.ts";
 export { deepFreeze } from "./deep-freeze.ts";
 export { allLimitSchemas, fixedLimits, limitSchemas, limitSettings } from "./limits.ts";
 export { nearestName } from "./nearest-name.ts";
-export { createReportScheduler, type ReportOwner, type ReportScheduler } from "./report-scheduler.ts";
+export { createReportScheduler, type ReportScheduler } from "./report-scheduler.ts";
 export { createKeyedSemaphore, createSemaphore, type Semaphore } from "./semaphore.ts";
 export { sha256 } from "./sha256.ts";
 export { mapInSlices, withBudget, yieldToEventLoop } from "./time-slices.ts";

@@ -73,7 +73,7 @@ test("a configuration that does not fit is the only finding, with what to do", a
     {
       check: "configuration",
       isOk: false,
-      says: "--set (limits.burst): found 0, expected a whole number from 1. Correct it and try again.",
+      says: "--set (limits.burst): found 0, expected a whole number from 1 to 10000000. Correct it and try again.",
     },
   ]);
 });

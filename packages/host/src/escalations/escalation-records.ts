@@ -57,7 +57,7 @@ function originOf(context: AccessContext) {
 type Parties = EscalationRecord["triedBy"];
 
 /** Those who tried an act, or asked about it, one by one. */
-export function partiesOf(parties: Parties): readonly RequestParty[] {
+function partiesOf(parties: Parties): readonly RequestParty[] {
   return parties === undefined ? [] : [parties].flat();
 }
 

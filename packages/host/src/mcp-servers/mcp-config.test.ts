@@ -151,7 +151,7 @@ describe("a mistake is named, with what is expected and without what was found",
     {
       name: "a rule with two steps in one",
       server: { command, rules: { t: { path: ["a/b"] } } },
-      says: "wiki.rules.t.path.0: found something, expected a path segment",
+      says: "wiki.rules.t.path.0: found something, expected one step of a path",
     },
     {
       name: "a key that is unknown",

@@ -9,7 +9,7 @@ export type Taken = Pick<Schema["outbox"], "webhook" | "message" | "content" | "
 };
 
 /** What became of a message in the end, and when. */
-export interface Ending {
+interface Ending {
   state: Schema["webhook_history"]["state"];
   at: Date;
   /** Why it was given up. */

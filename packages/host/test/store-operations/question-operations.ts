@@ -78,9 +78,10 @@ export const questionOperations: Operations = {
     return () => stores.escalations.answersOf(answer.by, officeTime);
   },
   "escalations.endAnswersOf": async (stores, seed) => {
-    const answer = await actAsked(stores, seed);
-    await stores.escalations.approve(answer);
+    // Of this round alone: a revocation ends the answers of all tenants.
+    const answer = { ...(await actAsked(stores, seed)), by: `operator-of-${seed.tenant}` };
     await makeReviewers(stores, [answer.by]);
+    await stores.escalations.approve(answer);
     const ending = { by: oona, credential: answer.by, at: officeTime };
     return () =>
       stores.credentials.revoke(answer.by, officeTime, (transaction) =>

@@ -14,7 +14,7 @@ export {
 export { boundedArray, strictObject, withFastPath } from "./bounded.ts";
 export { canonicalJson } from "./canonical-json.ts";
 export { openDeadline, orAbort, TimeLimitError, withinTime, type Deadline } from "./deadline.ts";
-export { describeExpectation, describeIssues, describeProblem } from "./describe-issues.ts";
+export { describeExpectation, describeIssues } from "./describe-issues.ts";
 export { fromHeaderValue, toHeaderValue } from "./header-value.ts";
 export { currentTimestamp, parseInstant, timestampOf } from "./instant.ts";
 export { jsonSchemaOf, jsonSchemasOf, nameVariants } from "./json-schema.ts";

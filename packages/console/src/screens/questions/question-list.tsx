@@ -64,15 +64,7 @@ export function BatchLink({ batch, selected, now }: { batch: Batch; selected?: s
 }
 
 /** One question as a link to all of it. */
-export function QuestionLink({
-  row,
-  isCurrent = false,
-  now,
-}: {
-  row: EscalationRecord;
-  isCurrent?: boolean;
-  now: number;
-}) {
+function QuestionLink({ row, isCurrent = false, now }: { row: EscalationRecord; isCurrent?: boolean; now: number }) {
   const { id, status, requester, requestedAt } = row;
   const isOpen = status === "pending" && Date.parse(row.expiresAt) > now;
   const kept = place.value.screen === "questions" ? place.value.query.get("status") : null;

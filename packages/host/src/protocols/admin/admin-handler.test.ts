@@ -204,6 +204,7 @@ describe("a path knows its verbs alone", () => {
     "/admin/v1/escalations/{namespaceId}/{id}": "GET",
     "/admin/v1/escalations/approve": "POST",
     "/admin/v1/escalations/deny": "POST",
+    "/admin/v1/escalations/withdraw": "POST",
     "/admin/v1/turns": "GET, POST",
     "/admin/v1/turns/{namespaceId}/{executionId}": "GET",
     "/admin/v1/turns/{namespaceId}/{executionId}/cancel": "POST",

@@ -41,13 +41,17 @@ async function fill({ stores }: Office, namespaceId: string): Promise<string> {
   return (await stores.credentials.create({ namespaceId, access })).token;
 }
 
-/** Something that a webhook has not been told yet, and something that it was. */
+/** Something that a webhook has not been told yet, something that it was, and an answer to a question. */
 async function putMessage({ db }: Database, namespaceId: string): Promise<void> {
   const at = { created_at: envelope.createdAt, due_at: envelope.createdAt };
   const message = { webhook: "w", message: "m", type: "escalation.opened", content: "{}", ...at };
   await db
     .insertInto("outbox")
     .values({ ...message, namespace_id: namespaceId })
+    .execute();
+  await db
+    .insertInto("escalation_answers")
+    .values({ credential_id: "operator-1", namespace_id: namespaceId, escalation_id: "q" })
     .execute();
   const { due_at: finished_at, ...told } = message;
   await db

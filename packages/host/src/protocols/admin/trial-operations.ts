@@ -1,4 +1,4 @@
-import type { TurnRequest, TurnState } from "turnpike/contracts";
+import type { RequestParty, TurnRequest, TurnState } from "turnpike/contracts";
 import { acceptContext } from "turnpike/http";
 import { TurnPause } from "turnpike/runtime";
 import type { Bearer, Operator } from "../../access/index.ts";
@@ -6,6 +6,9 @@ import type { AdminInput } from "../../management/index.ts";
 import type { AdminOperations, AdminServices } from "./admin-services.ts";
 
 type Trial = AdminInput<"listOfferedTools">;
+
+/** A demo has one visitor, who plays both parts of its story: there the demo itself tries, and the visitor answers. */
+const demoParty: RequestParty = { actor: { kind: "service", serviceId: "demo" }, credential: "demo" };
 
 /**
  * Trying what the bearer of a credential could do. A trial passes the same gate as a request with the token of that
@@ -15,13 +18,14 @@ export function trialOperations({
   stores,
   readOnlyKernel,
   trials,
+  isDemo,
   clock,
 }: AdminServices): AdminOperations<"listOfferedTools" | "tryTool" | "startTrialTurn"> {
   const { api, bearerOf } = trials;
   const enter = async (trial: Trial, { id, actor, traceId }: Operator): Promise<Bearer> => {
     const { context, call } = await bearerOf(trial, traceId);
     // Everything that comes of it names the operator, who answers none of it.
-    return { call, context: { ...context, triedBy: { actor, credential: id } } };
+    return { call, context: { ...context, triedBy: isDemo ? demoParty : { actor, credential: id } } };
   };
   return {
     async listOfferedTools(trial, operator) {

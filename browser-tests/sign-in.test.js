@@ -52,7 +52,7 @@ test("all tabs share a session; a browser that has its cookie alone signs in, an
   // The first tab heard of it, and goes on with the new session.
   await page.getByRole("link", { name: "Grants" }).click();
   await h1(page, "Grants").waitFor();
-  await page.getByText("human:bob").first().waitFor();
+  await page.getByText("human:bob").filter({ visible: true }).first().waitFor();
   await other.getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("dialog", { name: "Sign in again" }).waitFor();
   expect(await page.evaluate(() => localStorage.getItem("turnpike-session"))).toBe("");

@@ -12,7 +12,7 @@ const asks =
   "a server's questions to the client (sampling, elicitation, roots) are not carried: a call is decided once";
 const log = "what a server logs is for the operator";
 const suggestions = "nobody decides about suggestions of arguments, so there are none";
-const subscriptions = "no stream outlives the credential of its request";
+const subscriptions = "nobody is told that the content of a resource changed";
 
 /** By revision: what the suite runs, and the checks of what the host does not offer, with the reason. All others pass. */
 const revisions = {
@@ -34,8 +34,6 @@ const revisions = {
     args: ["--requirements", "2026-07-28"],
     notOffered: {
       "completion-complete": suggestions,
-      "sep-2575-server-sends-subscription-ack": subscriptions,
-      "sep-2575-server-tags-subscription-id": subscriptions,
       "sep-2575-server-rejects-undeclared-capability": asks,
       "sep-2575-missing-capability-http-400": asks,
       "sep-2322-elicitation-incomplete": asks,

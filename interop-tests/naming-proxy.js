@@ -19,9 +19,14 @@ export async function startNamingProxy({ url, token }) {
     forwarded.once("response", async (answer) => {
       const { "content-length": _length, ...answered } = answer.headers;
       outgoing.writeHead(answer.statusCode, answered);
-      // Line by line, so that each event arrives when it is said.
-      for await (const line of createInterface(answer)) outgoing.write(`${line.replaceAll(offered, "")}\n`);
-      outgoing.end();
+      try {
+        // Line by line, so that each event arrives when it is said.
+        for await (const line of createInterface(answer)) outgoing.write(`${line.replaceAll(offered, "")}\n`);
+        outgoing.end();
+      } catch {
+        // A client that left its stream ended the host's, too.
+        outgoing.destroy();
+      }
     });
     forwarded.once("error", () => outgoing.destroy());
     outgoing.once("close", () => forwarded.destroy());

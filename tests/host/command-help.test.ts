@@ -24,7 +24,7 @@ const commands = [
   ..."create derive list revoke export apply import".split(" ").map((verb) => `grant ${verb}`),
   ..."list enable disable".split(" ").map((verb) => `namespace ${verb}`),
   ..."list call try".split(" ").map((verb) => `tools ${verb}`),
-  ..."list show approve deny".split(" ").map((verb) => `escalation ${verb}`),
+  ..."list show approve deny withdraw".split(" ").map((verb) => `escalation ${verb}`),
   ..."list heads verify export checkpoint key".split(" ").map((verb) => `audit ${verb}`),
   "audit key rotate",
   ..."list delete".split(" ").map((verb) => `tenant ${verb}`),

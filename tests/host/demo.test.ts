@@ -164,6 +164,9 @@ for (const kind of databaseKinds) {
       expect(await type(approve)).toEqual(
         said(
           "Approved. agent:assistant may call payments.pay with exactly these arguments once, until 2026-01-01T00:00:00.000Z.",
+          "  to         bob",
+          "  amount     20",
+          "  reference  The book",
         ),
       );
       const { stdout } = await type(follow);

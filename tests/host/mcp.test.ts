@@ -243,6 +243,7 @@ describe("a host with MCP servers", () => {
     });
     await upstream.stop();
     expect(await list("notes")).toMatchObject({ isError: true, _meta: { "turnpike/error": { status: "failed" } } });
-    expect(await names(client)).toEqual(["files_list", "files_read"]);
+    // What was accepted of it stays listed while it is away.
+    expect(await names(client)).toEqual(["files_list", "files_read", "mcp_next_files_list"]);
   });
 });

@@ -25,7 +25,7 @@ export interface Screen {
 /** The screens in the order of the menu. */
 export const screens: readonly Screen[] = [
   { name: "now", title: "Now", needs: "readActivity", steps: 0, View: NowScreen },
-  { name: "questions", title: "Questions", needs: "listEscalations", steps: 1, View: QuestionsScreen },
+  { name: "questions", title: "Questions", needs: "listEscalations", steps: 2, View: QuestionsScreen },
   { name: "turns", title: "Turns", needs: "listAllTurns", steps: 1, View: TurnsScreen },
   { name: "grants", title: "Grants", needs: "listGrants", steps: 2, View: GrantsScreen },
   { name: "why", title: "Why", needs: "explain", steps: 2, View: WhyScreen },

@@ -188,6 +188,8 @@ const rows: readonly Attack[] = [
     },
     attack: (_world, { follow }) => follow(),
     held: "429 rate_limited",
+    // Other turns of the row before may come to their question meanwhile; following one changes none.
+    leaves: ["turns"],
     async control(_world, { follow, open }) {
       open[0]?.leave();
       let again = await follow();

@@ -138,6 +138,14 @@ test("what is checked beyond the shape counts, a later and narrower bound too", 
   expect(fittingCopy(refined, { name: "a" })).toEqual({ name: "a" });
 });
 
+test("an object that may have other keys, and a check that takes its time, are left to the schema", async () => {
+  expect(fittingParts(named.loose(), { name: "a" })).toBe(unsure);
+  expect(named.loose().parse({ name: "a", other: 1 })).toEqual({ name: "a", other: 1 });
+  const slow = strictObject({ name: z.string() }).refine(() => Promise.resolve(true));
+  expect(fittingCopy(slow, { name: "a" })).toBe(unsure);
+  expect(await slow.parseAsync({ name: "a" })).toEqual({ name: "a" });
+});
+
 test("each part is read once", () => {
   let reads = 0;
   const value = Object.defineProperty({}, "name", {

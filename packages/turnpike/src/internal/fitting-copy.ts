@@ -167,7 +167,9 @@ interface DiscriminatedUnion extends z.core.$ZodUnionDef {
 function readUnion({ discriminator, options }: DiscriminatedUnion): Reader {
   const byValue = new Map<unknown, Reader>();
   for (const option of options) {
-    for (const value of option._zod.propValues?.[discriminator] ?? []) byValue.set(value, readerOf(option));
+    // Zod takes no option that does not say which values it is for.
+    const { [discriminator]: values } = option._zod.propValues as Record<string, Set<unknown>>;
+    for (const value of values as Set<unknown>) byValue.set(value, readerOf(option));
   }
   return (value) => {
     if (typeof value !== "object" || value === null) return unsure;

@@ -103,3 +103,10 @@ test("a text that was read before is read as it was, whatever was read since", (
   for (const text of [early, early, late, early, "none", "none", "", early])
     expect(parseInstant(text)).toBe(text.startsWith("2026") ? Date.parse(text) : undefined);
 });
+
+test("more instants than are remembered are parsed all the same", () => {
+  const times = Array.from({ length: 5000 }, (_, place) => place * 1000);
+  const texts = times.map((time) => new Date(time).toISOString());
+  expect(texts.map((text) => parseInstant(text))).toEqual(times);
+  expect(texts.map((text) => parseInstant(text))).toEqual(times);
+});

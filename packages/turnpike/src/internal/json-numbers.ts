@@ -7,7 +7,7 @@ const roundedToZero = "expected a number that is not rounded to 0; send it as a 
 /** The place after the number that begins at a place of a UTF-8 text. */
 export function endOfNumber(text: Uint8Array, start: number): number {
   let at = start + 1;
-  while (at < text.length && isOfNumber(text[at] ?? 0)) at += 1;
+  while (at < text.length && isOfNumber(text[at] as number)) at += 1;
   return at;
 }
 
@@ -45,7 +45,7 @@ function isExtreme(text: Uint8Array, start: number, end: number): boolean {
   if (length < 5) return false;
   let isWhole = true;
   for (let at = start + 1; at < end; at += 1) {
-    const byte = text[at] ?? 0;
+    const byte = text[at] as number;
     if (isDigit(byte)) continue;
     if (byte !== point) return end - at > 3 || length >= longFraction;
     isWhole = false;
@@ -59,6 +59,6 @@ const decoder = new TextDecoder();
 function textBetween(text: Uint8Array, start: number, end: number): string {
   if (end - start > 32) return decoder.decode(text.subarray(start, end));
   let written = "";
-  for (let at = start; at < end; at += 1) written += String.fromCharCode(text[at] ?? 0);
+  for (let at = start; at < end; at += 1) written += String.fromCharCode(text[at] as number);
   return written;
 }

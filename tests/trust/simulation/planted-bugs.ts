@@ -108,7 +108,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: "two strands of a trail are written over each other",
     plant: (step) => (step.sql.startsWith("update audit_heads") ? { ...step, mustChange: false } : step),
-    finds: /neither ends nor waits|is broken at|has no answer when all is well/,
+    // A row that has the number of another one is refused by the table, which is answered with 500.
+    finds: /neither ends nor waits|is broken at|has no answer when all is well|answered 500/,
   },
 ];
 

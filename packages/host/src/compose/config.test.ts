@@ -131,6 +131,11 @@ describe("a mistake is named, with what is expected", () => {
       says: ["--set (limits.burst): found 0, expected a whole number from 1 to 10000000."],
     },
     {
+      name: "permits that last longer than permits may",
+      source: { flags: { "escalations.permitMinutes": "60", "escalations.maxPermitMinutes": "30" } },
+      says: ["--set (escalations.permitMinutes): found 60, expected"],
+    },
+    {
       name: "an unknown level",
       source: { content: { log: { level: "loud" } } },
       says: ["log.level", '"debug" or "info"'],
